@@ -112,9 +112,7 @@ extension ForwardingOutbox {
         guard key.fate == .summarised else {
             return ledger.erased(sum, account: key.account, destination: destination, fate: key.fate)
         }
-        let left = try self.sum(of: .summarised, key.account, destination)
-        let own = LedgerChanges.Sum(
-            records: min(sum.records, left.records), occurrences: min(sum.occurrences, left.occurrences))
+        let own = try self.sum(of: .summarised, key.account, destination).limited(to: sum)
         ledger.erased(own, account: key.account, destination: destination, fate: .summarised)
         ledger.erased(
             .init(records: sum.records - own.records, occurrences: sum.occurrences - own.occurrences),

@@ -16,21 +16,10 @@ extension StoreWriter {
 
 /// Storing and requeueing dead letters.
 extension ForwardingOutbox {
+    /// Stores the dead letter of a record or of a summary.
     func addDeadLetter(
-        _ row: RowID, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
-    ) throws(SQLiteError) {
-        try insertDeadLetter(record: row, summary: nil, reason, settlement, line: line, destination)
-    }
-
-    func addDeadLetter(
-        summary: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
-    ) throws(SQLiteError) {
-        try insertDeadLetter(record: 0, summary: summary, reason, settlement, line: line, destination)
-    }
-
-    private func insertDeadLetter(
-        record: RowID, summary: Int64?, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int,
-        _ destination: Int64
+        record: RowID = 0, summary: Int64? = nil, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int,
+        destination: Int64
     ) throws(SQLiteError) {
         try connection.run(
             """
@@ -87,9 +76,7 @@ extension ForwardingOutbox {
     /// Requeues a summary. The records that it counts become summarised again.
     private func requeue(summary: Int64, _ destination: Int64) throws(SQLiteError) -> Bool {
         guard let counted = try counted(by: summary) else { return false }
-        let left = try sum(of: .deadLettered, counted.account, destination)
-        let sum = LedgerChanges.Sum(
-            records: min(counted.records, left.records), occurrences: min(counted.occurrences, left.occurrences))
+        let sum = try sum(of: .deadLettered, counted.account, destination).limited(to: counted.sum)
         var ledger = LedgerChanges()
         ledger.moved(sum, account: counted.account, destination: destination, from: .deadLettered, to: .summarised)
         try ledger.write(on: connection)

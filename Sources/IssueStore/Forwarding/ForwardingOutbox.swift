@@ -108,7 +108,7 @@ struct ForwardingOutbox {
             }
             guard let reason = dead[line] else { continue }
             deadRows.append(record.row)
-            try addDeadLetter(record.row, reason, settlement, line: line, destination: destination)
+            try addDeadLetter(record: record.row, reason, settlement, line: line, destination: destination)
         }
         ledger.move(run, in: destination)
         try ledger.write(on: connection)
@@ -223,8 +223,7 @@ extension LedgerChanges {
     }
 
     fileprivate mutating func move(_ tally: NewBatch.Tally, in destination: Int64, to fate: IssueFate.Outcome) {
-        let sum = Sum(records: tally.records, occurrences: tally.occurrences)
-        moved(sum, account: tally.account, destination: destination, from: .pending, to: fate)
+        moved(tally.sum, account: tally.account, destination: destination, from: .pending, to: fate)
     }
 }
 
@@ -241,6 +240,8 @@ package struct NewBatch: Sendable {
             self.records = records
             self.occurrences = occurrences
         }
+
+        var sum: LedgerChanges.Sum { LedgerChanges.Sum(records: records, occurrences: occurrences) }
     }
 
     /// The id of the destination.

@@ -55,9 +55,7 @@ extension ForwardingOutbox {
             return try note(summary, .told, nil)
         }
         // Some of them may have been erased in the meantime.
-        let left = try sum(of: .summarised, counted.account, destination)
-        let sum = LedgerChanges.Sum(
-            records: min(counted.records, left.records), occurrences: min(counted.occurrences, left.occurrences))
+        let sum = try sum(of: .summarised, counted.account, destination).limited(to: counted.sum)
         var ledger = LedgerChanges()
         ledger.moved(sum, account: counted.account, destination: destination, from: .summarised, to: .deadLettered)
         try ledger.write(on: connection)

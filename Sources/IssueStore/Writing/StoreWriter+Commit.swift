@@ -291,6 +291,11 @@ struct LedgerChanges {
     struct Sum {
         var records: Int64 = 0
         var occurrences: Int64 = 0
+
+        /// Returns the smaller numbers of two sums.
+        func limited(to other: Sum) -> Sum {
+            Sum(records: min(records, other.records), occurrences: min(occurrences, other.occurrences))
+        }
     }
 
     private struct Line: Hashable {
