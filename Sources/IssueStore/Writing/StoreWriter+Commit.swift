@@ -11,20 +11,12 @@ extension StoreWriter {
     /// - Parameters:
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
+    ///   - isImport: `true` if the records come from a quarantined database. The cardinality guard admitted them there,
+    ///     so it is bypassed. The records are not announced.
     /// - Returns: The outcomes of the calls, in order. A run of similar calls may share one outcome.
     /// - Throws: `StoreFailure` as `transaction` does.
     package func commit(
-        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant
-    ) throws(StoreFailure) -> [CallOutcome] {
-        try commit(submissions, wall: wall, monotonic: monotonic, isImport: false)
-    }
-
-    /// Stores the records of several calls, like `commit`.
-    ///
-    /// - Parameter isImport: `true` if the records come from a quarantined database. The cardinality guard admitted
-    ///   them there, so it is bypassed. The records are not announced.
-    func commit(
-        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
+        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool = false
     ) throws(StoreFailure) -> [CallOutcome] {
         try transaction(mayUseReserve: false) { () throws(SQLiteError) in
             try fill(submissions, wall: wall, monotonic: monotonic, isImport: isImport)

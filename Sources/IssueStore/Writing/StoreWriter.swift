@@ -197,12 +197,9 @@ package final class StoreWriter {
     /// Extends the database file between two transactions, so that the WAL can be checkpointed even if the disk fills
     /// up.
     ///
+    /// - Parameter mayUseReserve: `true` if the reserve of disk space may be used.
     /// - Throws: `StoreFailure.noSpace` if the disk is full, or another failure if extending the file fails.
-    package func secureGrowth() throws(StoreFailure) {
-        try secureGrowth(mayUseReserve: true)
-    }
-
-    private func secureGrowth(mayUseReserve: Bool) throws(StoreFailure) {
+    package func secureGrowth(mayUseReserve: Bool = true) throws(StoreFailure) {
         let pages = try Self.failing { () throws(SQLiteError) in try connection.pages }
         guard let fileBytes = connection.fileBytes else { return }
         let walBytes = connection.walFileBytes ?? 0
