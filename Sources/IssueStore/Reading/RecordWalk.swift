@@ -212,20 +212,19 @@ struct SeriesBits {
 }
 
 extension StoreReader {
-    /// The next records of a follower, and the row up to which it has then seen all records.
-    package struct NewRecords: Sendable {
-        package var records: [StoredRecord]
-        package var seen: RowID
-    }
-
-    /// Returns the records above a row, oldest first.
+    /// Returns the records above a row, oldest first: the ones that a follower has not seen yet.
     ///
     /// - Parameter limit: The maximum number of records.
+    /// - Returns: The records, and the row up to which the follower has then seen all of them.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
-    package func newRecords(above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> NewRecords {
-        let page = try records(above: row, filter, limit: limit, viewer: viewer)
+    package func newRecords(
+        above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer
+    ) throws -> (records: [StoredRecord], seen: RowID) {
+        let query = RecordQuery(
+            filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row.rawValue).text)
+        let page = try records(query, viewer: viewer)
         let last = try page.next.map { RowID(rawValue: try PageCursor($0).row) }
-        return NewRecords(records: page.records, seen: last ?? max(row, page.newest))
+        return (page.records, last ?? max(row, page.newest))
     }
 
     /// Returns the newest row, after which a new follower starts.

@@ -79,16 +79,6 @@ extension StoreReader {
         return page
     }
 
-    /// Returns the records above a row, oldest first: the ones that a follower has not seen yet.
-    ///
-    /// - Parameter limit: The maximum number of records.
-    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
-    package func records(above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> RecordPage {
-        let query = RecordQuery(
-            filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row.rawValue).text)
-        return try records(query, viewer: viewer)
-    }
-
     /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
     func newestRow() throws -> RowID {
         // Blocks do not overlap. The last ids have no index, so their maximum would be searched in all blocks.
