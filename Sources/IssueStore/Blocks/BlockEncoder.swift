@@ -56,23 +56,16 @@ struct BlockEncoder {
     }
 
     private func assemble() -> [UInt8] {
-        let packedHead = Compression.compress(head.span)
-        let packedText = Compression.compress(text.span)
-        let (headBytes, textBytes) = (packedHead?.count ?? head.count, packedText?.count ?? text.count)
+        let packedHead = Compression.compress(head.span) ?? head.span.copy()
+        let packedText = Compression.compress(text.span) ?? text.span.copy()
         var body: [UInt8] = []
-        body.reserveCapacity(headBytes + textBytes + 24)
+        body.reserveCapacity(packedHead.count + packedText.count + 24)
         body.append(BlockFormat.version)
-        for number in [head.count, headBytes, text.count, textBytes] { PostingList.append(UInt64(number), to: &body) }
-        if let packedHead {
-            body.append(contentsOf: packedHead)
-        } else {
-            body.append(contentsOf: head.span, from: 0, to: head.count)
+        for number in [head.count, packedHead.count, text.count, packedText.count] {
+            PostingList.append(UInt64(number), to: &body)
         }
-        if let packedText {
-            body.append(contentsOf: packedText)
-        } else {
-            body.append(contentsOf: text.span, from: 0, to: text.count)
-        }
+        body += packedHead
+        body += packedText
         return body
     }
 
