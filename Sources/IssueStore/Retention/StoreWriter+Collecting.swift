@@ -54,11 +54,8 @@ extension StoreWriter {
     package func countUnreferencedSeries(
         above series: SeriesID, _ estimate: inout UnreferencedSeries
     ) throws(StoreFailure) -> SeriesID? {
-        let some: RecordRemoval.ExaminedSeries
-        do throws(SQLiteError) {
-            some = try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
-        } catch {
-            throw StoreFailure(error)
+        let some = try Self.failing { () throws(SQLiteError) in
+            try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
         }
         for series in some.recordless { estimate.add(keyBytes: series.keyBytes, of: series.user) }
         return some.last
@@ -318,13 +315,11 @@ extension StoreWriter {
     package func retentionStart(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure)
         -> IssueTimestamp
     {
-        do throws(SQLiteError) {
-            let offset = try connection.integer("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1")
-            let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
-            return IssueTimestamp(millisecondsSince1970: moment.milliseconds - offset)
-        } catch {
-            throw StoreFailure(error)
+        let offset = try Self.failing { () throws(SQLiteError) in
+            try connection.integer("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1")
         }
+        let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
+        return IssueTimestamp(millisecondsSince1970: moment.milliseconds - offset)
     }
 
     /// Sums up old counts by the hour. Sums over whole hours stay exact.

@@ -30,11 +30,9 @@ extension StoreWriter {
     /// - Returns: The number of free pages left in the file.
     /// - Throws: The failure of the operation.
     package func shrink(pages: Int64) throws(StoreFailure) -> Int64 {
-        do {
+        try Self.failing { () throws(SQLiteError) in
             try connection.execute(composedSQL: "PRAGMA incremental_vacuum(\(pages))")
             return try connection.pragma("freelist_count")
-        } catch {
-            throw StoreFailure(error)
         }
     }
 
@@ -176,7 +174,7 @@ extension StoreWriter {
     package func retentionSnapshot(
         freeBytes: Int64?, wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> RetentionSnapshot {
-        do throws(SQLiteError) {
+        try Self.failing { () throws(SQLiteError) in
             let pageSize = try connection.pragma("page_size")
             let pages = try connection.pragma("page_count")
             let spare = try connection.pragma("freelist_count")
@@ -187,8 +185,6 @@ extension StoreWriter {
             try addAges(to: &facts)
             if Retention(settings: retention).lacksRoom(facts) { facts.holdings = try holdings() }
             return facts
-        } catch {
-            throw StoreFailure(error)
         }
     }
 
