@@ -48,20 +48,20 @@ extension StoreReader {
         try snapshot {
             let version = try connection.pragma("data_version")
             if let last = lastFigures, last.version == version { return last.figures }
-            let figures = try readFigures(version: version)
+            let figures = try readFigures()
             lastFigures = (version, figures)
             return figures
         }
     }
 
-    private func readFigures(version: Int64) throws -> StoreFigures {
+    private func readFigures() throws -> StoreFigures {
         var figures = StoreFigures()
         figures.code = try recordID(row: try newestRow()).storeText
         figures.bytes = try connection.pragma("page_count") * connection.pragma("page_size")
         figures.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
             $0.time(0)
         }
-        figures.records = try recordCount(version: version)
+        figures.records = try connection.integer(Self.recordCount)
         figures.faults = try ledgerFaults()
         figures.groups = try groupCounts()
         var ledgers: [Int64: [Int64: Ledger]] = [:]
@@ -83,14 +83,6 @@ extension StoreReader {
         }
         figures.suppressions = try suppressions()
         return figures
-    }
-
-    /// Returns the number of records, once per commit.
-    private func recordCount(version: Int64) throws -> Int64 {
-        if let counted, counted.version == version { return counted.records }
-        let records = try connection.integer(Self.recordCount)
-        counted = (version, records)
-        return records
     }
 
     /// Counts the records. Closed ranges and blocks store how many they have, so that none is decoded except for the

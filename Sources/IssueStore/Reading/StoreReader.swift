@@ -15,8 +15,6 @@ package final class StoreReader {
     var known = RowCache()
     /// Determines which user ids share the limits of one user, for the forwarding loop.
     package var users = AccountableUsers()
-    /// The last record count, and the data version of the database at that time.
-    var counted: (version: Int64, records: Int64)?
     /// The last figures that were read, and the data version of the database at that time.
     var lastFigures: (version: Int64, figures: StoreFigures)?
     private let control: (any SnapshotControl)?
