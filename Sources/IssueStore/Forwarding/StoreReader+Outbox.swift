@@ -7,9 +7,7 @@ extension StoreReader {
     package func destination(_ id: Int64) throws -> DestinationRow? {
         try snapshot {
             try connection.first("SELECT id, name, cursor, express_id, state FROM destinations WHERE id = ?1", id) {
-                DestinationRow(
-                    id: $0.int64(0), name: $0.text(1), cursor: $0.id(2), priority: $0.id(3),
-                    state: DestinationRow.State(json: $0.text(4)))
+                DestinationRow($0)
             }
         }
     }

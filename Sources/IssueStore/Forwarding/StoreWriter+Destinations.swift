@@ -133,10 +133,8 @@ extension ForwardingOutbox {
     }
 
     private func row(of name: String) throws(SQLiteError) -> DestinationRow? {
-        try connection.first("SELECT id, cursor, express_id, state FROM destinations WHERE name = ?1", name) {
-            DestinationRow(
-                id: $0.int64(0), name: name, cursor: $0.id(1), priority: $0.id(2),
-                state: DestinationRow.State(json: $0.text(3)))
+        try connection.first("SELECT id, name, cursor, express_id, state FROM destinations WHERE name = ?1", name) {
+            DestinationRow($0)
         }
     }
 }
@@ -182,6 +180,17 @@ package struct DestinationRow: Equatable, Sendable {
     /// The row up to which priority records have been examined.
     package var priority: RowID
     package var state: State
+}
+
+extension DestinationRow {
+    /// Reads the columns `id`, `name`, `cursor`, `express_id` and `state`.
+    init(_ row: borrowing Row) {
+        id = row.int64(0)
+        name = row.text(1)
+        cursor = row.id(2)
+        priority = row.id(3)
+        state = State(json: row.text(4))
+    }
 }
 
 extension DestinationRow.State {

@@ -205,10 +205,7 @@ extension StoreWriter {
         memory.caches.triage.removeAll()
         memory.caches.patterns.removeAll()
         memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
-        let triage = TriageTable(connection: connection)
-        for group in groups {
-            try triage.watch(group, try triage.standing(ofGroup: group).state != .open, &memory.caches.series)
-        }
+        for group in groups { try updateWatch(of: group) }
     }
 }
 

@@ -133,7 +133,7 @@ extension StoreWriter {
         memory.caches.series.watch(Set(series), state != .open)
     }
 
-    private func updateWatch(of group: GroupID) throws(SQLiteError) {
+    func updateWatch(of group: GroupID) throws(SQLiteError) {
         let triage = TriageTable(connection: connection)
         try triage.watch(group, try triage.standing(ofGroup: group).state != .open, &memory.caches.series)
     }
