@@ -285,6 +285,8 @@ final class JoinableThread: Sendable {
 enum Clock {
     static var wall: IssueTimestamp { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) }
     static var monotonic: MonotonicInstant { MonotonicInstant(sinceBoot: MonotonicClock.now.sinceBoot) }
+    /// The monotonic clock as the clock of limits.
+    static var sinceBoot: RecordLogInstant { RecordLogInstant(milliseconds: monotonic.sinceBoot.wholeMilliseconds) }
 
     static func sleep(for duration: Duration) {
         _ = Monitor(()).wait(deadline: MonotonicClock.now.advanced(by: duration)) { _ -> Bool? in nil }

@@ -55,7 +55,7 @@ final class AlertLogger: Sendable {
         log: Log
     ) {
         (self.path, self.snapshots, self.log) = (path, snapshots, log)
-        queue = Monitor(AlertQueue(limit: AlertRateLimiter(timeout: timeout, at: Self.now)))
+        queue = Monitor(AlertQueue(limit: AlertRateLimiter(timeout: timeout, at: Clock.sinceBoot)))
     }
 
     /// Remembers the alerts of the commit in progress. They are logged after `committed()`.
@@ -65,13 +65,13 @@ final class AlertLogger: Sendable {
 
     /// Logs the remembered alerts, because their commit has finished.
     func committed() {
-        if queue.withLock({ $0.committed(at: Self.now) }) { queue.signal() }
+        if queue.withLock({ $0.committed(at: Clock.sinceBoot) }) { queue.signal() }
     }
 
     /// Returns the limits of announcements.
     func limits() -> [LimitStatus] {
         // The writer uses the lock, so only the copy is made under it.
-        queue.withLock { $0.limit }.statuses(at: Self.now)
+        queue.withLock { $0.limit }.statuses(at: Clock.sinceBoot)
     }
 
     func stop() {
@@ -100,10 +100,10 @@ final class AlertLogger: Sendable {
     private func next() -> AlertBatch {
         while true {
             let due = queue.withLock { $0.limit.suppressedDue }
-            let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
+            let wait = due.map { Clock.monotonic.advanced(by: Clock.sinceBoot.duration(to: $0)) }
             // Returns early if the due time changes: an alert that is suppressed meanwhile may be due earlier.
             let batch = queue.wait(deadline: wait.map { Clock.kernel($0) }) { queue -> AlertBatch?? in
-                if let batch = queue.take(at: Self.now) { return .some(batch) }
+                if let batch = queue.take(at: Clock.sinceBoot) { return .some(batch) }
                 return queue.limit.suppressedDue == due ? nil : .some(nil)
             }
             if let batch = batch ?? nil { return batch }
@@ -147,10 +147,5 @@ final class AlertLogger: Sendable {
                 "regressed": "\(suppressed.regressed)",
                 "most_of_uid": suppressed.users.first.map { "\($0.uid)" } ?? "", "users": users.joined(separator: ", "),
             ])
-    }
-
-    /// The monotonic clock as the rate limiter's clock.
-    private static var now: RecordLogInstant {
-        RecordLogInstant(milliseconds: Clock.monotonic.sinceBoot.wholeMilliseconds)
     }
 }

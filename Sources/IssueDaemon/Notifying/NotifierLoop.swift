@@ -46,7 +46,7 @@ final class NotifierLoop {
         webhook = Webhook(
             format: settings.format, template: settings.template, caFile: settings.caFile, proxy: settings.proxy,
             timeout: settings.requestTimeout, version: ProductVersion.text)
-        pacer = NotificationPacer(settings.limit, delay: settings.delay, at: Self.now)
+        pacer = NotificationPacer(settings.limit, delay: settings.delay, at: Clock.sinceBoot)
         if service.countsRecords { nextScan = Clock.monotonic }
     }
 
@@ -110,7 +110,7 @@ final class NotifierLoop {
         guard let row = try reader.notifier(service.id) else { throw WriterClosed() }
         opened = (reader, row)
         // These events were already waiting before the start, so their delay is over.
-        waitingSince = row.waiting.isEmpty ? nil : Self.now.advanced(by: .zero - settings.delay)
+        waitingSince = row.waiting.isEmpty ? nil : Clock.sinceBoot.advanced(by: .zero - settings.delay)
         return (reader, row)
     }
 
@@ -120,7 +120,7 @@ final class NotifierLoop {
         if row.waiting.isEmpty {
             waitingSince = nil
         } else {
-            waitingSince = waitingSince ?? Self.now
+            waitingSince = waitingSince ?? Clock.sinceBoot
         }
     }
 
@@ -242,7 +242,7 @@ final class NotifierLoop {
         let id = service.id
         if row.message == nil {
             guard let since = waitingSince, !row.waiting.isEmpty else { return false }
-            let now = Self.now
+            let now = Clock.sinceBoot
             guard let next = pacer.whenNext(row.waiting, since: since, at: now) else { return false }
             guard next <= now else {
                 nextMessage = Clock.monotonic.advanced(by: now.duration(to: next))
@@ -399,7 +399,7 @@ final class NotifierLoop {
     }
 
     /// `true` while events are gathered for `Delay=`.
-    private var isGathering: Bool { waitingSince.map { Self.now < $0.advanced(by: settings.delay) } ?? false }
+    private var isGathering: Bool { waitingSince.map { Clock.sinceBoot < $0.advanced(by: settings.delay) } ?? false }
 
     private func publish(isSending: Bool = false) {
         guard let row = opened?.row else { return }
@@ -433,11 +433,6 @@ final class NotifierLoop {
             status.nextAttempt = Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
         }
         service.board.update(status)
-    }
-
-    /// The monotonic clock as the pacer's clock.
-    private static var now: RecordLogInstant {
-        RecordLogInstant(milliseconds: Clock.monotonic.sinceBoot.wholeMilliseconds)
     }
 }
 

@@ -163,7 +163,7 @@ final class StatusRegistry: Sendable {
 
     /// Counts names, groups or series above the limit of a user.
     func counted(_ overflow: CardinalityOverflow) {
-        let now = Self.sinceBoot
+        let now = Clock.sinceBoot
         state.withLock { $0.overflows.add(overflow, $0.limitSettings, at: now) }
     }
 
@@ -173,7 +173,7 @@ final class StatusRegistry: Sendable {
     func limits(announcements: [LimitStatus], viewer: Viewer) -> LimitsReply {
         let state = state.withLock { $0 }
         let wall = Clock.wall
-        var limits = announcements + state.overflows.statuses(state.limitSettings, at: Self.sinceBoot)
+        var limits = announcements + state.overflows.statuses(state.limitSettings, at: Clock.sinceBoot)
         var unlisted: Int64 = 0
         var since = max(startedAt, wall.advanced(by: .seconds(-86_400)))
         let names = Set(state.forwarders.map(\.name))
@@ -187,11 +187,6 @@ final class StatusRegistry: Sendable {
         let isAll = viewer == .everything
         if !isAll { limits = limits.filter { $0.uid.map { viewer.sees(Int64($0)) } ?? false } }
         return LimitsReply(sorting: limits, unlisted: isAll ? unlisted : 0, since: since)
-    }
-
-    /// The monotonic clock as a clock of limits.
-    private static var sinceBoot: RecordLogInstant {
-        RecordLogInstant(milliseconds: Clock.monotonic.sinceBoot.wholeMilliseconds)
     }
 
     /// A line for the service manager.
