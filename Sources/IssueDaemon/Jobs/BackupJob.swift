@@ -73,7 +73,7 @@ struct BackupJob {
     /// Removes all unfinished copies. A failure is logged; the backup continues.
     private static func removeUnfinished(of path: String, _ log: Log) {
         let folder = FileSystem.parentFolder(of: path)
-        let fileName = path.dropFirst(folder.count).drop { $0 == "/" }
+        let fileName = FileSystem.name(of: path)
         let names = (try? FileSystem.names(in: folder)) ?? []
         for name in names where name.hasPrefix("\(fileName).\(beginning)") && name.contains(unfinished) {
             do throws(Errno) {

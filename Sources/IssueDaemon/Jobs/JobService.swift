@@ -234,7 +234,7 @@ struct JobRun {
     var folder: String { FileSystem.parentFolder(of: path) }
 
     /// The database's name in its folder.
-    var fileName: String { String(path.dropFirst(folder.count).drop { $0 == "/" }) }
+    var fileName: String { FileSystem.name(of: path) }
 
     /// A reader whose snapshots end when the write-ahead log becomes too large.
     func reader() throws -> StoreReader {

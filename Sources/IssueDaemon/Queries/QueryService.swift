@@ -192,7 +192,7 @@ final class QueryService: Sendable {
             return .reply(Self.reply(try forecasting.forecast(parameters)))
         case .retention:
             let (retention, now) = (try writer.perform { $0.retention }, Clock.wall)
-            let free = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map { Int64(clamping: $0) }
+            let free = FileSystem.freeSpace(in: FileSystem.parentFolder(of: path))
             let usage = try reader.retentionUsage(retention, freeBytes: free, now: now)
             return .reply(Self.reply(usage.reply(retention, now: now)))
         case .silences:

@@ -210,9 +210,7 @@ final class StatusRegistry: Sendable {
         if isAll {
             store.sqliteVersion = StoreReader.sqliteVersion
             store.path = path
-            store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
-                Int(clamping: $0)
-            }
+            store.freeBytes = FileSystem.freeSpace(in: FileSystem.parentFolder(of: path)).map { Int($0) }
             if let (failure, since) = state.obstacle {
                 store.add("\(StoreStatus.refusalFaultPrefix)\(since.description): \(failure)", .refusing)
             }
@@ -250,7 +248,7 @@ final class StatusRegistry: Sendable {
     /// The files that were moved aside, which stay next to the database until an operator removes them.
     private var databasesSetAside: [String] {
         let folder = FileSystem.parentFolder(of: path)
-        let beginning = "\(path.dropFirst(folder.count).drop { $0 == "/" }).damaged-"
+        let beginning = "\(FileSystem.name(of: path)).damaged-"
         let names = Set(((try? FileSystem.names(in: folder)) ?? []).filter { $0.hasPrefix(beginning) })
         return names.sorted().compactMap { name in
             if name.hasSuffix("-shm") { return nil }

@@ -161,8 +161,8 @@ struct StoreMaintenance {
     private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
-        let free = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
-        var facts = try writer.retentionSnapshot(freeBytes: free, wall: Clock.wall, monotonic: now)
+        var facts = try writer.retentionSnapshot(
+            freeBytes: FileSystem.freeSpace(in: folder), wall: Clock.wall, monotonic: now)
         facts.unreferenced = unreferenced
         isShrinking = facts.spareBytes >= Self.spareBytes
         let excess = facts.usedBytes - writer.retention.maxSize

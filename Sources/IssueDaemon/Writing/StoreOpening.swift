@@ -87,7 +87,7 @@ struct StoreOpening: Sendable {
         let folder = FileSystem.parentFolder(of: path)
         return StoreWriterSettings(
             path: path, limits: limits, retention: retention, randomBits: { Randomness.uint64() },
-            freeBytes: { (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) } })
+            freeBytes: { FileSystem.freeSpace(in: folder) })
     }
 
     /// Moves the file and its WAL aside. Programs that have them open continue with the moved files.

@@ -234,8 +234,7 @@ final class SeriesRowCache: LineCache {
 /// The id of a group as clients see it: a `g` and the sixteen hexadecimal digits of the group's key.
 enum GroupKey {
     static func text(key: Int64) -> String {
-        let digits = String(UInt64(bitPattern: key), radix: 16)
-        return "g" + String(repeating: "0", count: 16 - digits.count) + digits
+        "g" + Fingerprint.hexadecimal(UInt64(bitPattern: key))
     }
 
     static func key(_ text: String) -> Int64? {
