@@ -247,6 +247,15 @@ struct ConfigurationMerger {
 extension ConfigurationMerger.Section {
     var keys: [KeyMetadata] { kind.keys(named: name != nil) }
     var title: String { "[\(kind.name)\(name.map { " " + $0 } ?? "")]" }
+
+    /// Returns an error at the line of a key, or at the header of the section if the key is nil or not set.
+    ///
+    /// - Parameter scope: The scope of the error; nil for that of the section.
+    func problem(
+        _ key: String?, _ message: String, scope: ConfigurationProblem.Scope? = nil
+    ) -> ConfigurationProblem {
+        ConfigurationProblem(at: key.flatMap { location(of: $0) } ?? location, message, scope: scope ?? self.scope)
+    }
 }
 
 extension ConfigurationFile.Section {

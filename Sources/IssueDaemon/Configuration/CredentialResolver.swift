@@ -79,8 +79,7 @@ struct CredentialResolver {
     }
 
     private mutating func complain(_ message: String) {
-        let location = section.location(of: key) ?? section.location
-        problems.append(ConfigurationProblem(at: location, message, scope: scope))
+        problems.append(section.problem(key, message, scope: scope))
     }
 }
 

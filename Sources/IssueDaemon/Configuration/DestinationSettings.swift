@@ -121,7 +121,7 @@ struct DestinationResolver {
     mutating func resolve(_ settings: DestinationSettings) -> DestinationConfiguration? {
         var settings = settings
         let address = address(&settings)
-        if let caFile = settings.caFile { check(authorities: caFile) }
+        if let caFile = settings.caFile, let problem = AuthoritiesFile.problem(caFile) { complain("CAFile", problem) }
         var tokenFile: TokenFile?
         if let credential = settings.credential {
             guard let found = token(credential) else { return nil }
@@ -140,12 +140,12 @@ struct DestinationResolver {
             case .missing(let keys, let expected):
                 // An invalid value was reported before.
                 if section.wrongKeys.isDisjoint(with: keys) {
-                    complain(of: nil, "\(section.title) has no address; expected \(expected).")
+                    complain(nil, "\(section.title) has no address; expected \(expected).")
                 }
             case .both(let first, let second):
-                complain(of: second, "\(section.title) has both \(first)= and \(second)=; expected only one.")
+                complain(second, "\(section.title) has both \(first)= and \(second)=; expected only one.")
             case .contradiction(let key, let text):
-                complain(of: key, text)
+                complain(key, text)
             }
             return nil
         }
@@ -162,15 +162,7 @@ struct DestinationResolver {
         return resolver.resolve(credential)
     }
 
-    private mutating func check(authorities path: String) {
-        guard let message = AuthoritiesFile.problem(path) else { return }
-        complain(of: "CAFile", message)
-    }
-
-    private mutating func complain(
-        of key: String?, _ message: String, scope: ConfigurationProblem.Scope? = nil
-    ) {
-        let location = key.flatMap { section.location(of: $0) } ?? section.location
-        problems.append(ConfigurationProblem(at: location, message, scope: scope ?? section.scope))
+    private mutating func complain(_ key: String?, _ message: String) {
+        problems.append(section.problem(key, message))
     }
 }

@@ -1,6 +1,5 @@
 package import Destinations
 package import IssueCore
-import IssueProtocol
 import UnixIO
 
 /// The settings of a `[Notify NAME]` section.
@@ -91,7 +90,7 @@ extension ConfigurationTable {
         .init("Apps", \.filter.apps, .patterns, "Only issues of these applications."),
         .init("Environments", \.filter.environments, .patterns, "Only issues of these environments."),
         .init("Units", \.filter.units, .patterns, "Only issues of these systemd units."),
-        .init("Severity", \.filter.severity, .severity, "Only issues of this severity and above."),
+        .init("Severity", \.filter.severity, .choice, "Only issues of this severity and above."),
         .init(
             "Delay", \.delay, .duration(.zero...(.seconds(3600))), "How long events are gathered into one message."),
         .init(
@@ -166,15 +165,6 @@ extension ValueForm where Value == [String] {
     }
 }
 
-extension ValueForm where Value == IssueLevel {
-    static var severity: Self {
-        let names = IssueLevel.allCases.map(\.rawValue)
-        return ValueForm(
-            expected: names.dropLast().joined(separator: ", ") + " or " + (names.last ?? ""),
-            parse: { IssueLevel(rawValue: $0) }, text: { $0.rawValue })
-    }
-}
-
 /// Resolves the files of a notifier, and collects errors about them.
 struct NotifierResolver {
     let section: ConfigurationMerger.Section
@@ -210,8 +200,7 @@ struct NotifierResolver {
     }
 
     private mutating func complain(_ key: String?, _ message: String) {
-        let location = key.flatMap { section.location(of: $0) } ?? section.location
-        problems.append(ConfigurationProblem(at: location, message, scope: section.scope))
+        problems.append(section.problem(key, message))
     }
 }
 
