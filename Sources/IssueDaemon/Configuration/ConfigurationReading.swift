@@ -223,14 +223,10 @@ package struct LastValidConfiguration: Sendable {
     private func trusted(_ path: String) -> (status: FileStatus, content: [UInt8])? {
         guard let file = try? FileDescriptor.open(path, [.noFollow, .nonBlocking]), let status = try? file.status(),
             status.kind == .regular, status.uid == surroundings.userID, status.mode & 0o022 == 0,
-            status.size <= ConfigurationFile.sizeLimit
+            let content = try? FileSystem.read(file, limit: ConfigurationFile.sizeLimit),
+            content.starts(with: Array(header.utf8))
         else { return nil }
-        var content: [UInt8] = []
-        while content.count <= ConfigurationFile.sizeLimit {
-            guard let count = try? file.read(appendingTo: &content, atMost: 1 << 16) else { return nil }
-            if count == 0 { break }
-        }
-        return content.starts(with: Array(header.utf8)) ? (status, content) : nil
+        return (status, content)
     }
 }
 
