@@ -1,6 +1,6 @@
 import Destinations
+import HTTPTransfer
 import IssueCore
-import Synchronization
 import UnixIO
 
 /// Runs the program of a notifier for each message.
@@ -15,7 +15,7 @@ struct CommandNotifier: Sendable {
     ]
 
     /// Runs the program with a message as its standard input, and waits for its end.
-    func send(_ content: WebhookContent, cancellation: CommandCancellation) -> DeliveryResult {
+    func send(_ content: WebhookContent, cancellation: HTTPCancellation) -> DeliveryResult {
         do throws(Errno) {
             let run = try CommandRun(
                 command.arguments, environment: Self.environment, input: content.bytes, timeout: timeout
@@ -54,16 +54,5 @@ struct CommandNotifier: Sendable {
             String(decoding: run.output, as: UTF8.self), maxCharacters: CommandRun.keptOutput)
         let text = output.split(separator: " ").joined(separator: " ")
         return text.isEmpty ? end : "\(end) (\(text.count > 200 ? "…" : "")\(text.suffix(200)))"
-    }
-}
-
-/// Cancels the program that a notifier runs, and all later ones.
-final class CommandCancellation: Sendable {
-    private let flag = Atomic(false)
-
-    var isCancelled: Bool { flag.load(ordering: .relaxed) }
-
-    func cancel() {
-        flag.store(true, ordering: .relaxed)
     }
 }

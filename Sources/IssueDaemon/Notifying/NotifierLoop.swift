@@ -323,7 +323,7 @@ final class NotifierLoop {
     private func send(_ message: NotificationMessage) -> DeliveryResult {
         if let command = settings.command {
             return CommandNotifier(command: command, timeout: settings.requestTimeout)
-                .send(webhook.content(of: message), cancellation: service.commandCancellation)
+                .send(webhook.content(of: message), cancellation: service.cancellation)
         }
         let configuration = service.configuration
         var url = settings.url

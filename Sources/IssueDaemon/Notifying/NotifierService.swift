@@ -63,10 +63,8 @@ final class NotifierService: Sendable {
     /// The time after which the store is tried again after an error, and the same message is sent again if the store
     /// can't take it.
     let recoveryTime: Duration
-    /// Cancels the request in flight.
+    /// Cancels the request in flight, or kills the command that runs.
     let cancellation = HTTPCancellation()
-    /// Kills the command that runs.
-    let commandCancellation = CommandCancellation()
     let inbox = Monitor(NotifierInbox())
 
     init(
@@ -120,10 +118,7 @@ final class NotifierService: Sendable {
     }
 
     /// Cancels the request in flight, or kills the command.
-    func abandon() {
-        cancellation.cancel()
-        commandCancellation.cancel()
-    }
+    func abandon() { cancellation.cancel() }
 
     /// Sends messages until the service is stopped.
     func run() {
