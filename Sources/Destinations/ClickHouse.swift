@@ -146,12 +146,8 @@ extension ClickHouseFormat {
         var members = Self.times(stored.believedTime.time, received: stored.receivedAt)
         members += RecordColumns.members(of: outbound).map(Self.column)
         members += RecordColumns.context(of: record, named: \.columnName)
-        if !record.causes.isEmpty {
-            members.append(.init("causes", .string(Self.text(RecordColumns.causes(of: record)))))
-        }
-        if let metadata = outbound.metadata, !metadata.isNull {
-            members.append(.init("metadata", .string(Self.text(metadata))))
-        }
+        if !record.causes.isEmpty { members.put("causes", Self.text(RecordColumns.causes(of: record))) }
+        if let metadata = outbound.metadata, !metadata.isNull { members.put("metadata", Self.text(metadata)) }
         return JSONValue.object(members).json
     }
 

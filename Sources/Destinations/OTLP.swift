@@ -87,17 +87,12 @@ extension OTLPFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         let record = stored.record
-        var attributes: [(String, JSONValue)] = [("event.id", .string(stored.id))]
-        for member in RecordColumns.members(of: outbound) where !Self.elsewhere.contains(member.key) {
-            attributes.append(("issue.\(member.key)", member.value))
-        }
-        attributes += Self.exception(of: record)
-        if let id = record.context.requestID { attributes.append(("issue.request_id", .string(id))) }
-        if let id = record.context.user { attributes.append(("user.id", .string(id))) }
-        if !record.causes.isEmpty { attributes.append(("issue.causes", RecordColumns.causes(of: record))) }
-        for member in outbound.metadata?.asObject ?? [] {
-            attributes.append(("issue.metadata.\(member.key)", member.value))
-        }
+        var attributes: [JSONValue.Member] = [.init("event.id", .string(stored.id))]
+        attributes += Self.attributes(RecordColumns.members(of: outbound)) + Self.exception(of: record)
+        attributes.put("issue.request_id", record.context.requestID)
+        attributes.put("user.id", record.context.user)
+        if !record.causes.isEmpty { attributes.append(.init("issue.causes", RecordColumns.causes(of: record))) }
+        attributes += (outbound.metadata?.asObject ?? []).map { .init("issue.metadata.\($0.key)", $0.value) }
         return Self.resourceLogs(
             app: outbound.app, version: record.app?.version, environment: record.app?.environment,
             host: outbound.host, time: stored.believedTime.time, observed: stored.receivedAt,
@@ -108,42 +103,41 @@ extension OTLPFormat {
     /// Returns the attributes by which a receiver recognises an exception, for a record with an error or a backtrace.
     ///
     /// Source: the OpenTelemetry semantic conventions, "Exceptions in logs".
-    private static func exception(of record: IssueRecord) -> [(String, JSONValue)] {
+    private static func exception(of record: IssueRecord) -> [JSONValue.Member] {
         guard record.domain != nil || !record.backtrace.isEmpty else { return [] }
-        var attributes: [(String, JSONValue)] = []
-        if let domain = record.domain { attributes.append(("exception.type", .string(domain))) }
-        attributes.append(("exception.message", .string(record.message)))
-        if !record.backtrace.isEmpty {
-            attributes.append(("exception.stacktrace", .string(RecordColumns.backtrace(of: record))))
-        }
+        var attributes: [JSONValue.Member] = []
+        attributes.put("exception.type", record.domain)
+        attributes.put("exception.message", record.message)
+        if !record.backtrace.isEmpty { attributes.put("exception.stacktrace", RecordColumns.backtrace(of: record)) }
         return attributes
     }
 
     package func line(of summary: OutboundSummary) -> [UInt8] {
-        var attributes: [(String, JSONValue)] = [
-            ("event.id", .string(summary.eventID)), ("issue.window_start", .string(summary.windowStart.description)),
-            ("issue.first_seen", .string(summary.firstSeen.description)),
-            ("issue.last_seen", .string(summary.lastSeen.description)),
+        let attributes: [JSONValue.Member] = [
+            .init("event.id", .string(summary.eventID)),
+            .init("issue.window_start", .string(summary.windowStart.description)),
+            .init("issue.first_seen", .string(summary.firstSeen.description)),
+            .init("issue.last_seen", .string(summary.lastSeen.description)),
         ]
-        for member in RecordColumns.members(of: summary) where !Self.elsewhere.contains(member.key) {
-            attributes.append(("issue.\(member.key)", member.value))
-        }
         return Self.resourceLogs(
             app: summary.app, version: summary.application.version, environment: summary.application.environment,
             host: summary.host, time: summary.windowEnd, observed: summary.windowEnd, severity: summary.severity,
-            body: "\(summary.suppressedCount) more of: \(summary.title)", attributes: attributes)
+            body: "\(summary.suppressedCount) more of: \(summary.title)",
+            attributes: attributes + Self.attributes(RecordColumns.members(of: summary)))
     }
 
     package func line(of correction: OutboundCorrection) -> [UInt8] {
-        var attributes: [(String, JSONValue)] = [("event.id", .string(correction.eventID))]
-        for member in RecordColumns.members(of: correction) + RecordColumns.details(of: correction)
-        where !Self.elsewhere.contains(member.key) {
-            attributes.append(("issue.\(member.key)", member.value))
-        }
+        let fields = RecordColumns.members(of: correction) + RecordColumns.details(of: correction)
         let time = correction.correction.timestamp
         return Self.resourceLogs(
             app: correction.correction.app, version: nil, environment: nil, host: correction.host, time: time,
-            observed: time, severity: .info, body: correction.message, attributes: attributes)
+            observed: time, severity: .info, body: correction.message,
+            attributes: [.init("event.id", .string(correction.eventID))] + Self.attributes(fields))
+    }
+
+    /// Returns fields as attributes, without those that have a place elsewhere.
+    private static func attributes(_ fields: [JSONValue.Member]) -> [JSONValue.Member] {
+        fields.filter { !elsewhere.contains($0.key) }.map { .init("issue.\($0.key)", $0.value) }
     }
 
     /// The fields that have their own place in the protocol or in its conventions.
@@ -153,13 +147,12 @@ extension OTLPFormat {
 
     private static func resourceLogs(
         app: String, version: String?, environment: String?, host: String, time: IssueTimestamp,
-        observed: IssueTimestamp,
-        severity: IssueLevel, body: String, context: IssueContext = IssueContext(),
-        attributes: [(String, JSONValue)]
+        observed: IssueTimestamp, severity: IssueLevel, body: String, context: IssueContext = IssueContext(),
+        attributes: [JSONValue.Member]
     ) -> [UInt8] {
-        var resource: [(String, JSONValue)] = [("service.name", .string(app)), ("host.name", .string(host))]
-        if let version { resource.append(("service.version", .string(version))) }
-        if let environment { resource.append(("deployment.environment.name", .string(environment))) }
+        var resource: [JSONValue.Member] = [.init("service.name", .string(app)), .init("host.name", .string(host))]
+        resource.put("service.version", version)
+        resource.put("deployment.environment.name", environment)
         var members: [JSONValue.Member] = [
             .init("timeUnixNano", .string(nanoseconds(time))),
             .init("observedTimeUnixNano", .string(nanoseconds(observed))),
@@ -168,9 +161,9 @@ extension OTLPFormat {
             .init("body", value(.string(body))),
             .init("attributes", list(attributes)),
         ]
-        if let id = context.traceID { members.append(.init("traceId", .string(id))) }
+        members.put("traceId", context.traceID)
         // A span belongs to a trace.
-        if let id = context.spanID, context.traceID != nil { members.append(.init("spanId", .string(id))) }
+        if context.traceID != nil { members.put("spanId", context.spanID) }
         let scope = JSONValue.object([
             .init("scope", .object([.init("name", "issued")])), .init("logRecords", .array([.object(members)])),
         ])
@@ -192,8 +185,8 @@ extension OTLPFormat {
         }
     }
 
-    private static func list(_ attributes: [(String, JSONValue)]) -> JSONValue {
-        .array(attributes.map { .object([.init("key", .string($0.0)), .init("value", value($0.1))]) })
+    private static func list(_ attributes: [JSONValue.Member]) -> JSONValue {
+        .array(attributes.map { .object([.init("key", .string($0.key)), .init("value", value($0.value))]) })
     }
 
     /// Returns an `AnyValue`.
@@ -207,7 +200,7 @@ extension OTLPFormat {
         case .array(let elements):
             .object([.init("arrayValue", .object([.init("values", .array(elements.map(Self.value)))]))])
         case .object(let members):
-            .object([.init("kvlistValue", .object([.init("values", list(members.map { ($0.key, $0.value) }))]))])
+            .object([.init("kvlistValue", .object([.init("values", list(members))]))])
         }
     }
 }

@@ -15,18 +15,15 @@ package enum RecordColumns {
             .init("count", .integer(record.count ?? 1)), .init("occurrences", .integer(outbound.occurrences)),
             .init("suppressed_before", .integer(outbound.suppressedBefore)),
         ]
-        func put(_ key: String, _ text: String?) {
-            if let text { members.append(.init(key, .string(text))) }
-        }
-        put("domain", record.domain)
-        if let code = record.code { members.append(.init("code", .integer(code))) }
+        members.put("domain", record.domain)
+        members.put("code", record.code)
         members += application(record.app)
-        put("file", record.source?.fileID)
-        if let line = record.source?.line { members.append(.init("line", .integer(line))) }
-        put("function", record.source?.function)
-        put("unit", stored.sender.unit)
-        put("command", stored.sender.command)
-        if !record.backtrace.isEmpty { put("backtrace", backtrace(of: record)) }
+        members.put("file", record.source?.fileID)
+        members.put("line", record.source?.line)
+        members.put("function", record.source?.function)
+        members.put("unit", stored.sender.unit)
+        members.put("command", stored.sender.command)
+        if !record.backtrace.isEmpty { members.put("backtrace", backtrace(of: record)) }
         return members
     }
 
@@ -48,14 +45,18 @@ package enum RecordColumns {
 
     /// Returns the causes of a record as an array of objects.
     package static func causes(of record: IssueRecord) -> JSONValue {
-        .array(
-            record.causes.map { cause in
-                var members: [JSONValue.Member] = []
-                if let domain = cause.domain { members.append(.init("domain", .string(domain))) }
-                if let code = cause.code { members.append(.init("code", .integer(Int64(code)))) }
-                if !cause.message.isEmpty { members.append(.init("message", .string(cause.message))) }
-                return .object(members)
-            })
+        .array(record.causes.map { object(of: $0) })
+    }
+
+    /// Returns a cause as an object.
+    ///
+    /// - Parameter fit: Shortens a text.
+    static func object(of cause: IssueCause, fitting fit: (String) -> String = { $0 }) -> JSONValue {
+        var members: [JSONValue.Member] = []
+        members.put("domain", cause.domain.map(fit))
+        members.put("code", cause.code.map { Int64($0) })
+        if !cause.message.isEmpty { members.put("message", fit(cause.message)) }
+        return .object(members)
     }
 
     /// Returns the fields of a summary of suppressed records.
@@ -72,9 +73,9 @@ package enum RecordColumns {
             .init("still_suppressing", .bool(summary.stillSuppressing)),
             .init("sample_event_ids", .string(summary.sampleIDs.joined(separator: ","))),
         ]
-        if let fingerprint = summary.fingerprint { members.append(.init("fingerprint", .string(fingerprint))) }
-        if let domain = summary.domain { members.append(.init("domain", .string(domain))) }
-        if let code = summary.code { members.append(.init("code", .integer(code))) }
+        members.put("fingerprint", summary.fingerprint)
+        members.put("domain", summary.domain)
+        members.put("code", summary.code)
         return members + application(summary.application)
     }
 
@@ -97,31 +98,38 @@ package enum RecordColumns {
             .init("correction", .integer(correction.id)),
             .init("correction_action", .string(outbound.action.rawValue)),
         ]
-        func put(_ key: String, _ text: String?) {
-            if let text { members.append(.init(key, .string(text))) }
-        }
-        put("correction_undone", outbound.isUndone ? correction.kind.rawValue : nil)
-        put("other_group_id", correction.other)
-        put("other_fingerprint", outbound.otherFingerprint)
-        put("correction_template", correction.template)
-        put("correction_field", correction.field?.rawValue)
-        members.append(.init("correction_author", .integer(Int64(correction.author))))
-        put("correction_reason", correction.reason)
+        members.put("correction_undone", outbound.isUndone ? correction.kind.rawValue : nil)
+        members.put("other_group_id", correction.other)
+        members.put("other_fingerprint", outbound.otherFingerprint)
+        members.put("correction_template", correction.template)
+        members.put("correction_field", correction.field?.rawValue)
+        members.put("correction_author", Int64(correction.author))
+        members.put("correction_reason", correction.reason)
         return members
     }
 
     private static func application(_ application: Application?) -> [JSONValue.Member] {
         guard let application else { return [] }
         var members: [JSONValue.Member] = []
-        for (key, text) in [
-            ("version", application.version), ("environment", application.environment),
-            ("platform", application.platform), ("network", application.network),
-        ] {
-            if let text { members.append(.init(key, .string(text))) }
-        }
-        if let build = application.build { members.append(.init("build", .integer(build))) }
+        members.put("version", application.version)
+        members.put("environment", application.environment)
+        members.put("platform", application.platform)
+        members.put("network", application.network)
+        members.put("build", application.build)
         if let development = application.development { members.append(.init("development", .bool(development))) }
         return members
+    }
+}
+
+extension [JSONValue.Member] {
+    /// Appends a text, unless it is nil.
+    mutating func put(_ key: String, _ text: String?) {
+        if let text { append(.init(key, .string(text))) }
+    }
+
+    /// Appends a number, unless it is nil.
+    mutating func put(_ key: String, _ number: Int64?) {
+        if let number { append(.init(key, .integer(number))) }
     }
 }
 

@@ -107,13 +107,7 @@ extension LineWriter {
 extension LineWriter {
     mutating func putCauses(_ causes: [IssueCause]) {
         let values = causes.prefix(LineLimits.causes).map { cause in
-            var members: [JSONValue.Member] = []
-            if let domain = cause.domain { members.append(.init("domain", .string(fitted(domain, as: "causes")))) }
-            if let code = cause.code { members.append(.init("code", .integer(Int64(code)))) }
-            if !cause.message.isEmpty {
-                members.append(.init("message", .string(fitted(cause.message, as: "causes"))))
-            }
-            return JSONValue.object(members)
+            RecordColumns.object(of: cause) { fitted($0, as: "causes") }
         }
         if causes.count > values.count { noteTruncated("causes") }
         putList("causes", values)
