@@ -55,18 +55,21 @@ package struct Webhook: Sendable {
 
     /// Connects to the host of a URL, with TLS if it has the scheme `https`, and sends nothing.
     package func probe(_ url: WebhookURL) -> DestinationProbe {
+        DestinationProbe(
+            connecting: request(to: url, within: min(timeout, .seconds(10))),
+            "connected to \(url.origin), and sent nothing")
+    }
+
+    /// Returns an empty POST request.
+    private func request(to url: WebhookURL, within limit: Duration) -> HTTPRequest {
         var request = HTTPRequest(url: url.text)
-        request.connectTimeout = min(timeout, .seconds(10))
-        request.totalTimeout = request.connectTimeout
+        request.userAgent = "issued/\(version)"
+        request.connectTimeout = limit
+        request.totalTimeout = limit
         request.proxy = proxy
         request.caFile = caFile
-        var client = StreamClient()
-        do throws(HTTPTransferError) {
-            try client.send([], to: request)
-            return DestinationProbe(isAccepted: true, message: "connected to \(url.origin), and sent nothing")
-        } catch {
-            return DestinationProbe(isAccepted: false, message: error.message)
-        }
+        request.answerLimit = 4096
+        return request
     }
 
     /// Sends a message and waits for the response.
@@ -84,32 +87,15 @@ package struct Webhook: Sendable {
         cancellation: HTTPCancellation?, now: () -> IssueTimestamp
     ) -> DeliveryResult {
         let content = content(of: message)
-        var request = HTTPRequest(url: url.text)
+        var request = request(to: url, within: timeout)
         request.body = content.bytes
         request.headers.append(name: "Content-Type", value: content.type)
         for header in content.headers { request.headers.append(name: header.name, value: header.value) }
         if let token { request.headers.append(name: "Authorization", value: "Bearer \(token.text)") }
-        request.userAgent = "issued/\(version)"
-        request.connectTimeout = timeout
-        request.totalTimeout = timeout
-        request.proxy = proxy
-        request.caFile = caFile
-        request.answerLimit = 4096
         var client = HTTPClient()
         do throws(HTTPTransferError) {
             let response = try client.perform(request, cancellation: cancellation)
-            let retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.duration($0, at: now()) }
-            let text =
-                switch response.status {
-                case 200..<300: "\(response.status): accepted"
-                case 300..<400: "\(response.status) from \(url.origin): redirects are not followed"
-                case 407: "407 from the proxy for \(url.origin)"
-                case _: "\(response.status) from \(url.origin)"
-                }
-            var result = DeliveryResult(
-                DeliveryVerdict(status: response.status, retryAfter: retryAfter), ResponseSummary(text))
-            result.mayHaveArrivedTwice = response.mayHaveArrivedTwice
-            return result
+            return DeliveryResult(statusOf: response, lines: nil, from: url.origin, at: now())
         } catch {
             return DeliveryResult(error)
         }

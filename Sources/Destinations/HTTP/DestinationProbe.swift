@@ -21,6 +21,19 @@ package struct DestinationProbe: Equatable, Sendable {
         self.clockSkew = clockSkew
     }
 
+    /// Connects to the host of a request, with TLS if it has the scheme `https`, and sends nothing.
+    ///
+    /// - Parameter message: The message if this succeeds.
+    init(connecting request: HTTPRequest, _ message: String) {
+        var client = StreamClient()
+        do throws(HTTPTransferError) {
+            try client.send([], to: request)
+            self.init(isAccepted: true, message: message)
+        } catch {
+            self.init(isAccepted: false, message: error.message)
+        }
+    }
+
     /// The largest difference between two clocks that causes no warning.
     package static let acceptableSkew: Duration = .seconds(60)
 
@@ -85,13 +98,8 @@ extension HTTPFormat {
 extension LogzFormat {
     /// Connects to the listener for streams, which never responds, and sends nothing.
     package func probeStream() -> DestinationProbe {
-        var client = StreamClient()
-        do throws(HTTPTransferError) {
-            try client.send([], to: http.request(within: .seconds(10)))
-            return DestinationProbe(
-                isAccepted: true, message: "connected to \(http.address.origin), which does not check the token")
-        } catch {
-            return DestinationProbe(isAccepted: false, message: error.message)
-        }
+        DestinationProbe(
+            connecting: http.request(within: .seconds(10)),
+            "connected to \(http.address.origin), which does not check the token")
     }
 }

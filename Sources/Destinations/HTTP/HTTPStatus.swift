@@ -28,18 +28,22 @@ extension DeliveryResult {
     /// Classifies a response by its status alone.
     ///
     /// A 413 (`tooLarge`) makes the forwarder send the lines in halves (`Bisection`).
-    fileprivate init(statusOf response: HTTPResponse, lines: Int, from origin: String, at now: IssueTimestamp) {
+    ///
+    /// - Parameter lines: The number of lines in the request; nil if it consisted of something else.
+    init(statusOf response: HTTPResponse, lines: Int?, from origin: String, at now: IssueTimestamp) {
         let status = response.status
+        let lines = lines.map { Self.count($0) }
         let verdict = DeliveryVerdict(status: status, retryAfter: response.retryAfter(at: now))
         let text =
             switch status {
-            case 200..<300: "\(status): \(Self.count(lines)) accepted"
+            case 200..<300: "\(status): \(lines.map { "\($0) " } ?? "")accepted"
             case 300..<400: "\(status) from \(origin): redirects are not followed"
             case 407: "407 from the proxy for \(origin)"
-            case 413: "413 from \(origin): request of \(Self.count(lines)) too large"
+            case 413: "413 from \(origin)\(lines.map { ": request of \($0) too large" } ?? "")"
             default: "\(status) from \(origin)"
             }
         self.init(verdict, ResponseSummary(text))
+        mayHaveArrivedTwice = response.mayHaveArrivedTwice
     }
 
     /// Creates the result of a request that got no response.
