@@ -193,19 +193,14 @@ extension HTTPTransferError {
         _ result: CURLcode, at origin: HTTPOrigin, through proxy: String?, trusting authorities: String?,
         info: TransferInfo, exchange: HTTPExchange, bodyFullySent: Bool
     ) {
-        if result == CURLE_SSL_CACERT_BADFILE, let authorities {
-            self.init(
-                code: .tls, message: "The CA file \(authorities) for \(origin) cannot be used",
-                bodyFullySent: bodyFullySent)
-            return
-        }
         let (code, message) = HTTPTransferError.reason(
-            for: result, at: origin, through: proxy, info: info, exchange: exchange)
+            for: result, at: origin, through: proxy, trusting: authorities, info: info, exchange: exchange)
         self.init(code: code, message: message, bodyFullySent: bodyFullySent)
     }
 
     private static func reason(
-        for result: CURLcode, at origin: HTTPOrigin, through proxy: String?, info: TransferInfo, exchange: HTTPExchange
+        for result: CURLcode, at origin: HTTPOrigin, through proxy: String?, trusting authorities: String?,
+        info: TransferInfo, exchange: HTTPExchange
     ) -> (Code, String) {
         let (next, behind) = proxy.map { ("the proxy \($0)", " for \(origin)") } ?? ("\(origin)", "")
         if info.proxyStatus >= 300, !exchange.hasBegun {
@@ -224,10 +219,12 @@ extension HTTPTransferError {
             return exchange.isUnderWay
                 ? (.timeout, "\(origin) did not respond in time")
                 : (.connectTimeout, "Connecting to \(next)\(behind) timed out")
+        case CURLE_SSL_CACERT_BADFILE:
+            return (.tls, "The CA file \(authorities.map { "\($0) " } ?? "")for \(origin) cannot be used")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_PEER_FAILED_VERIFICATION,
-            CURLE_USE_SSL_FAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
-            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,
-            CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED:
+            CURLE_USE_SSL_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+            CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+            CURLE_SSL_ENGINE_INITFAILED:
             return (.tls, tlsMessage(result, at: origin, verification: info.verification))
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
             return (.connectionLost, "The connection to \(origin) ended before the response was complete")
@@ -246,7 +243,6 @@ extension HTTPTransferError {
     }
 
     private static func tlsMessage(_ result: CURLcode, at origin: HTTPOrigin, verification: Int) -> String {
-        if result == CURLE_SSL_CACERT_BADFILE { return "The CA file for \(origin) cannot be used" }
         guard result == CURLE_PEER_FAILED_VERIFICATION else {
             return "TLS connection to \(origin) failed: no TLS, or no secure version of it"
         }
