@@ -4,7 +4,8 @@ import IssueProtocol
 /// line.
 struct LineWriter {
     private var writer = JSONWriter(reserving: 1024)
-    private(set) var truncated = TruncatedNames()
+    /// The members that were cut.
+    var truncated = TruncatedNames()
 
     init() {
         writer.openObject()
@@ -58,10 +59,6 @@ struct LineWriter {
         return text.cut(toBytes: LineLimits.cutTextBytes)
     }
 
-    mutating func noteTruncated(_ name: String) {
-        truncated.note(name)
-    }
-
     /// Returns the line, trimmed to the limit.
     consuming func line() -> [UInt8] {
         if !truncated.names.isEmpty {
@@ -109,7 +106,7 @@ extension LineWriter {
         let values = causes.prefix(LineLimits.causes).map { cause in
             RecordColumns.object(of: cause) { fitted($0, as: "causes") }
         }
-        if causes.count > values.count { noteTruncated("causes") }
+        if causes.count > values.count { truncated.note("causes") }
         putList("causes", values)
     }
 
@@ -125,7 +122,7 @@ extension LineWriter {
         for value in values.dropFirst() {
             bytes += value.json.count + 1
             guard bytes <= LineLimits.cutTextBytes else {
-                noteTruncated(key)
+                truncated.note(key)
                 break
             }
             included.append(value)
@@ -143,14 +140,6 @@ struct LineDraft {
         guard let value = try? JSONValue(json: line), let members = value.asObject else { return nil }
         self.members = members.filter { $0.key != TruncatedNames.key }
         truncated = TruncatedNames(value[TruncatedNames.key]?.asArray?.compactMap(\.asString) ?? [])
-    }
-
-    mutating func noteTruncated(_ name: String) {
-        truncated.note(name)
-    }
-
-    mutating func noteTruncated(allOf object: String) {
-        truncated.note(allOf: object)
     }
 
     /// The current line.
@@ -221,7 +210,7 @@ extension LineDraft {
     private mutating func replace(_ index: Int, by value: JSONValue) {
         guard value != members[index].value else { return }
         members[index].value = value
-        noteTruncated(allOf: members[index].key)
+        truncated.note(allOf: members[index].key)
     }
 
     private mutating func cutText(_ key: String, to limit: Int) {
@@ -233,12 +222,12 @@ extension LineDraft {
     private mutating func moveMetadata() {
         guard let index = metadataIndex else { return }
         let metadata = members.remove(at: index)
-        noteTruncated(allOf: metadata.key)
+        truncated.note(allOf: metadata.key)
         let text = String(decoding: metadata.value.json, as: UTF8.self)
         if let context = self.index(of: "context_json"), let other = members[context].value.asString {
             let half = Self.shortText / 2
             members[context].value = .string("\(other.cut(toBytes: half)) \(text.cut(toBytes: half - 1))")
-            noteTruncated("context_json")
+            truncated.note("context_json")
         } else {
             members.append(.init("context_json", .string(text.cut(toBytes: Self.shortText))))
         }

@@ -352,11 +352,8 @@ extension LogzFormat {
         var fitting = MetadataFitting(types: types)
         if let object = fitting.fit(members, under: name) { line.put(name, object) }
         types = fitting.types
-        if fitting.truncated.count > LineLimits.truncatedNames {
-            line.noteTruncated(name)
-        } else {
-            for path in fitting.truncated { line.noteTruncated(path) }
-        }
+        let cut = fitting.truncated.names
+        for path in cut.count > LineLimits.truncatedNames ? [name] : cut { line.truncated.note(path) }
         return (fitting.context, repairs)
     }
 

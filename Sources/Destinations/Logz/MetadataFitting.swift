@@ -10,7 +10,7 @@ struct MetadataFitting {
     /// The members that did not fit, with their paths within the metadata.
     private(set) var context: [JSONValue.Member] = []
     /// The paths of the texts that were cut.
-    private(set) var truncated: [String] = []
+    private(set) var truncated = TruncatedNames()
     private var fields = 0
 
     init(types: FieldTypes) {
@@ -21,7 +21,7 @@ struct MetadataFitting {
     ///
     /// - Parameter name: The name of the metadata object.
     mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
-        guard types.kind(at: name) == .object || enter(name, at: "", depth: 1) != nil && record(.object, at: name)
+        guard types.kind(at: name) == .object || enter(name, at: "", depth: 1) != nil && types.record(.object, at: name)
         else {
             context += members
             return nil
@@ -70,15 +70,15 @@ struct MetadataFitting {
             guard Self.isFraction(spelling) else { return nil }
             return scalar(value, .number, at: path)
         case .string(let text):
-            guard record(.string, at: path) else { return nil }
+            guard types.record(.string, at: path) else { return nil }
             guard text.utf8.count > LineLimits.textBytes else { return value }
-            noteTruncated(path)
+            truncated.note(path)
             return .string(text.cut(toBytes: LineLimits.cutTextBytes))
         case .array(let elements):
             guard depth <= LineLimits.depth else { return nil }
             return fit(elements, at: path, keyPrefix: keyPrefix, key: key, depth: depth)
         case .object(let members):
-            guard depth <= LineLimits.depth, record(.object, at: path) else { return nil }
+            guard depth <= LineLimits.depth, types.record(.object, at: path) else { return nil }
             return fit(members, at: path, keyPrefix: "\(keyPrefix)\(key).", depth: depth, whole: whole).map {
                 .object($0)
             }
@@ -87,7 +87,7 @@ struct MetadataFitting {
 
     private mutating func scalar(_ value: JSONValue, _ kind: FieldTypes.Kind, at path: String) -> JSONValue? {
         // Not a conditional expression, in which nil would become a JSON null.
-        guard record(kind, at: path) else { return nil }
+        guard types.record(kind, at: path) else { return nil }
         return value
     }
 
@@ -127,18 +127,9 @@ struct MetadataFitting {
         var subpath = path
         for step in steps.dropLast() {
             subpath += subpath.isEmpty ? String(step) : ".\(step)"
-            guard record(.object, at: subpath) else { return nil }
+            guard types.record(.object, at: subpath) else { return nil }
         }
         return depth + steps.count
-    }
-
-    private mutating func record(_ kind: FieldTypes.Kind, at path: String) -> Bool {
-        types.record(kind, at: path)
-    }
-
-    private mutating func noteTruncated(_ path: String) {
-        guard !truncated.contains(path) else { return }
-        truncated.append(path)
     }
 
     /// Returns `true` if a floating-point field accepts a number. Such a field has single precision and rejects values
