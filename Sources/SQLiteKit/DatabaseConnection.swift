@@ -222,12 +222,11 @@ extension DatabaseConnection {
 extension DatabaseConnection {
     /// Returns the value of a pragma that is an integer.
     package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {
-        try firstAnswer(to: "PRAGMA \(name)") { $0.int64(0) }
-    }
-
-    /// Returns the value of a pragma that is a string.
-    package func pragmaText(_ name: StaticString) throws(SQLiteError) -> String {
-        try firstAnswer(to: "PRAGMA \(name)") { $0.text(0) }
+        let sql = "PRAGMA \(name)"
+        guard let value = try Statement(composedSQL: sql, on: self).first({ $0.int64(0) }) else {
+            throw SQLiteError(code: .error, message: "Unknown pragma", sql: sql)
+        }
+        return value
     }
 
     /// Sets a pragma to an integer.
@@ -240,16 +239,6 @@ extension DatabaseConnection {
     package func setPragma(_ name: StaticString, to value: StaticString) throws(SQLiteError) -> String? {
         let statement = try Statement(composedSQL: "PRAGMA \(name)=\(value)", on: self)
         return try statement.first { $0.text(0) }
-    }
-
-    private func firstAnswer<Value>(
-        to sql: String, _ read: (borrowing Row) -> Value
-    ) throws(SQLiteError) -> Value {
-        let statement = try Statement(composedSQL: sql, on: self)
-        guard let value = try statement.first(read) else {
-            throw SQLiteError(code: .error, message: "Unknown pragma", sql: sql)
-        }
-        return value
     }
 }
 

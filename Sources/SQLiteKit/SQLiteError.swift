@@ -150,21 +150,11 @@ extension ResultCode {
     package static let full = ResultCode(rawValue: SQLITE_FULL)
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
-    package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     /// The statement is not allowed; see ``DatabaseConnection/restrictToReading()``.
     package static let unauthorized = ResultCode(rawValue: SQLITE_AUTH)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
-
-    /// The snapshot of a reader is too old to start writing.
-    package static let busySnapshot = ResultCode(rawValue: SQLITE_BUSY | (2 << 8))
-    package static let writeFailed = ResultCode(rawValue: SQLITE_IOERR | (3 << 8))
     package static let outOfMemoryForIO = ResultCode(rawValue: SQLITE_IOERR | (12 << 8))
-    package static let checkConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (1 << 8))
-    package static let foreignKeyConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (3 << 8))
-    package static let primaryKeyConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (6 << 8))
-    package static let uniqueConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (8 << 8))
-    package static let rowIDConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (10 << 8))
 }
 
 extension ResultCode: CustomStringConvertible {

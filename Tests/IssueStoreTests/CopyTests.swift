@@ -32,7 +32,7 @@ struct CopyTests {
             let found = try DatabaseConnection(path: path, mode: .readOnly)
             _ = try BlockReader(on: found)
             #expect(try found.number("SELECT count(*) FROM records") == count.rawValue)
-            #expect(try found.pragmaText("integrity_check") == "ok")
+            #expect(try found.first("PRAGMA integrity_check") { $0.text(0) } == "ok")
             #expect(try found.number("SELECT count(*) FROM copies") == 1)
             #expect(try RangeAudit.faults(found) == [])
             #expect(try LedgerAudit.faults(found) == [])

@@ -24,7 +24,7 @@ struct OpeningTests {
             let connection = writer.connection
             #expect(try connection.pragma("page_size") == 8192)
             #expect(try connection.pragma("auto_vacuum") == 2)
-            #expect(try connection.pragmaText("journal_mode") == "wal")
+            #expect(try connection.first("PRAGMA journal_mode") { $0.text(0) } == "wal")
             #expect(try connection.pragma("synchronous") == 2)
             #expect(try connection.pragma("foreign_keys") == 1)
             #expect(try connection.pragma("application_id") == Int64(Schema.applicationID))

@@ -210,7 +210,7 @@ struct DatabaseConnectionTests {
             let connection = try DatabaseConnection(path: database.path)
             try connection.setPragma("page_size", to: 8192)
             #expect(try connection.setPragma("journal_mode", to: "WAL") == "wal")
-            #expect(try connection.pragmaText("journal_mode") == "wal")
+            #expect(try connection.first("PRAGMA journal_mode") { $0.text(0) } == "wal")
             #expect(try connection.pragma("page_size") == 8192)
             thrown(SQLiteError.self) { try connection.pragma("no_such_pragma") }
         }

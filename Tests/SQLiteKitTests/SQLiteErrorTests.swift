@@ -81,3 +81,15 @@ struct SQLiteErrorTests {
         }
     }
 }
+
+/// Codes that only tests distinguish (sqlite.org/rescode.html).
+extension ResultCode {
+    static let constraint = ResultCode(rawValue: 19)
+    static let busySnapshot = ResultCode(rawValue: 5 | (2 << 8))
+    static let writeFailed = ResultCode(rawValue: 10 | (3 << 8))
+    static let checkConstraint = ResultCode(rawValue: 19 | (1 << 8))
+    static let foreignKeyConstraint = ResultCode(rawValue: 19 | (3 << 8))
+    static let primaryKeyConstraint = ResultCode(rawValue: 19 | (6 << 8))
+    static let uniqueConstraint = ResultCode(rawValue: 19 | (8 << 8))
+    static let rowIDConstraint = ResultCode(rawValue: 19 | (10 << 8))
+}
