@@ -83,20 +83,6 @@ package struct StoreSettings: Hashable, Sendable {
 }
 
 extension Configuration {
-    /// Reads all files.
-    ///
-    /// - Throws: All errors in them, if there are any.
-    package static func load(
-        _ source: ConfigurationSource, in surroundings: HostEnvironment, for purpose: ConfigurationPurpose
-    ) throws(InvalidConfiguration) -> Configuration {
-        var reader = ConfigurationReader(surroundings: surroundings, purpose: purpose)
-        let reading = reader.read(source)
-        guard reading.problems.isEmpty else { throw InvalidConfiguration(problems: reading.problems) }
-        return reading.configuration
-    }
-}
-
-extension Configuration {
     /// The configuration as the text of a file that has the same effect. It contains no secrets.
     package var text: String { text(origins: nil) }
 

@@ -59,3 +59,17 @@ struct ConfigurationFolder: ~Copyable {
         }
     }
 }
+
+extension Configuration {
+    /// Reads all files.
+    ///
+    /// - Throws: All errors in them, if there are any.
+    static func load(
+        _ source: ConfigurationSource, in surroundings: HostEnvironment, for purpose: ConfigurationPurpose
+    ) throws(InvalidConfiguration) -> Configuration {
+        var reader = ConfigurationReader(surroundings: surroundings, purpose: purpose)
+        let reading = reader.read(source)
+        guard reading.problems.isEmpty else { throw InvalidConfiguration(problems: reading.problems) }
+        return reading.configuration
+    }
+}
