@@ -12,8 +12,6 @@ extension SecretReader {
         var isVague = false
         /// `true` for words before tokens that have no name of their own: "bearer" and "logz".
         var isKeyword = false
-
-        var isSecret: Bool { rule != nil }
     }
 
     /// How a value follows its name.

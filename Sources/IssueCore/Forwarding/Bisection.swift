@@ -34,8 +34,6 @@ package struct Bisection: Equatable, Sendable {
     /// tried.
     package static let maxDead = 32
 
-    /// The number of lines of the batch.
-    package private(set) var count: Int
     package private(set) var delivered: [Range<Int>] = []
     package private(set) var dead: [BatchOutcome.Dead] = []
     /// Lines that are sent again although the destination may have accepted them.
@@ -49,7 +47,6 @@ package struct Bisection: Equatable, Sendable {
     /// - Parameter count: The number of lines of the batch.
     package init(count: Int) {
         precondition(count > 0, "A batch must have at least one line")
-        self.count = count
         parts = [Part(0..<count)]
     }
 
@@ -241,7 +238,6 @@ package struct Bisection: Equatable, Sendable {
         inFlight = inFlight.map(moved)
         delivered = []
         dead = []
-        count = left.count
     }
 }
 

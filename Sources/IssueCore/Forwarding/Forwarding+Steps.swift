@@ -100,7 +100,6 @@ extension Forwarding {
         pacer.sent(part.range.count, isBacklog: current.isBacklog, at: now)
         sentBefore = (resent, current.sentUpTo)
         resent += Int64(max(0, min(part.range.upperBound, current.sentUpTo) - part.range.lowerBound))
-        requests += 1
         current.sentUpTo = max(current.sentUpTo, part.range.upperBound)
         current.requests += 1
         current.requestsSinceStored += 1
@@ -172,7 +171,7 @@ extension Forwarding {
             return .none
         }
         switch followUp {
-        case .plan, .stop: preconditionFailure("A finished batch still has lines left")
+        case .plan: preconditionFailure("A finished batch still has lines left")
         case .sendNext: return tryAgain(at: now)
         case .wait(let until, let wait):
             state = .waiting(until: until, wait)

@@ -35,7 +35,6 @@ package struct Forwarding: Sendable {
         case sendNext
         case wait(until: MonotonicInstant, Wait)
         case pause(PauseReason, until: MonotonicInstant)
-        case stop
     }
 
     package static let firstProbeDelay: Duration = .seconds(60)
@@ -83,7 +82,6 @@ package struct Forwarding: Sendable {
     var failing: FailureClass?
     /// `true` if records were accepted, according to the last response that states it.
     package var isAcceptingRecords = false
-    var requests: Int64 = 0
     var resent: Int64 = 0
 
     /// - Parameters:
@@ -330,7 +328,7 @@ extension Forwarding {
 
     /// The state of the destination for `status`.
     package var view: ForwardingView {
-        var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, requests: requests, resent: resent)
+        var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, resent: resent)
         // Until records are accepted, a request in flight does not change the reported state.
         if let preemptedPause {
             view.pause(preemptedPause.reason, until: nil)
@@ -341,7 +339,7 @@ extension Forwarding {
             view.reason = failing?.rawValue
         case .batching(let until, isPaced: true):
             view.wait(ForwardingView.sendRate, until: until)
-        case .preparing, .sending, .settling(.plan), .settling(.sendNext), .settling(.stop):
+        case .preparing, .sending, .settling(.plan), .settling(.sendNext):
             view.state = .sending
             if let failing { view.wait(failing.rawValue, until: nil) }
         case .waiting(let until, let wait), .settling(.wait(let until, let wait)):
@@ -386,21 +384,18 @@ package struct ForwardingView: Equatable, Sendable {
     package var advice: String?
     package var nextAttempt: MonotonicInstant?
     package var lastAnswer: String?
-    /// The number of requests since the start.
-    package var requests: Int64
     /// The number of lines sent again since the start.
     package var resent: Int64
 
     package init(
         state: DestinationState, reason: String? = nil, advice: String? = nil, nextAttempt: MonotonicInstant? = nil,
-        lastAnswer: String? = nil, requests: Int64 = 0, resent: Int64 = 0
+        lastAnswer: String? = nil, resent: Int64 = 0
     ) {
         self.state = state
         self.reason = reason
         self.advice = advice
         self.nextAttempt = nextAttempt
         self.lastAnswer = lastAnswer
-        self.requests = requests
         self.resent = resent
     }
 }

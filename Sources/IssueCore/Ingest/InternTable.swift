@@ -107,12 +107,6 @@ struct InternTable: Sendable {
         return ranges.count - 1
     }
 
-    /// The bytes of a run.
-    subscript(number: Int) -> [UInt8] {
-        let range = ranges[number]
-        return bytes[range.lower..<range.upper]
-    }
-
     /// Removes all runs and keeps the memory.
     ///
     /// A table is emptied because it is full, and the sender that filled it usually continues.

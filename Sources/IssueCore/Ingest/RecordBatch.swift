@@ -19,12 +19,6 @@ package struct RecordBatch: Sendable {
         directory.key(record.series)
     }
 
-    /// Reserves memory for the records of calls of `count` bytes in total.
-    package mutating func reserveRoom(for count: Int) {
-        bytes.reserveRoom(for: count)
-        records.reserveCapacity(count >> 9)
-    }
-
     /// Removes all but the first records and bytes.
     package mutating func truncate(records count: Int, bytes byteCount: Int) {
         records.removeSubrange(count...)

@@ -38,9 +38,6 @@ public struct ByteBuffer: Sendable {
         borrowing get { storage.span.extracting(0..<end) }
     }
 
-    /// The contents and the padding after them. Shares the memory until either is modified.
-    package var bytes: [UInt8] { storage }
-
     /// Returns a copy of a part of the contents.
     package subscript(range: Range<Int>) -> [UInt8] {
         precondition(range.upperBound <= end, "The range must be within the bytes")
