@@ -34,16 +34,22 @@ extension Forwarding {
             state = .stopped
             return .none
         }
-        switch planner.plan(pending, at: now) {
-        case .nothing:
+        guard pending.records > 0 else {
             state = .idle
             isFlushing = false
             return .none
-        case .wait(let until):
-            return isFlushing ? build(at: now) : waitForRecords(until: until)
-        case .send:
-            return build(at: now)
         }
+        let due = batchDue(at: now)
+        return isFlushing || due <= now ? build(at: now) : waitForRecords(until: due)
+    }
+
+    /// Returns when the pending records are sent: now if there are enough of them, otherwise when they have waited long
+    /// enough.
+    private func batchDue(at now: MonotonicInstant) -> MonotonicInstant {
+        if pending.records >= settings.batchRecords || pending.bytes >= settings.batchBytes { return now }
+        let usual = (pending.oldest ?? now).advanced(by: settings.batchDelay)
+        let priority = pending.oldestPriority?.advanced(by: min(settings.criticalDelay, settings.batchDelay))
+        return min(usual, priority ?? usual)
     }
 
     private mutating func build(at now: MonotonicInstant) -> NextAction {
@@ -180,31 +186,6 @@ extension Forwarding {
             state = .paused(reason, until: until)
             return .wait(until: until)
         }
-    }
-}
-
-/// Decides when pending records are sent: when there are enough of them, or when they have waited long enough.
-package struct BatchPlanner: Equatable, Sendable {
-    package enum Plan: Equatable, Sendable {
-        case send
-        case wait(until: MonotonicInstant)
-        case nothing
-    }
-
-    private let settings: ForwardSettings
-
-    package init(settings: ForwardSettings) {
-        self.settings = settings
-    }
-
-    /// Returns what to do about the pending records.
-    package func plan(_ pending: PendingCounts, at now: MonotonicInstant) -> Plan {
-        guard pending.records > 0 else { return .nothing }
-        if pending.records >= settings.batchRecords || pending.bytes >= settings.batchBytes { return .send }
-        let usual = (pending.oldest ?? now).advanced(by: settings.batchDelay)
-        let priority = pending.oldestPriority?.advanced(by: min(settings.criticalDelay, settings.batchDelay))
-        let due = min(usual, priority ?? usual)
-        return due <= now ? .send : .wait(until: due)
     }
 }
 

@@ -50,7 +50,6 @@ package struct Forwarding: Sendable {
     package static let fullTimeoutInterval: Duration = .seconds(600)
 
     let settings: ForwardSettings
-    let planner: BatchPlanner
     var state: State = .idle
     var pending: PendingCounts = .nothing
     /// Separate from the state, because its arrays would be copied at each change of the state.
@@ -90,7 +89,6 @@ package struct Forwarding: Sendable {
     ///   - now: The current time.
     package init(settings: ForwardSettings, pacer: SendPacer? = nil, at now: MonotonicInstant) {
         self.settings = settings
-        planner = BatchPlanner(settings: settings)
         self.pacer = pacer ?? SendPacer(settings: settings, at: now)
         size = AdaptiveBodyLimit(most: settings.batchBytes)
         begun = now

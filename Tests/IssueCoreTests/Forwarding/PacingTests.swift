@@ -10,19 +10,26 @@ struct PacingTests {
 
     @Test("A batch is sent when it is full, or when its oldest record has waited 5 s, or 1 s for a priority record")
     func planning() {
-        let planner = BatchPlanner(settings: ForwardSettings())
+        func plan(_ pending: PendingCounts, at now: MonotonicInstant) -> Forwarding.NextAction {
+            var settings = ForwardSettings()
+            settings.sendRate = .unlimited
+            var forwarding = Forwarding(settings: settings, at: at(0))
+            return forwarding.recordsArrived(pending, at: now)
+        }
+        func build(_ records: Int) -> Forwarding.NextAction {
+            .build(BatchLimit(records: records, bytes: 1 << 20))
+        }
 
-        #expect(planner.plan(.nothing, at: at(0)) == .nothing)
-        #expect(planner.plan(PendingCounts(records: 500, oldest: at(0)), at: at(0)) == .send)
-        #expect(planner.plan(PendingCounts(records: 2, bytes: 1 << 20, oldest: at(0)), at: at(0)) == .send)
-        #expect(planner.plan(PendingCounts(records: 1, oldest: at(0)), at: at(2)) == .wait(until: at(5)))
-        #expect(planner.plan(PendingCounts(records: 1, oldest: at(0)), at: at(5)) == .send)
+        #expect(plan(.nothing, at: at(0)) == .none)
+        #expect(plan(PendingCounts(records: 500, oldest: at(0)), at: at(0)) == build(500))
+        #expect(plan(PendingCounts(records: 2, bytes: 1 << 20, oldest: at(0)), at: at(0)) == build(2))
+        #expect(plan(PendingCounts(records: 1, oldest: at(0)), at: at(2)) == .wait(until: at(5)))
+        #expect(plan(PendingCounts(records: 1, oldest: at(0)), at: at(5)) == build(1))
         #expect(
-            planner.plan(PendingCounts(records: 2, oldest: at(0), priorityRecords: 1, oldestPriority: at(1)), at: at(1))
+            plan(PendingCounts(records: 2, oldest: at(0), priorityRecords: 1, oldestPriority: at(1)), at: at(1))
                 == .wait(until: at(2)))
         #expect(
-            planner.plan(
-                PendingCounts(records: 2, oldest: at(0), priorityRecords: 1, oldestPriority: at(4.5)), at: at(4.6))
+            plan(PendingCounts(records: 2, oldest: at(0), priorityRecords: 1, oldestPriority: at(4.5)), at: at(4.6))
                 == .wait(until: at(5)))
     }
 
