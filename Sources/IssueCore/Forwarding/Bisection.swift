@@ -134,11 +134,11 @@ package struct Bisection: Equatable, Sendable {
         parts.append(takeInFlight())
     }
 
-    /// Gives up all lines without an outcome.
-    package mutating func giveUp(_ reason: DeadLetterReason) {
+    /// Gives up all lines without an outcome, because the time for retries has elapsed.
+    package mutating func giveUp() {
         if inFlight != nil { requestFailed() }
         for part in parts.reversed() {
-            dead += part.range.map { .init(line: $0, reason: reason) }
+            dead += part.range.map { .init(line: $0, reason: .retriesExpired) }
         }
         parts = []
     }

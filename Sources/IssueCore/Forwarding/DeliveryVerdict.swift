@@ -89,12 +89,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     case noAnswer = "no_answer"
 
     /// `true` if the destination asks the sender to slow down.
-    var slowsDown: Bool {
-        switch self {
-        case .tooManyRequests, .overloaded: true
-        case .requestTimeout, .tooEarly, .serverError, .refused, .reset, .timeout, .unreachable, .tls, .noAnswer: false
-        }
-    }
+    var slowsDown: Bool { self == .tooManyRequests || self == .overloaded }
 
     /// `true` if there was no response, which may have taken the whole request timeout.
     var mayHaveTimedOut: Bool {
@@ -105,14 +100,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     }
 
     /// `true` if the sender itself caused the failure by sending too often, so that it must wait longer.
-    var isRateLimited: Bool {
-        switch self {
-        case .tooManyRequests: true
-        case .requestTimeout, .tooEarly, .overloaded, .serverError, .refused, .reset, .timeout, .unreachable, .tls,
-            .noAnswer:
-            false
-        }
-    }
+    var isRateLimited: Bool { self == .tooManyRequests }
 
     /// `true` if a trusted connection was established.
     package var isReached: Bool {

@@ -335,7 +335,7 @@ extension Forwarding {
             swap(&current, &preempted)
         }
         if isOver(current, at: now) {
-            current?.bisection.giveUp(.retriesExpired)
+            current?.bisection.giveUp()
             return settle(then: .plan)
         }
         let isRequestedByDestination = retryAfter.map { $0 > .zero } ?? false

@@ -125,7 +125,7 @@ struct BisectionTests {
         bisection.requestFailed()
 
         #expect(bisection.next()?.range == 10..<20)
-        bisection.giveUp(.retriesExpired)
+        bisection.giveUp()
         #expect(bisection.isDone)
         #expect(bisection.delivered == [0..<10])
         #expect(bisection.dead.map(\.line) == Array(10..<30))
