@@ -24,9 +24,9 @@ const char *clinux_error_text(int error) {
     return strerrordesc_np(error);
 }
 
-int clinux_pipe(int *reader, int *writer, int non_blocking) {
+int clinux_pipe(int *reader, int *writer) {
     int descriptors[2];
-    if (pipe2(descriptors, O_CLOEXEC | (non_blocking ? O_NONBLOCK : 0)) == -1) return -1;
+    if (pipe2(descriptors, O_CLOEXEC) == -1) return -1;
     *reader = descriptors[0];
     *writer = descriptors[1];
     return 0;
@@ -37,10 +37,6 @@ int clinux_set_non_blocking(int descriptor, int on) {
     if (flags == -1) return -1;
     int wanted = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
     return wanted == flags ? 0 : fcntl(descriptor, F_SETFL, wanted);
-}
-
-int clinux_set_close_on_exec(int descriptor, int on) {
-    return fcntl(descriptor, F_SETFD, on ? FD_CLOEXEC : 0);
 }
 
 int clinux_duplicate(int descriptor) {

@@ -179,12 +179,6 @@ package enum Host {
         let end = bytes.firstIndex(of: 0) ?? bytes.endIndex
         return String(decoding: bytes[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
-
-    /// An id that is generated at each boot of the host; nil if it cannot be read.
-    package static var bootID: String? {
-        guard let text = try? FileSystem.read("/proc/sys/kernel/random/boot_id", limit: 256) else { return nil }
-        return String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    }
 }
 
 /// The exit codes of the programs, with the numbers of sysexits.h where there is one.

@@ -32,7 +32,6 @@ extension Errno {
     package static let accessDenied = Errno(rawValue: EACCES)
     package static let addressInUse = Errno(rawValue: EADDRINUSE)
     package static let alreadyExists = Errno(rawValue: EEXIST)
-    package static let badDescriptor = Errno(rawValue: EBADF)
     package static let brokenPipe = Errno(rawValue: EPIPE)
     package static let connectionAborted = Errno(rawValue: ECONNABORTED)
     package static let connectionRefused = Errno(rawValue: ECONNREFUSED)
@@ -43,7 +42,6 @@ extension Errno {
     package static let inputOutput = Errno(rawValue: EIO)
     package static let interrupted = Errno(rawValue: EINTR)
     package static let invalidArgument = Errno(rawValue: EINVAL)
-    package static let isDirectory = Errno(rawValue: EISDIR)
     package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
     package static let noSuchFile = Errno(rawValue: ENOENT)
     package static let notDirectory = Errno(rawValue: ENOTDIR)
@@ -81,28 +79,11 @@ func calling<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) th
 
 /// Unpredictable random numbers from the kernel.
 package enum Randomness {
-    /// Returns `count` random bytes.
-    package static func bytes(_ count: Int) -> [UInt8] {
-        precondition(count >= 0, "The number of bytes must not be negative")
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let read = unsafe bytes.withUnsafeMutableBytes { room in
-                try? retrying {
-                    unsafe clinux_random(room.baseAddress.map { unsafe $0 + filled }, count - filled)
-                }
-            }
-            // This fails only if the system call is forbidden. Predictable identifiers would be worse than a crash.
-            guard let read else { preconditionFailure("The kernel returned no random bytes") }
-            filled += read
-        }
-        return bytes
-    }
-
     /// Returns a random number.
     package static func uint64() -> UInt64 {
         var number: UInt64 = 0
         let read = try? retrying { unsafe clinux_random(&number, 8) }
+        // This fails only if the system call is forbidden. Predictable identifiers would be worse than a crash.
         precondition(read == 8, "The kernel returned no random bytes")
         return number
     }

@@ -42,9 +42,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
         try retrying { clinux_set_non_blocking(rawValue, nonBlocking ? 1 : 0) }
     }
 
-    /// Sets or clears FD_CLOEXEC.
-    package borrowing func setCloseOnExec(_ closeOnExec: Bool = true) throws(Errno) {
-        try retrying { clinux_set_close_on_exec(rawValue, closeOnExec ? 1 : 0) }
+    /// Sets FD_CLOEXEC.
+    package borrowing func setCloseOnExec() throws(Errno) {
+        try retrying { fcntl(rawValue, F_SETFD, FD_CLOEXEC) }
     }
 }
 
@@ -75,11 +75,6 @@ extension FileDescriptor {
     /// Flushes data and metadata to the disk (fsync).
     package borrowing func synchronize() throws(Errno) {
         try retrying { fsync(rawValue) }
-    }
-
-    /// Sets the size of the file, in bytes.
-    package borrowing func truncate(to size: Int64) throws(Errno) {
-        try retrying { ftruncate(rawValue, off_t(size)) }
     }
 
     /// Sets the permissions of the file.
@@ -244,10 +239,10 @@ package struct DescriptorPair: ~Copyable, Sendable {
     package var second: FileDescriptor
 
     /// Creates a pipe. What is written to the second descriptor can be read from the first.
-    package static func pipe(nonBlocking: Bool = false) throws(Errno) -> DescriptorPair {
+    package static func pipe() throws(Errno) -> DescriptorPair {
         var first: CInt = -1
         var second: CInt = -1
-        try calling { unsafe clinux_pipe(&first, &second, nonBlocking ? 1 : 0) }
+        try calling { unsafe clinux_pipe(&first, &second) }
         return DescriptorPair(first: FileDescriptor(owning: first), second: FileDescriptor(owning: second))
     }
 

@@ -7,11 +7,6 @@ package enum MonotonicClock {
         KernelInstant(nanoseconds: nanoseconds(of: CLOCK_MONOTONIC))
     }
 
-    /// Nanoseconds since the host started, including the time it was suspended.
-    package static var nanosecondsSinceBoot: Int64 {
-        nanoseconds(of: CLOCK_BOOTTIME)
-    }
-
     static func nanoseconds(of clock: clockid_t) -> Int64 {
         var time = timespec()
         // This fails only for a clock that does not exist.

@@ -13,8 +13,6 @@ package struct Signal: RawRepresentable, Hashable, Sendable {
     package static let interrupt = Signal(rawValue: SIGINT)
     package static let pipe = Signal(rawValue: SIGPIPE)
     package static let terminate = Signal(rawValue: SIGTERM)
-    package static let user1 = Signal(rawValue: SIGUSR1)
-    package static let user2 = Signal(rawValue: SIGUSR2)
 
     /// Makes the whole process ignore the signal. Not for use in libraries.
     package func ignore() throws(Errno) {

@@ -262,3 +262,12 @@ import UnixIO
         }
     }
 }
+
+extension Shipper where Self: ~Copyable {
+    /// Sends lines as one request and waits for the response.
+    fileprivate mutating func send(_ lines: [[UInt8]]) -> DeliveryResult {
+        let body = prepare()
+        for line in lines { body.add(line) }
+        return send(body, within: nil)
+    }
+}

@@ -82,7 +82,8 @@ struct HostileBackupTests {
         try folder.write("no database", to: "text")
         try folder.write("", to: "empty")
         try folder.write("SQLite format 3\0", to: "huge")
-        try FileDescriptor.open(folder["huge"], .writeOnly).truncate(to: 1 << 42)
+        let huge = try FileDescriptor.open(folder["huge"], .writeOnly)
+        try #require(ftruncate(huge.rawValue, 1 << 42) == 0)
         let pipe = try DescriptorPair.pipe()
         for name in ["text", "empty", "huge", "folder", "pipe", "zero", "writeOnly"] {
             let file =

@@ -48,17 +48,8 @@ struct VarlinkMessageTests {
     func inPlace() throws {
         var writer = JSONWriter()
         VarlinkCall.encode("a.B", ShowParameters(id: "1"), more: true, to: &writer)
-        VarlinkReply.encode(ShowParameters(id: "2"), continues: true, to: &writer)
-
-        let parts = writer.bytes.split(separator: 0).map(Array.init)
-
-        #expect(parts.count == 2)
         #expect(
-            try VarlinkCall(decoding: parts[0])
-                == VarlinkCall(method: "a.B", parameters: ShowParameters(id: "1").json, more: true))
-        #expect(
-            try VarlinkReply(decoding: parts[1])
-                == VarlinkReply(parameters: ShowParameters(id: "2").json, continues: true))
+            writer.bytes == VarlinkCall(method: "a.B", parameters: ShowParameters(id: "1").json, more: true).message)
     }
 
     @Test("Absent, null and empty parameters are equal, and unknown members are ignored")

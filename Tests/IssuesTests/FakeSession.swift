@@ -89,12 +89,11 @@ final class FakeSession: Sendable {
 
         refused.withLock { $0 = nil }
         let receipts = store(report.records, producer: producer, from: sequence)
-        var writer = JSONWriter()
-        VarlinkReply.encode(ReportReply(receipts: receipts), to: &writer)
+        let message = VarlinkReply(parameters: ReportReply(receipts: receipts).json).message
         switch fault {
         case .closeUnanswered: return false
         case .halfAnswer:
-            _ = send(Array(writer.bytes.prefix(writer.bytes.count / 2)))
+            _ = send(Array(message.prefix(message.count / 2)))
             return false
         case .late:
             collector.state.broadcast()
@@ -102,7 +101,7 @@ final class FakeSession: Sendable {
             _ = collector.state.wait { $0.isReleased || $0.isStopped ? true : nil }
         case .none, .busy, .noSpace, .tooLarge, .invalid, .closeUnread: break
         }
-        return send(writer.bytes)
+        return send(message)
     }
 
     private func refuse(_ sequence: Int64, _ error: CollectorError) -> Bool {
@@ -132,9 +131,7 @@ final class FakeSession: Sendable {
     }
 
     private func reply(_ parameters: some JSONCodable, continues: Bool = false) -> Bool {
-        var writer = JSONWriter()
-        VarlinkReply.encode(parameters, continues: continues, to: &writer)
-        return send(writer.bytes)
+        send(VarlinkReply(parameters: parameters.json, continues: continues).message)
     }
 
     private func send(_ bytes: [UInt8]) -> Bool {

@@ -55,7 +55,7 @@ struct CommandRunTests {
     @Test("The program has only the given environment, the standard streams and default signals")
     func surroundings() throws {
         let pipe = try DescriptorPair.pipe()
-        try pipe.first.setCloseOnExec(false)
+        try #require(fcntl(pipe.first.rawValue, F_SETFD, 0) == 0)
         #expect(try run("env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= | sort").text == "LANG=C\nPATH=/usr/bin:/bin\n")
         // The last one is that of ls itself.
         #expect(try run("ls /proc/self/fd | tr '\\n' ' '").text == "0 1 2 3 ")

@@ -10,7 +10,6 @@ struct CurrentProcessTests {
         #expect(CurrentProcess.pid == ProcessInfo.processInfo.processIdentifier)
         #expect(CurrentProcess.userID == geteuid())
         #expect(Host.name == ProcessInfo.processInfo.hostName || !Host.name.isEmpty)
-        #expect(UUID(uuidString: Host.bootID ?? "") != nil)
     }
 
     @Test("Root is found by name and by id")
@@ -32,11 +31,8 @@ struct CurrentProcessTests {
         #expect(ProcessEnvironment["UIO_TEST"] == nil)
     }
 
-    @Test("Random bytes fill the requested length and differ")
+    @Test("Random numbers differ")
     func randomness() {
-        #expect(Randomness.bytes(0).isEmpty)
-        #expect(Randomness.bytes(1000).count == 1000)
-        #expect(Set(Randomness.bytes(1000)).count > 100)
         #expect(Randomness.uint64() != Randomness.uint64())
     }
 

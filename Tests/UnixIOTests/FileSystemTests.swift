@@ -22,7 +22,7 @@ struct FileSystemTests {
         let folder = try ScratchFolder()
         let path = folder.file("taken")
         try FileSystem.makeFolders(path)
-        #expect(throws: Errno.isDirectory) { try FileSystem.writeAtomically([1], to: path) }
+        #expect(throws: Errno(rawValue: EISDIR)) { try FileSystem.writeAtomically([1], to: path) }
         #expect(try FileSystem.names(in: folder.path) == ["taken"])
     }
 

@@ -9,7 +9,7 @@ struct SignalTests {
         // On a separate thread, so that the mask ends with it.
         let outcome = Monitor<[Signal?]>([])
         let thread = try Thread.start(name: "signals") {
-            guard let receiver = try? SignalReceiver([.user1, .user2]) else { return }
+            guard let receiver = try? SignalReceiver([Signal(rawValue: SIGUSR1), Signal(rawValue: SIGUSR2)]) else { return }
             var received: [Signal?] = [(try? receiver.next()) ?? nil]
             // Sent to this thread only, since others do not block it.
             _ = pthread_kill(pthread_self(), SIGUSR2)
@@ -20,7 +20,7 @@ struct SignalTests {
             outcome.withLock { [received] in $0 = received }
         }
         thread.join()
-        #expect(outcome.withLock { $0 } == [nil, .user2, nil])
+        #expect(outcome.withLock { $0 } == [nil, Signal(rawValue: SIGUSR2), nil])
     }
 
     @Test("A system call interrupted by a signal is repeated")

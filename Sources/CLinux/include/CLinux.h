@@ -95,9 +95,8 @@ int clinux_folder_watch_add(int watch, const char *path);
 
 // Descriptors, threads and processes
 
-int clinux_pipe(int *reader, int *writer, int non_blocking);
+int clinux_pipe(int *reader, int *writer);
 int clinux_set_non_blocking(int descriptor, int on);
-int clinux_set_close_on_exec(int descriptor, int on);
 /// Duplicates a descriptor; the copy is closed on exec.
 int clinux_duplicate(int descriptor);
 /// Returns the width of the terminal in columns, or -1 if it is not a terminal.

@@ -199,7 +199,6 @@ package struct BatchBuilder: Equatable, Sendable {
         self.limit = limit
     }
 
-    package var isEmpty: Bool { count == 0 }
     package var isFull: Bool { count >= limit.records || bytes >= limit.bytes }
 
     /// Adds a record.

@@ -43,13 +43,6 @@ extension Shipper where Self: ~Copyable {
     package static func advice(on reason: PauseReason) -> String { reason.advice }
 
     package var lacksCredential: Bool { false }
-
-    /// Sends lines as one request and waits for the response.
-    package mutating func send(_ lines: [[UInt8]]) -> DeliveryResult {
-        let body = prepare()
-        for line in lines { body.add(line) }
-        return send(body, within: nil)
-    }
 }
 
 /// The body of a request, built line by line. It may be sent more than once.

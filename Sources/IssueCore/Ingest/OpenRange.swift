@@ -30,7 +30,6 @@ package struct OpenRange: Sendable {
     package var count: Int { entries.count }
     package var nextID: RowID { firstID + entries.count }
     package var lastID: RowID { nextID - 1 }
-    package var isEmpty: Bool { entries.isEmpty }
 
     /// The id of the first record in the range, and when it was received. Nil if there is none.
     package var first: (id: RowID, receivedAt: Int64)? {
@@ -187,9 +186,6 @@ package struct RangePostings: Equatable, Sendable {
     private var previous: RowID = 0
 
     init() {}
-
-    /// Returns the posting list of a series.
-    package func list(of posting: Posting) -> [UInt8] { Array(ids[posting.ids]) }
 
     mutating func reserve(series: Int, records: Int) {
         postings.reserveCapacity(series)

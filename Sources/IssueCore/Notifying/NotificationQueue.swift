@@ -145,9 +145,6 @@ package struct NotificationDigest: Equatable, Sendable {
     /// The number of all events, by kind. An event of two kinds counts for the more urgent one.
     package private(set) var counts: [(kind: NotificationKinds, count: Int64)] = []
 
-    /// The number of all events.
-    package var total: Int64 { counts.reduce(0) { $0.clampedSum($1.count) } }
-
     /// - Parameter notices: All events of the message.
     package init(_ notices: [Notice]) {
         for (kind, _) in NotificationKinds.named {

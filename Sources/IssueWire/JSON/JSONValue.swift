@@ -27,18 +27,6 @@ extension JSONValue {
         asObject?.last { $0.key == key }?.value
     }
 
-    /// Returns the object with one member set. It replaces all members with the same key, or is appended. Any other
-    /// value is replaced by an object with that single member.
-    package func with(_ key: String, _ value: JSONValue) -> JSONValue {
-        var members = asObject ?? []
-        guard let index = members.firstIndex(where: { $0.key == key }) else {
-            return .object(members + [Member(key, value)])
-        }
-        members.removeAll { $0.key == key }
-        members.insert(Member(key, value), at: index)
-        return .object(members)
-    }
-
     package var isNull: Bool { self == .null }
 
     package var asBool: Bool? {

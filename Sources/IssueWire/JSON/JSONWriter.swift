@@ -17,12 +17,6 @@ package struct JSONWriter: Sendable {
     /// The text as a string.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Discards the bytes and keeps the memory.
-    package mutating func clear() {
-        bytes.removeAll(keepingCapacity: true)
-        needsComma = false
-    }
-
     /// Ends a text with a delimiter, such as NUL on the socket or a line feed in a file. Another text may follow.
     package mutating func endText(with byte: UInt8) {
         bytes.append(byte)
@@ -98,11 +92,6 @@ package struct JSONWriter: Sendable {
         }
         bytes.append(UInt8(ascii: "\""))
         needsComma = true
-    }
-
-    /// Writes UTF-8 bytes as a string. Malformed sequences become U+FFFD.
-    package mutating func string(utf8 value: [UInt8]) {
-        string(String(decoding: value, as: UTF8.self))
     }
 
     /// Writes a value that is JSON already.

@@ -258,17 +258,6 @@ package struct VarlinkReply: Equatable, Sendable {
         encode(to: &writer)
         return writer.bytes
     }
-
-    /// Appends a reply as a message without an intermediate copy of its parameters.
-    package static func encode(
-        _ parameters: some JSONCodable, continues: Bool = false, to writer: inout JSONWriter
-    ) {
-        writer.openObject()
-        writer.member("parameters", parameters)
-        if continues { writer.member("continues", true) }
-        writer.closeObject()
-        writer.endText(with: 0)
-    }
 }
 
 /// The reason why a message is not a valid call or reply.

@@ -41,7 +41,7 @@ struct PacingTests {
         #expect(builder.count == 1)
 
         builder = BatchBuilder(limit: BatchLimit(records: 3, bytes: 100))
-        #expect(builder.isEmpty)
+        #expect(builder.count == 0)
         for _ in 1...2 { builder.add(bytes: 33) }
         #expect(!builder.isFull)
         builder.add(bytes: 33)

@@ -90,7 +90,7 @@ struct OpenRangeTests {
         range.truncate(to: range.count, byteCount: range.byteCount)
         expectEqual(range, kept)
         range.truncate(to: 0, byteCount: 0)
-        #expect(range.isEmpty)
+        #expect(range.count == 0)
         #expect(range.nextID == 10)
         #expect(range.postings().postings.isEmpty)
     }
@@ -153,4 +153,9 @@ struct OpenRangeTests {
         #expect(PostingList.decode(postings.list(of: postings.postings[0]), base: 5) == [6])
         #expect(postings.postings.count == 1)
     }
+}
+
+extension RangePostings {
+    /// Returns the posting list of a series.
+    fileprivate func list(of posting: Posting) -> [UInt8] { Array(ids[posting.ids]) }
 }

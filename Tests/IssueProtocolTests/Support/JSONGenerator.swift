@@ -85,3 +85,14 @@ struct JSONGenerator {
 
     private mutating func count() -> Int { chance.pick([0, 1, 2, 3, 5]) }
 }
+
+extension JSONValue {
+    /// Returns the object with one member set. It replaces all members with the same key, or is appended.
+    func with(_ key: String, _ value: JSONValue) -> JSONValue {
+        var members = asObject ?? []
+        let index = members.firstIndex { $0.key == key } ?? members.count
+        members.removeAll { $0.key == key }
+        members.insert(Member(key, value), at: index)
+        return .object(members)
+    }
+}
