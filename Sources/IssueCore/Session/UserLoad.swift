@@ -57,9 +57,6 @@ package struct UserLoad: Sendable {
         self.limits = limits
     }
 
-    /// The allowance if memory is not short.
-    package var fullAllowance: Allowance { Allowance(calls: limits.calls, replies: limits.replies) }
-
     package mutating func connected() { connections += 1 }
 
     /// Handles the end of a connection. Its bytes must have been subtracted before.
@@ -98,9 +95,8 @@ package struct UserLoad: Sendable {
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.
     ///   - unread: The bytes of its unread replies.
-    ///   - allowance: The current allowance; nil for the full one.
-    package func mayBegin(unanswered own: Int, unread: Int, within allowance: Allowance? = nil) -> Bool {
-        let allowance = allowance ?? fullAllowance
+    ///   - allowance: The current allowance.
+    package func mayBegin(unanswered own: Int, unread: Int, within allowance: Allowance) -> Bool {
         return mayQuery(unread: unread, within: allowance) && (unanswered <= allowance.calls || own < limits.little)
     }
 
@@ -112,9 +108,9 @@ package struct UserLoad: Sendable {
     ///
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.
-    ///   - allowance: The current allowance; nil for the full one.
-    package func room(unanswered own: Int, within allowance: Allowance? = nil) -> Int {
-        max((allowance ?? fullAllowance).calls - unanswered, limits.little - 1 - own)
+    ///   - allowance: The current allowance.
+    package func room(unanswered own: Int, within allowance: Allowance) -> Int {
+        max(allowance.calls - unanswered, limits.little - 1 - own)
     }
 
     /// Returns how many bytes may be read from a connection.
@@ -124,11 +120,11 @@ package struct UserLoad: Sendable {
     ///   - maxBytes: The maximum to return.
     ///   - own: The bytes that the connection has in flight.
     ///   - isInMessage: `true` if it has sent part of a message.
-    ///   - allowance: The current allowance; nil for the full one.
+    ///   - allowance: The current allowance.
     package mutating func mayRead(
-        _ connection: UInt64, maxBytes: Int, underWay own: Int, isInMessage: Bool, within allowance: Allowance? = nil
+        _ connection: UInt64, maxBytes: Int, underWay own: Int, isInMessage: Bool, within allowance: Allowance
     ) -> Int {
-        let calls = (allowance ?? fullAllowance).calls
+        let calls = allowance.calls
         let underWay = unanswered + received
         if underWay <= calls / 2 || underWay <= calls && own < share(of: calls) { return maxBytes }
         if own < limits.little { return min(maxBytes, limits.little) }
@@ -164,13 +160,12 @@ package struct UserLoad: Sendable {
     /// Removes and returns the connections that may continue, in the order in which they began to wait.
     ///
     /// - Parameters:
-    ///   - allowance: The current allowance; nil for the full one.
+    ///   - allowance: The current allowance.
     ///   - own: Returns the bytes that a connection has in flight.
     ///   - unread: Returns the bytes of a connection's unread replies.
     package mutating func takeResumable(
-        within allowance: Allowance? = nil, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
+        within allowance: Allowance, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
     ) -> [UInt64] {
-        let allowance = allowance ?? fullAllowance
         guard !waiting.isEmpty, unanswered <= allowance.calls, replies <= allowance.replies else { return [] }
         // Above half of the limit, only connections with at most half of their own share continue, however much the
         // others have in flight.

@@ -1,5 +1,6 @@
-import IssueCore
 import Testing
+
+@testable import IssueCore
 
 @Suite("The load of a user")
 struct UserLoadTests {
@@ -151,5 +152,24 @@ struct UserLoadTests {
         #expect(!atLast)
         let inNext = load.hasTurn(inRound: 2, lastRead: 100)
         #expect(inNext)
+    }
+}
+
+/// The same calls while memory is not short.
+extension UserLoad {
+    private var fullAllowance: Allowance { Allowance(calls: limits.calls, replies: limits.replies) }
+
+    func mayBegin(unanswered own: Int, unread: Int) -> Bool {
+        mayBegin(unanswered: own, unread: unread, within: fullAllowance)
+    }
+
+    func room(unanswered own: Int) -> Int { room(unanswered: own, within: fullAllowance) }
+
+    mutating func mayRead(_ connection: UInt64, maxBytes: Int, underWay own: Int, isInMessage: Bool) -> Int {
+        mayRead(connection, maxBytes: maxBytes, underWay: own, isInMessage: isInMessage, within: fullAllowance)
+    }
+
+    mutating func takeResumable(underWay own: (UInt64) -> Int, unread: (UInt64) -> Int) -> [UInt64] {
+        takeResumable(within: fullAllowance, underWay: own, unread: unread)
     }
 }
