@@ -133,38 +133,31 @@ package struct RecordDecoder: Sendable {
     private mutating func readMessage(
         _ text: JSONText, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm {
-        template.truncate(to: 0)
-        isRedacted = false
-        let sent = readSentTemplate(of: text, scanner)
         guard text.hasEscapes else {
-            if redactor.find(in: scanner.bytes, from: text.start, to: text.end) {
-                return redact(scanner.bytes, from: text.start, to: text.end, isSent: sent != nil)
-            }
-            return sent
-                ?? MessageTemplate.append(
-                    messageIn: scanner.bytes, from: text.start, to: text.end, limit: limits.templateBytes,
-                    template: &template, parts: &parts)
+            return split(scanner.bytes, from: text.start, to: text.end, scanner)
         }
         var message = ByteBuffer()
         scanner.append(text, to: &message)
-        if redactor.find(in: message.span, from: 0, to: message.count) {
-            return redact(message.span, from: 0, to: message.count, isSent: sent != nil)
-        }
-        return sent
-            ?? MessageTemplate.append(
-                messageIn: message.span, from: 0, to: message.count, limit: limits.templateBytes,
-                template: &template, parts: &parts)
+        return split(message.span, from: 0, to: message.count, scanner)
     }
 
-    /// Splits a message in which the redactor has found secrets.
-    private mutating func redact(
-        _ bytes: Span<UInt8>, from start: Int, to end: Int, isSent: Bool
+    /// Splits a message without escapes, and replaces the secrets that the redactor finds in it.
+    private mutating func split(
+        _ message: Span<UInt8>, from start: Int, to end: Int, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm {
         template.truncate(to: 0)
-        isRedacted = true
+        let sent = readSentTemplate(of: message, from: start, to: end, scanner)
+        isRedacted = redactor.find(in: message, from: start, to: end)
+        guard isRedacted else {
+            return sent
+                ?? MessageTemplate.append(
+                    messageIn: message, from: start, to: end, limit: limits.templateBytes, template: &template,
+                    parts: &parts)
+        }
+        template.truncate(to: 0)
         return redactor.append(
-            messageIn: bytes, from: start, to: end, sent: isSent ? sentTemplate : nil, limit: limits.templateBytes,
-            template: &template, parts: &parts, message: &redactedMessage)
+            messageIn: message, from: start, to: end, sent: sent == nil ? nil : sentTemplate,
+            limit: limits.templateBytes, template: &template, parts: &parts, message: &redactedMessage)
     }
 
     /// Appends the causes, the backtrace and the context, which few records have, as one JSON object.

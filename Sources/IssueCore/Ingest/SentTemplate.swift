@@ -148,7 +148,7 @@ extension RecordDecoder {
     /// - Returns: The form in which the message must be stored. Nil if the record has no template, or one that
     ///   contradicts the message or exceeds a limit; `template` is empty then.
     mutating func readSentTemplate(
-        of text: JSONText, _ scanner: borrowing JSONScanner
+        of message: Span<UInt8>, from start: Int, to end: Int, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm? {
         guard let sent = fields.text(.template) else { return nil }
         sentTemplate.clear()
@@ -160,18 +160,8 @@ extension RecordDecoder {
             sentTemplate.setText(scanner.bytes, from: sent.start, to: sent.end)
         }
         guard readSentValues(scanner) else { return nil }
-        var form: DecodedRecord.MessageForm?
-        if text.hasEscapes {
-            var message = ByteBuffer()
-            scanner.append(text, to: &message)
-            form = sentTemplate.append(
-                messageIn: message.span, from: 0, to: message.count, limit: limits.templateBytes, template: &template,
-                parts: &parts)
-        } else {
-            form = sentTemplate.append(
-                messageIn: scanner.bytes, from: text.start, to: text.end, limit: limits.templateBytes,
-                template: &template, parts: &parts)
-        }
+        let form = sentTemplate.append(
+            messageIn: message, from: start, to: end, limit: limits.templateBytes, template: &template, parts: &parts)
         if form == nil { template.truncate(to: 0) }
         return form
     }
