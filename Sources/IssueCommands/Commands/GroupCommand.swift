@@ -322,7 +322,7 @@ struct GroupCommand: Command {
             AddGroupRuleParameters(group: ids[0], template: template, isDryRun: true))
         try context.printNote("Matches \(Quantity.text(count.value.count, "issue")).")
         let target = count.value.group
-        if !TitleTemplate(template).matches(target.title) {
+        if TitlePattern(template)?.matches(target.title) == false {
             try context.printNote(
                 TerminalSanitizer.line("It does not match the title of \(target.id) itself: \(target.title)"))
         }
@@ -394,32 +394,6 @@ extension IssueFilter {
         var only = IssueFilter()
         only.apps = apps
         return self == only && apps?.count == 1
-    }
-}
-
-/// A pattern for titles as the daemon applies it: `*` matches any text, and the whole title must match.
-private struct TitleTemplate {
-    private let parts: [[UInt8]]
-
-    init(_ text: String) {
-        parts = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(Array.init)
-    }
-
-    func matches(_ title: String) -> Bool {
-        let title = Array(title.utf8)
-        guard let start = parts.first, let end = parts.last, parts.count > 1 else { return title == parts.first }
-        guard title.count >= start.count + end.count, title.starts(with: start),
-            title.suffix(end.count).elementsEqual(end)
-        else { return false }
-        var rest = title[start.count..<title.count - end.count]
-        for part in parts.dropFirst().dropLast() where !part.isEmpty {
-            // The first match leaves the most text for the parts after it.
-            while !rest.starts(with: part) {
-                if rest.popFirst() == nil { return false }
-            }
-            rest = rest.dropFirst(part.count)
-        }
-        return true
     }
 }
 

@@ -72,14 +72,15 @@ package enum SplitSelector: Equatable, Sendable {
 
     /// Returns the fingerprint of the group that this split takes out of another group. It is the same on every host.
     package func fingerprint(splitting fingerprint: String) -> String {
-        switch self {
-        case .title(let pattern): return pattern.fingerprint(splitting: fingerprint)
-        case .field:
-            var hash = SipHash(key0: 5)
-            hash.append(field: fingerprint)
-            hash.append(field: stored)
-            return Fingerprint.hexadecimal(hash.finish())
-        }
+        let key: UInt64 =
+            switch self {
+            case .title: 4
+            case .field: 5
+            }
+        var hash = SipHash(key0: key)
+        hash.append(field: fingerprint)
+        hash.append(field: stored)
+        return Fingerprint.hexadecimal(hash.finish())
     }
 
     // MARK: Storing

@@ -1,3 +1,4 @@
+import IssueProtocol
 import Testing
 
 @testable import IssueCore
@@ -62,7 +63,8 @@ struct TitlePatternTests {
 
     @Test("The group that is split off has the same fingerprint on every host, and another one for another pattern")
     func fingerprints() throws {
-        let (first, second) = (try #require(TitlePattern("a*")), try #require(TitlePattern("b*")))
+        let first = SplitSelector.title(try #require(TitlePattern("a*")))
+        let second = SplitSelector.title(try #require(TitlePattern("b*")))
         #expect(first.fingerprint(splitting: "f") == first.fingerprint(splitting: "f"))
         #expect(first.fingerprint(splitting: "f") != second.fingerprint(splitting: "f"))
         #expect(first.fingerprint(splitting: "f") != first.fingerprint(splitting: "g"))
