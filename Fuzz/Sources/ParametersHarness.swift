@@ -11,7 +11,7 @@ enum ParametersHarness {
         case UInt8(ascii: "f"): check(IssueFilter.self, json)
         case UInt8(ascii: "l"): check(ListParameters.self, json)
         case UInt8(ascii: "r"): check(RecordsParameters.self, json)
-        case UInt8(ascii: "s"): check(ShowParameters.self, json)
+        case UInt8(ascii: "s"): check(IDParameters.self, json)
         case UInt8(ascii: "a"): check(AwaitParameters.self, json)
         case UInt8(ascii: "u"): check(FlushParameters.self, json)
         case UInt8(ascii: "t"): check(SetStateParameters.self, json)

@@ -26,167 +26,40 @@ package struct BrowserSession<Failure: Error> {
         self.failing = failing
     }
 
-    /// Returns a page of groups.
-    package func list(_ parameters: ListParameters) throws(Failure) -> BrowserReply<ListReply> {
-        try call(.list, parameters.json)
-    }
-
-    /// Returns a page of records.
-    package func records(_ parameters: RecordsParameters) throws(Failure) -> BrowserReply<RecordsReply> {
-        try call(.records, parameters.json)
-    }
-
-    /// Returns a record or a group by its id.
-    package func show(_ id: String) throws(Failure) -> BrowserReply<IssueDetails> {
-        try call(.show, ShowParameters(id: id).json)
-    }
-
-    /// Returns counts of records over time.
-    package func histogram(_ parameters: HistogramParameters) throws(Failure) -> BrowserReply<HistogramReply> {
-        try call(.histogram, parameters.json)
-    }
-
-    /// Changes the state of a group and returns it.
-    package func setState(_ parameters: SetStateParameters) throws(Failure) -> BrowserReply<SetStateReply> {
-        try call(.setState, parameters.json)
-    }
-
-    /// Declares a deployment.
-    package func deploy(_ parameters: DeployParameters) throws(Failure) -> BrowserReply<DeployReply> {
-        try call(.deploy, parameters.json)
-    }
-
-    /// Removes a declared deployment and returns it.
-    package func removeDeployment(
-        _ parameters: RemoveDeploymentParameters
-    ) throws(Failure) -> BrowserReply<DeployReply> {
-        try call(.removeDeployment, parameters.json)
-    }
-
-    /// Returns a page of deployments.
-    package func deployments(_ parameters: DeploymentsParameters) throws(Failure) -> BrowserReply<DeploymentsReply> {
-        try call(.deployments, parameters.json)
-    }
-
-    /// Merges groups into another one.
-    package func mergeGroups(_ parameters: MergeGroupsParameters) throws(Failure) -> BrowserReply<MergeGroupsReply> {
-        try call(.mergeGroups, parameters.json)
-    }
-
-    /// Takes records out of a group, or undoes the merges into it.
-    package func splitGroup(_ parameters: SplitGroupParameters) throws(Failure) -> BrowserReply<SplitGroupReply> {
-        try call(.splitGroup, parameters.json)
-    }
-
-    /// Gives the records of each value of a field a group of their own.
-    package func splitByField(
-        _ parameters: SplitByFieldParameters
-    ) throws(Failure) -> BrowserReply<SplitByFieldReply> {
-        try call(.splitByField, parameters.json)
-    }
-
-    /// Merges all groups that match a pattern into one, including future groups.
-    package func addGroupRule(_ parameters: AddGroupRuleParameters) throws(Failure) -> BrowserReply<MergeGroupsReply> {
-        try call(.addGroupRule, parameters.json)
-    }
-
-    /// Returns the corrections of the grouping.
-    package func corrections(_ parameters: CorrectionsParameters) throws(Failure) -> BrowserReply<CorrectionsReply> {
-        try call(.corrections, parameters.json)
-    }
-
-    /// Undoes a correction of the grouping.
-    package func undoCorrection(_ id: Int64) throws(Failure) -> BrowserReply<UndoCorrectionReply> {
-        try call(.undoCorrection, UndoCorrectionParameters(id: id).json)
-    }
-
-    /// Returns why a record is in its group.
-    package func explain(_ id: String) throws(Failure) -> BrowserReply<GroupExplanation> {
-        try call(.explain, ShowParameters(id: id).json)
-    }
-
-    /// Returns what would become of a record.
-    package func explain(
-        _ parameters: ExplainRecordParameters
-    ) throws(Failure) -> BrowserReply<RecordForecast> {
-        try call(.explainRecord, parameters.json)
-    }
-
-    /// Returns groups that may be the same issue.
-    package func suggestMerges(
-        _ parameters: SuggestMergesParameters
-    ) throws(Failure) -> BrowserReply<SuggestMergesReply> {
-        try call(.suggestMerges, parameters.json)
-    }
-
-    /// Returns a page of dead letters.
-    package func deadLetters(_ parameters: DeadLettersParameters) throws(Failure) -> BrowserReply<DeadLettersReply> {
-        try call(.deadLetters, parameters.json)
-    }
-
-    /// Returns the status of the daemon.
+    /// Calls a method and returns its reply.
     ///
     /// - Parameter timeout: The maximum time to wait for the reply; nil for that of ordinary replies.
-    package func status(timeout: Duration? = nil) throws(Failure) -> BrowserReply<DaemonStatus> {
-        try call(.status, Array("{}".utf8), timeout: timeout)
+    package func call<Parameters, Reply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = nil
+    ) throws(Failure) -> BrowserReply<Reply> {
+        let json: [UInt8]
+        do throws(CollectorConnectionError) {
+            json = try link.call(call.method, parameters: parameters.json, timeout: timeout ?? self.timeout)
+        } catch {
+            throw failing(error)
+        }
+        return try answer(json)
     }
 
-    /// Returns the state of the limits.
-    package func limits() throws(Failure) -> BrowserReply<LimitsReply> {
-        try call(.limits, Array("{}".utf8))
-    }
-
-    /// Returns what is stored, and which records retention removes next.
-    package func retention() throws(Failure) -> BrowserReply<RetentionReply> {
-        try call(.retention, Array("{}".utf8))
-    }
-
-    /// Forwards pending records now, and returns when they have fates or after the timeout.
-    package func flush(_ parameters: FlushParameters) throws(Failure) -> BrowserReply<FlushReply> {
-        try call(.flush, parameters.json, timeout: parameters.replyTimeout)
-    }
-
-    /// Sends a test message to a notifier.
-    package func testNotifier(
-        _ parameters: TestNotifierParameters
-    ) throws(Failure) -> BrowserReply<TestNotifierReply> {
-        try call(.testNotifier, parameters.json)
-    }
-
-    /// Returns the silences in effect.
-    package func silences() throws(Failure) -> BrowserReply<SilencesReply> {
-        try call(.listSilences, Array("{}".utf8))
-    }
-
-    /// Adds a silence and returns it.
-    package func add(_ silence: IssueSilence) throws(Failure) -> BrowserReply<AddSilenceMessage> {
-        try call(.addSilence, AddSilenceMessage(silence: silence).json)
-    }
-
-    /// Ends a silence and returns the others.
-    package func endSilence(_ id: String) throws(Failure) -> BrowserReply<SilencesReply> {
-        try call(.endSilence, EndSilenceParameters(id: id).json)
+    /// Calls a method without parameters and returns its reply.
+    package func call<Reply>(
+        _ call: CollectorCall<NoParameters, Reply>, timeout: Duration? = nil
+    ) throws(Failure) -> BrowserReply<Reply> {
+        try self.call(call, NoParameters(), timeout: timeout)
     }
 
     /// Passes new records to `receive` until it throws or the daemon stops.
     package func follow(
         _ parameters: RecordsParameters, receive: (BrowserReply<RecordsReply>) throws(Failure) -> Void
     ) throws(Failure) {
-        try stream(.records, parameters.json, receive: receive)
+        try stream(CollectorCalls.records, parameters, receive: receive)
     }
 
-    /// Runs a long operation and returns its last reply. Parameters are JSON; `progress` receives each reply before the
-    /// last.
-    package func order<Reply>(
-        _ method: CollectorMethod, _ parameters: [UInt8], progress: (Reply) -> Void = { _ in }
+    /// Runs a long operation and returns its last reply. `progress` receives each reply before the last.
+    package func order<Parameters, Reply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, progress: (Reply) -> Void = { _ in }
     ) throws(Failure) -> BrowserReply<Reply> {
-        var last: BrowserReply<Reply>?
-        try stream(method, parameters) { (answer: BrowserReply<Reply>) throws(Failure) in
-            if let last { progress(last.value) }
-            last = answer
-        }
-        guard let last else { throw failing(.malformed("it is empty")) }
-        return last
+        try run(call, parameters, receivesFile: false, progress: progress).answer
     }
 
     /// Lets the daemon copy its store, and returns the copy as an open file.
@@ -196,15 +69,9 @@ package struct BrowserSession<Failure: Error> {
     package func backup(
         progress: (BackupReply) -> Void
     ) throws(Failure) -> (answer: BrowserReply<BackupReply>, file: PassedFile?) {
-        var last: BrowserReply<BackupReply>?
-        let parameters = BackupParameters(descriptor: true).json
-        let file = try stream(.backup, parameters, receivesFile: true) {
-            (answer: BrowserReply<BackupReply>) throws(Failure) in
-            if let last { progress(last.value) }
-            last = answer
-        }
-        guard let last else { throw failing(.malformed("it is empty")) }
-        return (last, last.value.descriptor == 0 ? file : nil)
+        let (answer, file) = try run(
+            CollectorCalls.backup, BackupParameters(descriptor: true), receivesFile: true, progress: progress)
+        return (answer, answer.value.descriptor == 0 ? file : nil)
     }
 
     /// Returns the failure for a reply that is well-formed but invalid.
@@ -212,15 +79,28 @@ package struct BrowserSession<Failure: Error> {
         failing(.malformed(reason))
     }
 
+    private func run<Parameters, Reply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, receivesFile: Bool,
+        progress: (Reply) -> Void
+    ) throws(Failure) -> (answer: BrowserReply<Reply>, file: PassedFile?) {
+        var last: BrowserReply<Reply>?
+        let file = try stream(call, parameters, receivesFile: receivesFile) { answer throws(Failure) in
+            if let last { progress(last.value) }
+            last = answer
+        }
+        guard let last else { throw failing(.malformed("it is empty")) }
+        return (last, file)
+    }
+
     @discardableResult
-    private func stream<Reply>(
-        _ method: CollectorMethod, _ parameters: [UInt8], receivesFile: Bool = false,
+    private func stream<Parameters, Reply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, receivesFile: Bool = false,
         receive: (BrowserReply<Reply>) throws(Failure) -> Void
     ) throws(Failure) -> PassedFile? {
         var failure: Failure?
         let file: PassedFile?
         do throws(CollectorConnectionError) {
-            file = try link.stream(method, parameters: parameters, receivesFile: receivesFile) { json in
+            file = try link.stream(call.method, parameters: parameters.json, receivesFile: receivesFile) { json in
                 do throws(Failure) {
                     try receive(try answer(json))
                     return true
@@ -236,18 +116,6 @@ package struct BrowserSession<Failure: Error> {
         return file
     }
 
-    private func call<Reply>(
-        _ method: CollectorMethod, _ parameters: [UInt8], timeout: Duration? = nil
-    ) throws(Failure) -> BrowserReply<Reply> {
-        let json: [UInt8]
-        do throws(CollectorConnectionError) {
-            json = try link.call(method, parameters: parameters, timeout: timeout ?? self.timeout)
-        } catch {
-            throw failing(error)
-        }
-        return try answer(json)
-    }
-
     private func answer<Reply>(_ json: [UInt8]) throws(Failure) -> BrowserReply<Reply> {
         do throws(CollectorConnectionError) {
             return try BrowserReply(json)
@@ -259,7 +127,7 @@ package struct BrowserSession<Failure: Error> {
 
 extension FlushParameters {
     /// The timeout for the reply. The daemon applies the timeout itself; the extra time is for its reply to arrive.
-    var replyTimeout: Duration { (timeout ?? .seconds(30)) + .seconds(3) }
+    package var replyTimeout: Duration { (timeout ?? .seconds(30)) + .seconds(3) }
 }
 
 /// A connection to the daemon. It sends calls and receives replies as the JSON of their parameters.

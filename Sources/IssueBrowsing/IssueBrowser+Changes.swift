@@ -86,7 +86,7 @@ extension IssueBrowser {
     }
 
     private func setState(_ parameters: SetStateParameters) async throws -> IssueGroup {
-        let reply: SetStateReply = try await ask(.setState, parameters.json)
+        let reply = try await ask(CollectorCalls.setState, parameters)
         return reply.group
     }
 }
@@ -106,8 +106,8 @@ extension IssueBrowser {
     public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [DestinationStatus]
     {
         let parameters = FlushParameters(destination: destination, timeout: timeout)
-        let reply: FlushReply = try await ask(
-            .flush, parameters.json, timeout: parameters.replyTimeout, isLong: true
+        let reply = try await ask(
+            CollectorCalls.flush, parameters, timeout: parameters.replyTimeout, isLong: true
         ) {
             IssueDeliveryError($0, destination: destination)
         }
@@ -129,8 +129,8 @@ extension IssueBrowser {
     public func requeue(
         destination: String? = nil, records: [String]? = nil
     ) async throws -> (requeued: Int, left: Int) {
-        let parameters = RequeueParameters(destination: destination, records: records).json
-        let reply: RequeueReply = try await order(.requeue, parameters)
+        let parameters = RequeueParameters(destination: destination, records: records)
+        let reply = try await order(CollectorCalls.requeue, parameters)
         return (Int(clamping: reply.count), Int(clamping: reply.left))
     }
 
@@ -147,8 +147,8 @@ extension IssueBrowser {
     public func purge(
         _ filter: IssueFilter, dryRun isDryRun: Bool = false
     ) async throws -> (count: Int, unreachable: [String]) {
-        let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil).json
-        let reply: PurgeReply = try await order(.purge, parameters)
+        let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
+        let reply = try await order(CollectorCalls.purge, parameters)
         return (Int(clamping: reply.count), reply.unreachable)
     }
 
@@ -160,7 +160,7 @@ extension IssueBrowser {
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   copy fails or the daemon cannot be reached.
     public func backup() async throws -> String {
-        let reply: BackupReply = try await order(.backup, Array("{}".utf8))
+        let reply = try await order(CollectorCalls.backup, BackupParameters())
         guard let path = reply.path else {
             throw IssueDeliveryError(.malformed, "The daemon's reply contains no file path.")
         }
@@ -181,8 +181,8 @@ extension IssueBrowser {
     public func repair(
         _ file: String? = nil, dryRun isDryRun: Bool = false
     ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {
-        let parameters = RepairParameters(file: file, isDryRun: isDryRun ? true : nil).json
-        let reply: RepairReply = try await order(.repair, parameters)
+        let parameters = RepairParameters(file: file, isDryRun: isDryRun ? true : nil)
+        let reply = try await order(CollectorCalls.repair, parameters)
         return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files, reply.hopeless)
     }
 }
@@ -212,7 +212,7 @@ extension IssueBrowser {
     ) async throws -> (deployment: IssueDeployment, isNew: Bool) {
         let parameters = DeployParameters(
             app: app, version: version, at: time, commit: commit, note: note, user: user)
-        let reply: DeployReply = try await ask(.deploy, parameters.json)
+        let reply = try await ask(CollectorCalls.deploy, parameters)
         return (reply.deployment, reply.isKnown != true)
     }
 
@@ -232,7 +232,7 @@ extension IssueBrowser {
         _ app: String, version: String, user: UInt32? = nil
     ) async throws -> IssueDeployment {
         let parameters = RemoveDeploymentParameters(app: app, version: version, user: user)
-        let reply: DeployReply = try await ask(.removeDeployment, parameters.json)
+        let reply = try await ask(CollectorCalls.removeDeployment, parameters)
         return reply.deployment
     }
 
@@ -247,8 +247,8 @@ extension IssueBrowser {
     public func deployments(
         of app: String? = nil, limit: Int? = nil, after page: String? = nil
     ) async throws -> Page<IssueDeployment> {
-        let reply: DeploymentsReply = try await ask(
-            .deployments, DeploymentsParameters(app: app, limit: limit, after: page).json)
+        let reply = try await ask(
+            CollectorCalls.deployments, DeploymentsParameters(app: app, limit: limit, after: page))
         return Page(elements: reply.deployments, next: reply.next)
     }
 }

@@ -20,8 +20,8 @@ extension IssueBrowser {
     public func merge(
         _ groups: [String], into target: String, reason: String? = nil
     ) async throws -> (group: IssueGroup, count: Int) {
-        let reply: MergeGroupsReply = try await ask(
-            .mergeGroups, MergeGroupsParameters(into: target, groups: groups, reason: reason).json)
+        let reply = try await ask(
+            CollectorCalls.mergeGroups, MergeGroupsParameters(into: target, groups: groups, reason: reason))
         return (reply.group, Int(clamping: reply.count))
     }
 
@@ -37,7 +37,8 @@ extension IssueBrowser {
     ///   too many corrections, or another code if the daemon cannot be reached.
     @discardableResult
     public func split(_ group: String, template: String, reason: String? = nil) async throws -> [IssueGroup] {
-        try await change(.splitGroup, SplitGroupParameters(group: group, template: template, reason: reason).json)
+        let parameters = SplitGroupParameters(group: group, template: template, reason: reason)
+        return try await order(CollectorCalls.splitGroup, parameters).groups
     }
 
     /// Moves the records with each value of a field to an issue of their own. Those with the oldest value stay in the
@@ -59,7 +60,7 @@ extension IssueBrowser {
     ) async throws -> (groups: [IssueGroup], values: [String]) {
         let parameters = SplitByFieldParameters(
             group: group, field: field, reason: reason, isDryRun: isDryRun ? true : nil)
-        let reply: SplitByFieldReply = try await ask(.splitByField, parameters.json, timeout: nil, isLong: true)
+        let reply = try await order(CollectorCalls.splitByField, parameters)
         return (reply.groups, reply.values)
     }
 
@@ -72,7 +73,7 @@ extension IssueBrowser {
     ///   cannot be reached.
     @discardableResult
     public func undoMerges(of group: String) async throws -> [IssueGroup] {
-        try await change(.splitGroup, SplitGroupParameters(group: group).json)
+        try await order(CollectorCalls.splitGroup, SplitGroupParameters(group: group)).groups
     }
 
     /// Merges all issues whose titles match a pattern into one issue, including future ones.
@@ -92,7 +93,7 @@ extension IssueBrowser {
     ) async throws -> (group: IssueGroup, count: Int) {
         let parameters = AddGroupRuleParameters(
             group: group, template: template, reason: reason, isDryRun: isDryRun ? true : nil)
-        let reply: MergeGroupsReply = try await ask(.addGroupRule, parameters.json)
+        let reply = try await ask(CollectorCalls.addGroupRule, parameters)
         return (reply.group, Int(clamping: reply.count))
     }
 
@@ -103,7 +104,7 @@ extension IssueBrowser {
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
     ///   it, or another code if the daemon cannot be reached.
     public func corrections(of group: String? = nil) async throws -> [GroupCorrection] {
-        let reply: CorrectionsReply = try await ask(.corrections, CorrectionsParameters(group: group).json)
+        let reply = try await ask(CollectorCalls.corrections, CorrectionsParameters(group: group))
         return reply.corrections
     }
 
@@ -117,7 +118,7 @@ extension IssueBrowser {
     ///   see it, `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func undo(_ correction: Int64) async throws -> [IssueGroup] {
-        try await change(.undoCorrection, UndoCorrectionParameters(id: correction).json)
+        try await order(CollectorCalls.undoCorrection, UndoCorrectionParameters(id: correction)).groups
     }
 
     /// Returns why a record is in its group.
@@ -127,7 +128,7 @@ extension IssueBrowser {
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or the caller may not
     ///   see it, or another code if the daemon cannot be reached.
     public func explain(_ id: String) async throws -> GroupExplanation {
-        try await ask(.explain, ShowParameters(id: id).json)
+        try await ask(CollectorCalls.explain, IDParameters(id: id))
     }
 
     /// Returns pairs of issues that may be the same, because their titles differ in one word or value. Merges nothing.
@@ -138,14 +139,8 @@ extension IssueBrowser {
     /// - Returns: The pairs.
     /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
     public func suggestMerges(app: String? = nil, limit: Int? = nil) async throws -> [MergeSuggestion] {
-        let reply: SuggestMergesReply = try await ask(
-            .suggestMerges, SuggestMergesParameters(app: app, limit: limit).json)
+        let reply = try await ask(
+            CollectorCalls.suggestMerges, SuggestMergesParameters(app: app, limit: limit))
         return reply.suggestions
-    }
-
-    /// Calls a method that may move many records.
-    private func change(_ method: CollectorMethod, _ parameters: [UInt8]) async throws -> [IssueGroup] {
-        let reply: SplitGroupReply = try await ask(method, parameters, timeout: nil, isLong: true)
-        return reply.groups
     }
 }

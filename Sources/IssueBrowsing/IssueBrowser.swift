@@ -45,7 +45,7 @@ public struct IssueBrowser: Sendable {
     ) async throws -> Page<IssueGroup> {
         let parameters = ListParameters(
             filter: filter, order: order, limit: limit, after: page, sparkline: sparkline)
-        let reply: ListReply = try await ask(.list, parameters.json)
+        let reply = try await ask(CollectorCalls.list, parameters)
         return Page(elements: reply.groups, next: reply.next)
     }
 
@@ -63,7 +63,7 @@ public struct IssueBrowser: Sendable {
         after page: String? = nil
     ) async throws -> Page<StoredRecord> {
         let parameters = RecordsParameters(filter: filter, order: order, limit: limit, after: page)
-        let reply: RecordsReply = try await ask(.records, parameters.json)
+        let reply = try await ask(CollectorCalls.records, parameters)
         return Page(elements: reply.records, next: reply.next)
     }
 
@@ -74,7 +74,7 @@ public struct IssueBrowser: Sendable {
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or it belongs to
     ///   another user, or with another code if the daemon cannot be reached.
     public func show(_ id: String) async throws -> IssueDetails {
-        try await ask(.show, ShowParameters(id: id).json)
+        try await ask(CollectorCalls.show, IDParameters(id: id))
     }
 
     /// Returns new records as they arrive.
@@ -99,7 +99,7 @@ public struct IssueBrowser: Sendable {
     /// - Returns: The status.
     /// - Throws: `IssueDeliveryError` if the daemon cannot be reached.
     public func status() async throws -> DaemonStatus {
-        try await ask(.status, Array("{}".utf8))
+        try await ask(CollectorCalls.status, NoParameters())
     }
 
     /// Waits until a record has a fate other than `pending`, and returns its fates.
@@ -139,7 +139,7 @@ public struct IssueBrowser: Sendable {
     ) async throws -> Page<DeadLetter> {
         let parameters = DeadLettersParameters(
             destination: destination, records: records, lines: hasLines ? true : nil, limit: limit, after: page)
-        let reply: DeadLettersReply = try await ask(.deadLetters, parameters.json)
+        let reply = try await ask(CollectorCalls.deadLetters, parameters)
         return Page(elements: reply.deadLetters, next: reply.next)
     }
 
@@ -152,13 +152,13 @@ public struct IssueBrowser: Sendable {
     ///
     /// A nil timeout waits indefinitely. A call that `isLong` has a connection of its own. `failing` converts an error
     /// of the connection.
-    func ask<Reply: JSONCodable>(
-        _ method: CollectorMethod, _ parameters: [UInt8], timeout: Duration? = .seconds(45), isLong: Bool = false,
-        failing: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
+    func ask<Parameters, Reply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = .seconds(45),
+        isLong: Bool = false, failing: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
     ) async throws -> Reply {
         do {
             let json = try await CollectorClient.current.call(
-                method, json: parameters, at: .init(socket: socket), timeout: timeout, isLong: isLong)
+                call.method, json: parameters.json, at: .init(socket: socket), timeout: timeout, isLong: isLong)
             return try BrowserReply(json).value
         } catch let error as CollectorConnectionError {
             throw failing(error)
@@ -166,8 +166,10 @@ public struct IssueBrowser: Sendable {
     }
 
     /// Calls a method that may take as long as it needs, on a connection of its own.
-    func order<Reply: JSONCodable>(_ method: CollectorMethod, _ parameters: [UInt8]) async throws -> Reply {
-        try await ask(method, parameters, timeout: nil, isLong: true)
+    func order<Parameters, Reply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters
+    ) async throws -> Reply {
+        try await ask(call, parameters, timeout: nil, isLong: true)
     }
 }
 
@@ -205,7 +207,7 @@ extension IssueBrowser {
         by dimension: HistogramDimension = .total
     ) async throws -> Histogram {
         let parameters = HistogramParameters(filter: filter, bucket: bucket, by: dimension)
-        let reply: HistogramReply = try await ask(.histogram, parameters.json) { error in
+        let reply = try await ask(CollectorCalls.histogram, parameters) { error in
             guard case .refused(.invalidFilter("bucket", let reason)) = error else { return IssueDeliveryError(error) }
             return IssueDeliveryError(
                 .refused,

@@ -393,11 +393,11 @@ struct CommandContext {
     }
 
     /// Runs a long operation, and shows its progress.
-    func order<Reply>(
-        _ method: CollectorMethod, _ parameters: some JSONCodable, on collector: Collector,
+    func order<Parameters, Reply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, on collector: Collector,
         progress: (Reply) -> String
     ) throws(CommandFailure) -> BrowserReply<Reply> {
-        let answer = try collector.order(method, parameters.json) { publishProgress(progress($0)) }
+        let answer = try collector.order(call, parameters) { publishProgress(progress($0)) }
         publishProgress("")
         return answer
     }

@@ -161,7 +161,7 @@ struct ClientLibraryTests {
             }
             #expect(try pages.flatMap { try RecordsReply(json: $0).records.map(\.id) } == ids)
             #expect(throws: CollectorConnectionError.refused(.notFound(id: "nonsense"))) {
-                _ = try connection.call(CollectorMethod.show.fullName, json: ShowParameters(id: "nonsense").json)
+                _ = try connection.call(CollectorMethod.show.fullName, json: IDParameters(id: "nonsense").json)
             }
         }
     }

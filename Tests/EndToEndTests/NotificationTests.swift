@@ -164,7 +164,7 @@ struct NotificationTests {
             try report(100, "Silenced")
             try await eventually("it is silenced") { try notifier(client).silenced == 1 }
             _ = try client.call(
-                .endSilence, EndSilenceParameters(id: added.silence.id), returning: SilencesReply.self)
+                .endSilence, IDParameters(id: added.silence.id), returning: SilencesReply.self)
             try report(1, "Other")
             try await eventually("the other one is reported") { receiver.requests.count == 2 }
             #expect(receiver.messages[1]["issues"]?.asArray?.map { $0["title"]?.asString } == ["Other"])
@@ -243,7 +243,7 @@ struct NotificationTests {
             try await eventually("it is silenced") { try notifier(client).silenced == 1 }
             let listed = try client.call(.listSilences, JSONValue.object([]), returning: SilencesReply.self).silences
             #expect(listed.map(\.id) == [added.silence.id] && listed[0].count == 1 && listed[0].reason == "deploy")
-            _ = try client.call(.endSilence, EndSilenceParameters(id: listed[0].id), returning: SilencesReply.self)
+            _ = try client.call(.endSilence, IDParameters(id: listed[0].id), returning: SilencesReply.self)
             _ = try client.report([record("Loud")])
             try await eventually("it is reported") { receiver.requests.count == 1 }
             #expect(title(receiver.messages[0]).contains("Loud"))

@@ -122,9 +122,9 @@ struct UserTests {
                 Issue.record("groups of two users were merged")
                 return
             }
-            let explained = try first.call(.explain, ShowParameters(id: groups[0]), returning: GroupExplanation.self)
+            let explained = try first.call(.explain, IDParameters(id: groups[0]), returning: GroupExplanation.self)
             #expect(explained.group.id == groups[0])
-            #expect(try second.refusal(of: .explain, ShowParameters(id: groups[0])) == .notFound(id: groups[0]))
+            #expect(try second.refusal(of: .explain, IDParameters(id: groups[0])) == .notFound(id: groups[0]))
         }
     }
 
@@ -222,7 +222,7 @@ struct UserTests {
             for client in [reporter, stranger] {
                 #expect(try client.allRecords().isEmpty)
                 #expect(try client.groups().isEmpty)
-                #expect(try client.refusal(of: .show, ShowParameters(id: id)) == .notFound(id: id))
+                #expect(try client.refusal(of: .show, IDParameters(id: id)) == .notFound(id: id))
             }
             #expect(try reporter.awaitFates(of: id).map(\.outcome) == [.delivered])
             #expect(

@@ -46,7 +46,7 @@ struct CodecTests {
         try check(RecordsParameters(filter: Samples.filter, order: .oldest, limit: 1, after: "c", follow: true))
         try check(RecordsParameters())
         try check(RecordsReply(records: [Samples.storedRecord, Samples.minimalStoredRecord], next: nil))
-        try check(ShowParameters(id: "r-1"))
+        try check(IDParameters(id: "r-1"))
         try check(IssueDetails(record: Samples.storedRecord, group: Samples.group, fates: [Samples.fate]))
         try check(IssueDetails(record: nil, group: Samples.minimalGroup, fates: []))
         try check(

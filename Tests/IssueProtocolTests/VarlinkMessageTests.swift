@@ -47,9 +47,9 @@ struct VarlinkMessageTests {
     @Test("Parameters written in place give the same message as encoded parameters")
     func inPlace() throws {
         var writer = JSONWriter()
-        VarlinkCall.encode("a.B", ShowParameters(id: "1"), more: true, to: &writer)
+        VarlinkCall.encode("a.B", IDParameters(id: "1"), more: true, to: &writer)
         #expect(
-            writer.bytes == VarlinkCall(method: "a.B", parameters: ShowParameters(id: "1").json, more: true).message)
+            writer.bytes == VarlinkCall(method: "a.B", parameters: IDParameters(id: "1").json, more: true).message)
     }
 
     @Test("Absent, null and empty parameters are equal, and unknown members are ignored")

@@ -22,7 +22,7 @@ struct CollectorClientTests {
 
     private func show(at fixture: CollectorFixture) async throws {
         await #expect(throws: CollectorConnectionError.refused(.notFound(id: "x"))) {
-            try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: fixture.path))
+            try await client.call(.show, json: IDParameters(id: "x").json, at: .init(socket: fixture.path))
         }
     }
 
@@ -84,7 +84,7 @@ struct CollectorClientTests {
         try await CollectorFixture.with(faults: nil) { fixture in
             let error = CollectorConnectionError.unreachable(path: fixture.path, .noSuchFile)
             await #expect(throws: error) {
-                try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: fixture.path))
+                try await client.call(.show, json: IDParameters(id: "x").json, at: .init(socket: fixture.path))
             }
             await #expect(throws: error) { try await fates("r1", at: fixture, retries: false) }
             try await eventually("the thread has ended") { !client.isRunning }
@@ -213,7 +213,7 @@ struct CollectorClientTests {
             #expect(!client.isRunning)
             for _ in 1...3 {
                 await #expect(throws: CollectorConnectionError.refused(.notFound(id: "x"))) {
-                    try await client.call(.show, json: ShowParameters(id: "x").json, at: .init(socket: fixture.path))
+                    try await client.call(.show, json: IDParameters(id: "x").json, at: .init(socket: fixture.path))
                 }
                 try await eventually("the thread has ended") { !client.isRunning }
             }

@@ -16,7 +16,7 @@ struct CollectorConnectionTests {
             #expect(try AwaitReply(json: reply).fates.map(\.outcome) == [.delivered])
 
             do throws(CollectorConnectionError) {
-                _ = try connection.call(CollectorMethod.show.fullName, json: ShowParameters(id: "x").json)
+                _ = try connection.call(CollectorMethod.show.fullName, json: IDParameters(id: "x").json)
                 Issue.record("The refusal was not seen")
             } catch {
                 #expect(error == .refused(.notFound(id: "x")))

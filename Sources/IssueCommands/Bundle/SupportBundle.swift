@@ -229,7 +229,7 @@ struct BundleCollector {
         let context = context
         let facts = DoctorFacts.collect(sockets: sockets, now: now) { () throws(CollectorConnectionError) in
             let session = BrowserSession<CollectorConnectionError>(link: try context.connect()) { $0 }
-            return BundleFilters.status(try session.status(timeout: Self.statusTimeout).value)
+            return BundleFilters.status(try session.call(CollectorCalls.status, timeout: Self.statusTimeout).value)
         }
         let names = [
             ("status", "the daemon, its store and its destinations"), ("health", "the output of issuectl health"),

@@ -43,8 +43,8 @@ struct BackupCommand: Command {
 
     private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let answer: BrowserReply<BackupReply> = try context.order(
-            .backup, BackupParameters(), on: collector, progress: progress)
+        let answer = try context.order(
+            CollectorCalls.backup, BackupParameters(), on: collector, progress: progress)
         guard let path = answer.value.path else { throw collector.invalid("it names no file") }
         return try print(answer, path, context)
     }

@@ -70,8 +70,8 @@ struct DeadLettersCommand: Command {
         try Paging(context: context, count: count, member: "dead_letters").run(
             table, empty: "No dead letters."
         ) { limit, after throws(CommandFailure) in
-            let answer = try collector.deadLetters(
-                DeadLettersParameters(destination: destination, limit: limit, after: after))
+            let answer = try collector.call(
+                CollectorCalls.deadLetters, DeadLettersParameters(destination: destination, limit: limit, after: after))
             return Paging.ResultPage(
                 elements: answer.elements(of: "dead_letters"),
                 rows: answer.value.deadLetters.map { row($0, now: context.now) }, next: answer.value.next)
@@ -97,7 +97,8 @@ struct DeadLettersCommand: Command {
         var elements: [[UInt8]] = []
         var after: String?
         repeat {
-            let answer = try collector.deadLetters(
+            let answer = try collector.call(
+                CollectorCalls.deadLetters,
                 DeadLettersParameters(
                     destination: destination, records: ids, lines: true, limit: Int(PagingOptions.pageSize),
                     after: after))
@@ -136,7 +137,7 @@ struct DeadLettersCommand: Command {
     private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
         let collector = try context.collector(notFound: none(of: ids))
-        let answer: BrowserReply<RequeueReply> = try context.order(.requeue, parameters, on: collector) { reply in
+        let answer = try context.order(CollectorCalls.requeue, parameters, on: collector) { reply in
             Quantity.text(reply.count, "dead letter")
         }
         try context.print(answer) { reply in
@@ -155,7 +156,8 @@ struct DeadLettersCommand: Command {
         var after: String?
         var isAny = false
         repeat {
-            let answer = try collector.deadLetters(
+            let answer = try collector.call(
+                CollectorCalls.deadLetters,
                 DeadLettersParameters(
                     destination: destination, records: ids.isEmpty ? nil : ids, lines: true,
                     limit: Int(min(left ?? PagingOptions.pageSize, PagingOptions.pageSize)), after: after))

@@ -52,7 +52,7 @@ struct DeployCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         if isRemoving { return try remove(in: context) }
-        let answer = try context.collector().deploy(parameters)
+        let answer = try context.collector().call(CollectorCalls.deploy, parameters)
         try context.print(answer) { reply in
             let deployment = reply.deployment
             let time = PageTime.full(deployment.deployedAt, now: context.now)
@@ -70,7 +70,8 @@ extension DeployCommand {
             notFound:
                 "no deployment of \(app) \(version) was declared for \(parameters.user.map { "user \($0)" } ?? "you")"
                 + ": see the column USER of issuectl deploys \(app)")
-        let answer = try collector.removeDeployment(
+        let answer = try collector.call(
+            CollectorCalls.removeDeployment,
             RemoveDeploymentParameters(app: app, version: version, user: parameters.user))
         try context.print(answer) { reply in
             let time = PageTime.full(reply.deployment.deployedAt, now: context.now)
@@ -110,7 +111,8 @@ struct DeploysCommand: Command {
         try Paging(context: context, count: limit, member: "deployments").run(
             table, empty: app == nil ? "No deployments." : "No deployments of this application."
         ) { limit, after throws(CommandFailure) in
-            let answer = try collector.deployments(DeploymentsParameters(app: app, limit: limit, after: after))
+            let answer = try collector.call(
+                CollectorCalls.deployments, DeploymentsParameters(app: app, limit: limit, after: after))
             return Paging.ResultPage(
                 elements: answer.elements(of: "deployments"),
                 rows: answer.value.deployments.map { row($0, now: context.now) }, next: answer.value.next)

@@ -66,7 +66,7 @@ extension CommandContext {
         DoctorFacts.collect(sockets: socket.map { [$0] } ?? SocketPath.search(), now: now) {
             () throws(CollectorConnectionError) in
             let session = BrowserSession<CollectorConnectionError>(link: try connect()) { $0 }
-            return try session.status(timeout: Self.doctorTimeout).value
+            return try session.call(CollectorCalls.status, timeout: Self.doctorTimeout).value
         }
     }
 }

@@ -129,7 +129,7 @@ struct ExplainCommand: Command {
     // MARK: Stored records
 
     private func explain(id: String, _ context: CommandContext) throws(CommandFailure) {
-        let answer = try context.collector().explain(id)
+        let answer = try context.collector().call(CollectorCalls.explain, IDParameters(id: id))
         try context.print(answer) { explanation in
             var page = TextPage(painter: context.painter)
             let group = explanation.group
@@ -179,7 +179,8 @@ struct ExplainCommand: Command {
             throw CommandFailure(.usage, error.message)
         }
         let named = template.named(context.reporting.caller)
-        let answer = try context.collector().explain(
+        let answer = try context.collector().call(
+            CollectorCalls.explainRecord,
             ExplainRecordParameters(
                 record: Self.record(message, named), user: user, unit: arguments[Self.unit].map(FilterOptions.unitName))
         )

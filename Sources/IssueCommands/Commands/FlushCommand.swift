@@ -29,11 +29,12 @@ struct FlushCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
         let asksBefore = context.format == .human || destination != nil
-        let before = asksBefore ? try collector.status().value.destinations : []
+        let before = asksBefore ? try collector.call(CollectorCalls.status).value.destinations : []
         if let destination, !before.contains(where: { $0.name == destination && !$0.isRemoved }) {
             throw CommandFailure(.refused, "no destination '\(destination)' is configured: see issuectl status")
         }
-        let answer = try collector.flush(FlushParameters(destination: destination, timeout: timeout))
+        let parameters = FlushParameters(destination: destination, timeout: timeout)
+        let answer = try collector.call(CollectorCalls.flush, parameters, timeout: parameters.replyTimeout)
         let unfinished = answer.value.destinations.filter { isUnfinished($0, startedAt: context.now) }
         try context.print(answer, elements: "destinations") { reply in
             guard !reply.destinations.isEmpty else { return ["No destination is configured."] }

@@ -178,14 +178,15 @@ struct GroupCommand: Command {
         case (.merge, _): return try merge(in: context)
         case (.split, _):
             if let field { return try split(by: field, in: context) }
-            let answer = try context.collector().splitGroup(
-                SplitGroupParameters(group: ids[0], template: pattern, reason: reasonText))
+            let answer = try context.collector().call(
+                CollectorCalls.splitGroup, SplitGroupParameters(group: ids[0], template: pattern, reason: reasonText))
             try context.print(answer, elements: "groups") {
                 groups($0.groups) + CorrectionText.undoing($0.corrections, of: ids[0])
             }
         case (.rule, .add): return try addRule(in: context)
         case (.rule, .list):
-            let answer = try context.collector().corrections(CorrectionsParameters(group: ids.first))
+            let answer = try context.collector().call(
+                CollectorCalls.corrections, CorrectionsParameters(group: ids.first))
             try context.print(answer, elements: "corrections") { reply in
                 reply.corrections.isEmpty
                     ? ["No corrections."]
@@ -205,7 +206,8 @@ struct GroupCommand: Command {
         for id in ids {
             do throws(CommandFailure) {
                 let collector = try context.collector(notFound: "no correction \(id): see issuectl group rule")
-                let answer = try collector.undoCorrection(Int64(id) ?? 0)
+                let answer = try collector.call(
+                    CollectorCalls.undoCorrection, UndoCorrectionParameters(id: Int64(id) ?? 0))
                 guard context.format == .json, ids.count > 1 else {
                     try context.print(answer, elements: "groups") { groups($0.groups) }
                     continue
@@ -240,7 +242,7 @@ struct GroupCommand: Command {
         var others = Array(ids.dropFirst())
         if let filter {
             // The id may be that of a group that was merged into another one.
-            let target = try collector.show(ids[0]).value.group.id
+            let target = try collector.call(CollectorCalls.show, IDParameters(id: ids[0])).value.group.id
             others = try matching(filter, collector).filter { $0 != target }
             try context.printNote("Matches \(Quantity.text(others.count, "issue")).")
             guard !others.isEmpty, !isDryRun else { return try showCount(of: others, collector, context) }
@@ -256,8 +258,8 @@ struct GroupCommand: Command {
         while !others.isEmpty {
             let some = Array(others.prefix(Self.groupsPerCall))
             others.removeFirst(some.count)
-            let answer = try collector.mergeGroups(
-                MergeGroupsParameters(into: ids[0], groups: some, reason: reasonText))
+            let answer = try collector.call(
+                CollectorCalls.mergeGroups, MergeGroupsParameters(into: ids[0], groups: some, reason: reasonText))
             merged &+= answer.value.count
             if let made = answer.value.corrections { corrections = (corrections ?? []) + made }
             guard others.isEmpty else { continue }
@@ -279,7 +281,7 @@ struct GroupCommand: Command {
         of groups: [String], _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
         guard context.format != .human else { return .success }
-        let target = try collector.show(ids[0]).value.group
+        let target = try collector.call(CollectorCalls.show, IDParameters(id: ids[0])).value.group
         try context.print(json: MergeGroupsReply(group: target, count: Int64(groups.count)).json)
         return .success
     }
@@ -288,7 +290,9 @@ struct GroupCommand: Command {
         var found: [String] = []
         var next: String?
         repeat {
-            let page = try collector.list(ListParameters(filter: filter, order: .newest, limit: 500, after: next)).value
+            let page = try collector.call(
+                CollectorCalls.list, ListParameters(filter: filter, order: .newest, limit: 500, after: next)
+            ).value
             found += page.groups.map(\.id)
             next = page.next
         } while next != nil
@@ -318,8 +322,8 @@ struct GroupCommand: Command {
     private func addRule(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
         let template = pattern ?? ""
-        let count = try collector.addGroupRule(
-            AddGroupRuleParameters(group: ids[0], template: template, isDryRun: true))
+        let count = try collector.call(
+            CollectorCalls.addGroupRule, AddGroupRuleParameters(group: ids[0], template: template, isDryRun: true))
         try context.printNote("Matches \(Quantity.text(count.value.count, "issue")).")
         let target = count.value.group
         if TitlePattern(template)?.matches(target.title) == false {
@@ -333,8 +337,8 @@ struct GroupCommand: Command {
         guard try isConfirmed(Int(clamping: count.value.count), context) else {
             throw CommandFailure(.refused, "no rule was added")
         }
-        let answer = try collector.addGroupRule(
-            AddGroupRuleParameters(group: ids[0], template: template, reason: reasonText))
+        let answer = try collector.call(
+            CollectorCalls.addGroupRule, AddGroupRuleParameters(group: ids[0], template: template, reason: reasonText))
         try context.print(answer) {
             [Self.line($0.group, merged: $0.count)] + CorrectionText.undoing($0.corrections, of: $0.group.id)
         }
@@ -347,8 +351,8 @@ struct GroupCommand: Command {
         by field: IssueSplitField, in context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let plan = try collector.splitByField(
-            SplitByFieldParameters(group: ids[0], field: field, isDryRun: true))
+        let plan = try collector.call(
+            CollectorCalls.splitByField, SplitByFieldParameters(group: ids[0], field: field, isDryRun: true))
         let values = plan.value.values
         let shown = values.prefix(Self.maxUnconfirmed).map { $0.isEmpty ? "(none)" : $0 }
         let rest = values.count > shown.count ? ", ..." : ""
@@ -361,8 +365,8 @@ struct GroupCommand: Command {
             return .success
         }
         guard try isConfirmed(values.count, context) else { throw CommandFailure(.refused, "nothing was split") }
-        let answer = try collector.splitByField(
-            SplitByFieldParameters(group: ids[0], field: field, reason: reasonText))
+        let answer = try collector.call(
+            CollectorCalls.splitByField, SplitByFieldParameters(group: ids[0], field: field, reason: reasonText))
         try context.print(answer, elements: "groups") {
             groups($0.groups) + CorrectionText.undoing($0.corrections, of: ids[0])
         }
@@ -372,7 +376,8 @@ struct GroupCommand: Command {
     // MARK: Suggestions
 
     private func suggest(in context: CommandContext) throws(CommandFailure) {
-        let answer = try context.collector().suggestMerges(
+        let answer = try context.collector().call(
+            CollectorCalls.suggestMerges,
             SuggestMergesParameters(app: filter?.apps?.first, limit: limit.map { Int($0) }))
         try context.print(answer, elements: "suggestions") { reply in
             guard !reply.suggestions.isEmpty else { return ["No suggestions."] }

@@ -56,7 +56,7 @@ struct HealthCommand: Command {
 
     private func report(in context: CommandContext) -> HealthReport {
         do throws(CommandFailure) {
-            let status = try context.collector().status(timeout: timeout).value
+            let status = try context.collector().call(CollectorCalls.status, timeout: timeout).value
             return HealthReport(status, now: context.now, thresholds: thresholds)
         } catch {
             let reason = error.message ?? "the daemon does not reply"

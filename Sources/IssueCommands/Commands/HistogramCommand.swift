@@ -48,7 +48,8 @@ struct HistogramCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer = try context.collector().histogram(
+        let answer = try context.collector().call(
+            CollectorCalls.histogram,
             HistogramParameters(filter: filter, bucket: bucket, by: dimension == .total ? nil : dimension))
         try context.print(answer, elements: "series") { reply in
             HistogramPage(

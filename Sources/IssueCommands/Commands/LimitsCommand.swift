@@ -30,7 +30,7 @@ struct LimitsCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer = try context.collector().limits()
+        let answer = try context.collector().call(CollectorCalls.limits)
         try context.print(answer, elements: "limits") { lines($0, context) }
         return .success
     }

@@ -52,12 +52,15 @@ struct ListCommand: Command {
         let hasSparkline = wantsSparkline || isRoomy
         let collector = try context.collector()
         // A daemon that does not know deployments would ignore this part of the filter.
-        if filter?.sinceDeployment != nil { _ = try collector.deployments(DeploymentsParameters(limit: 1)) }
+        if filter?.sinceDeployment != nil {
+            _ = try collector.call(CollectorCalls.deployments, DeploymentsParameters(limit: 1))
+        }
         let table = Table(columns(hasSparkline: hasSparkline), width: context.width, painter: context.painter)
         try Paging(context: context, count: paging.count(in: context), member: "groups").run(
             table, empty: filter == nil ? "No issues." : "No issues match."
         ) { limit, after throws(CommandFailure) in
-            let answer = try collector.list(
+            let answer = try collector.call(
+                CollectorCalls.list,
                 ListParameters(
                     filter: filter, order: paging.order, limit: limit, after: after,
                     sparkline: hasSparkline ? Self.buckets : nil))

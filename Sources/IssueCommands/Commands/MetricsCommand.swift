@@ -42,7 +42,8 @@ struct MetricsCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let source: MetricSource
         do throws(CommandFailure) {
-            source = MetricSource(try context.collector().status(timeout: timeout).value, now: context.now)
+            source = MetricSource(
+                try context.collector().call(CollectorCalls.status, timeout: timeout).value, now: context.now)
         } catch {
             try write(MetricText.unreachable(format), MetricFamily.unreachable, in: context)
             throw CommandFailure(.unavailable, error.message)

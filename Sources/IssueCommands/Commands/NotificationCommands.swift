@@ -37,7 +37,7 @@ struct NotifyCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         switch action {
         case .list:
-            let answer = try context.collector().status()
+            let answer = try context.collector().call(CollectorCalls.status)
             let store = answer.value.store
             guard store.id.isEmpty || store.bytes != nil else {
                 throw CommandFailure(.refused, CommandFailure.deniedToSee("notifiers"))
@@ -63,7 +63,7 @@ struct NotifyCommand: Command {
         case .test:
             let collector = try context.collector(
                 notFound: "no notifier named '\(name)' is running: see issuectl status and issued --check")
-            let answer = try collector.testNotifier(TestNotifierParameters(notifier: name))
+            let answer = try collector.call(CollectorCalls.testNotifier, TestNotifierParameters(notifier: name))
             try context.print(answer) { reply in
                 [
                     TerminalSanitizer.line(
@@ -193,14 +193,15 @@ struct SilenceCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         switch action {
         case .list:
-            let answer = try context.collector(denied: CommandFailure.deniedToSee("silences")).silences()
+            let answer = try context.collector(denied: CommandFailure.deniedToSee("silences")).call(
+                CollectorCalls.listSilences)
             try context.print(answer, elements: "silences") { lines($0.silences, context) }
         case .add:
-            let answer = try context.collector().add(silence)
+            let answer = try context.collector().call(CollectorCalls.addSilence, AddSilenceMessage(silence: silence))
             try context.print(answer) { lines([$0.silence], context) }
         case .end:
             let collector = try context.collector(notFound: "no silence \(id) is in effect: see issuectl silence")
-            let answer = try collector.endSilence(id)
+            let answer = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
             try context.print(answer) { _ in [TerminalSanitizer.line("\(id) has ended.")] }
         }
         return .success

@@ -60,7 +60,7 @@ struct PurgeCommand: Command {
         isDryRun: Bool, _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> BrowserReply<PurgeReply> {
         let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
-        return try context.order(.purge, parameters, on: collector) { Quantity.text($0.count, "record") }
+        return try context.order(CollectorCalls.purge, parameters, on: collector) { Quantity.text($0.count, "record") }
     }
 
     private func lines(_ reply: PurgeReply) -> [String] {

@@ -31,7 +31,8 @@ struct RecordsCommand: Command {
         try Paging(context: context, count: paging.count(in: context), member: "records").run(
             table, empty: filter == nil ? "No records." : "No records match."
         ) { limit, after throws(CommandFailure) in
-            let answer = try collector.records(
+            let answer = try collector.call(
+                CollectorCalls.records,
                 RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
             return Paging.ResultPage(
                 elements: answer.elements(of: "records"),
@@ -78,7 +79,9 @@ struct ShowCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in try collector.show(id) }
+        let answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
+            try collector.call(CollectorCalls.show, IDParameters(id: id))
+        }
         try context.print(answer) { reply in
             RecordDetails(reply, now: context.now, width: context.width, painter: context.painter).lines
         }

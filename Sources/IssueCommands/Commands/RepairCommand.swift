@@ -29,8 +29,8 @@ struct RepairCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let notFound = parameters.file.map { "no database '\($0)' was moved aside: see issuectl repair --list" }
         let collector = try context.collector(notFound: notFound)
-        let answer: BrowserReply<RepairReply> = try context.order(
-            .repair, parameters, on: collector
+        let answer = try context.order(
+            CollectorCalls.repair, parameters, on: collector
         ) { reply in
             "\(Quantity.text(reply.recovered, "record")) recovered"
         }

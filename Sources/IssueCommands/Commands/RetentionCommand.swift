@@ -22,7 +22,8 @@ struct RetentionCommand: Command {
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {}
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer = try context.collector(denied: CommandFailure.deniedToSee("retention")).retention()
+        let answer = try context.collector(denied: CommandFailure.deniedToSee("retention")).call(
+            CollectorCalls.retention)
         try context.print(answer, elements: "rules") { lines($0, context) }
         return .success
     }

@@ -92,7 +92,7 @@ struct SQLCommand: Command {
         guard path == nil, isSocketNamed else { return try open(path) }
         let store: StoreStatus
         do throws(CommandFailure) {
-            store = try context.collector().status().value.store
+            store = try context.collector().call(CollectorCalls.status).value.store
         } catch {
             throw CommandFailure(error.code, error.message.map { "\($0) (--database FILE needs no daemon)" })
         }

@@ -183,7 +183,7 @@ extension StateCommand {
             answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
                 var parameters = parameters
                 parameters.group = id
-                return try collector.setState(parameters)
+                return try collector.call(CollectorCalls.setState, parameters)
             }
         } catch {
             throw RecordOperand.failure(error, id, Self.specification.name, collector)
@@ -230,7 +230,10 @@ enum RecordOperand {
 
     /// Returns the id of the group of a record; nil if the operand is not the id of a record that the user may see.
     static func group(of operand: String, _ collector: Collector) -> String? {
-        guard operand.contains("-"), let details = try? collector.show(operand).value, details.record != nil else {
+        guard operand.contains("-"),
+            let details = try? collector.call(CollectorCalls.show, IDParameters(id: operand)).value,
+            details.record != nil
+        else {
             return nil
         }
         return details.group.id
@@ -280,7 +283,7 @@ enum AbbreviatedID {
         var found: [String] = []
         var after: String?
         for _ in 0..<maxPages {
-            let page = try collector.list(ListParameters(limit: pageSize, after: after)).value
+            let page = try collector.call(CollectorCalls.list, ListParameters(limit: pageSize, after: after)).value
             for group in page.groups where group.id.hasPrefix(id) { found.append(group.id) }
             after = page.next
             if after == nil { break }

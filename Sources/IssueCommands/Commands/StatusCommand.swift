@@ -17,7 +17,7 @@ struct StatusCommand: Command {
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {}
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer = try context.collector().status()
+        let answer = try context.collector().call(CollectorCalls.status)
         try context.print(answer) { status in
             StatusPage(status: status, now: context.now, width: context.width, painter: context.painter).lines
         }

@@ -46,7 +46,7 @@ extension SocketLoop {
             try check(filter)
             request(.following(filter), connection)
         case .show:
-            let query: ShowParameters = try read(parameters)
+            let query: IDParameters = try read(parameters)
             job(.show(query.id), connection)
         case .deadLetters: job(.deadLetters(try read(parameters)), connection)
         case .status: job(.status, connection)
@@ -93,7 +93,7 @@ extension SocketLoop {
             job(.addSilence(message.silence), connection)
         case .endSilence:
             try allowOperators(connection)
-            let end: EndSilenceParameters = try read(parameters)
+            let end: IDParameters = try read(parameters)
             job(.endSilence(end.id), connection)
         case .listSilences:
             guard viewer(of: connection) == .everything else { throw .denied }
@@ -105,7 +105,7 @@ extension SocketLoop {
         case .corrections: grouping(.corrections(try read(parameters)), connection)
         case .undoCorrection: grouping(.undo(try read(parameters)), connection)
         case .explain:
-            let query: ShowParameters = try read(parameters)
+            let query: IDParameters = try read(parameters)
             grouping(.explain(query.id), connection)
         case .explainRecord: job(.explainRecord(try read(parameters)), connection)
         case .suggestMerges: grouping(.suggest(try read(parameters)), connection)

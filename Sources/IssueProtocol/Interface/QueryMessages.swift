@@ -104,22 +104,6 @@ package struct RecordsReply: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The parameters of `Show`.
-package struct ShowParameters: Equatable, JSONObjectCodable, Sendable {
-    /// The id of a record or of a group.
-    package var id: String
-
-    package init(id: String) {
-        self.id = id
-    }
-
-    package static var initial: Self { Self(id: "") }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("id", &id)
-    }
-}
-
 /// The parameters of `Histogram`.
 package struct HistogramParameters: Equatable, JSONObjectCodable, Sendable {
     package var filter: IssueFilter?

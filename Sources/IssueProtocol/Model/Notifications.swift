@@ -194,21 +194,6 @@ package struct AddSilenceMessage: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The parameters of `EndSilence`.
-package struct EndSilenceParameters: Equatable, JSONObjectCodable, Sendable {
-    package var id: String
-
-    package init(id: String) {
-        self.id = id
-    }
-
-    package static var initial: Self { Self(id: "") }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("id", &id)
-    }
-}
-
 /// The reply of `ListSilences`, and of `EndSilence` with those that are left.
 package struct SilencesReply: Equatable, JSONObjectCodable, Sendable {
     package var silences: [IssueSilence]

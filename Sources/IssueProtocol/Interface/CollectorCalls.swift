@@ -1,0 +1,69 @@
+package import IssueWire
+
+/// A method of the daemon, with the types of its parameters and of its reply.
+package struct CollectorCall<Parameters: JSONCodable, Reply: JSONCodable>: Sendable {
+    package let method: CollectorMethod
+
+    fileprivate init(_ method: CollectorMethod) {
+        self.method = method
+    }
+}
+
+/// The methods that read and change what is stored. `Report` and `Await` have clients of their own.
+package enum CollectorCalls {
+    package static let list = CollectorCall<ListParameters, ListReply>(.list)
+    package static let records = CollectorCall<RecordsParameters, RecordsReply>(.records)
+    package static let show = CollectorCall<IDParameters, IssueDetails>(.show)
+    package static let histogram = CollectorCall<HistogramParameters, HistogramReply>(.histogram)
+    package static let setState = CollectorCall<SetStateParameters, SetStateReply>(.setState)
+    package static let deploy = CollectorCall<DeployParameters, DeployReply>(.deploy)
+    package static let removeDeployment = CollectorCall<RemoveDeploymentParameters, DeployReply>(.removeDeployment)
+    package static let deployments = CollectorCall<DeploymentsParameters, DeploymentsReply>(.deployments)
+    package static let status = CollectorCall<NoParameters, DaemonStatus>(.status)
+    package static let limits = CollectorCall<NoParameters, LimitsReply>(.limits)
+    package static let retention = CollectorCall<NoParameters, RetentionReply>(.retention)
+    package static let flush = CollectorCall<FlushParameters, FlushReply>(.flush)
+    package static let deadLetters = CollectorCall<DeadLettersParameters, DeadLettersReply>(.deadLetters)
+    package static let requeue = CollectorCall<RequeueParameters, RequeueReply>(.requeue)
+    package static let mergeGroups = CollectorCall<MergeGroupsParameters, MergeGroupsReply>(.mergeGroups)
+    package static let splitGroup = CollectorCall<SplitGroupParameters, SplitGroupReply>(.splitGroup)
+    package static let splitByField = CollectorCall<SplitByFieldParameters, SplitByFieldReply>(.splitByField)
+    package static let addGroupRule = CollectorCall<AddGroupRuleParameters, MergeGroupsReply>(.addGroupRule)
+    package static let corrections = CollectorCall<CorrectionsParameters, CorrectionsReply>(.corrections)
+    package static let undoCorrection = CollectorCall<UndoCorrectionParameters, UndoCorrectionReply>(.undoCorrection)
+    package static let explain = CollectorCall<IDParameters, GroupExplanation>(.explain)
+    package static let explainRecord = CollectorCall<ExplainRecordParameters, RecordForecast>(.explainRecord)
+    package static let suggestMerges = CollectorCall<SuggestMergesParameters, SuggestMergesReply>(.suggestMerges)
+    package static let purge = CollectorCall<PurgeParameters, PurgeReply>(.purge)
+    package static let backup = CollectorCall<BackupParameters, BackupReply>(.backup)
+    package static let repair = CollectorCall<RepairParameters, RepairReply>(.repair)
+    package static let testNotifier = CollectorCall<TestNotifierParameters, TestNotifierReply>(.testNotifier)
+    package static let addSilence = CollectorCall<AddSilenceMessage, AddSilenceMessage>(.addSilence)
+    package static let listSilences = CollectorCall<NoParameters, SilencesReply>(.listSilences)
+    package static let endSilence = CollectorCall<IDParameters, SilencesReply>(.endSilence)
+}
+
+/// The parameters of a method that has none.
+package struct NoParameters: Equatable, JSONObjectCodable, Sendable {
+    package init() {}
+
+    package static var initial: Self { Self() }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {}
+}
+
+/// The parameters of a method that needs an id only.
+package struct IDParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The id of a record or of a group, or of a silence for `EndSilence`.
+    package var id: String
+
+    package init(id: String) {
+        self.id = id
+    }
+
+    package static var initial: Self { Self(id: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+    }
+}
