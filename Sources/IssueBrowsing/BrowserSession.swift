@@ -223,13 +223,6 @@ package final class SocketLink: BrowserLink {
     package func stream(
         _ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile? {
-        guard receivesFile else {
-            try connection.stream(method.fullName, json: parameters, timeout: nil, onReply: receive)
-            return nil
-        }
-        switch try connection.streamTakingFile(method.fullName, json: parameters, timeout: nil, onReply: receive) {
-        case .some(let file): return PassedFile(file)
-        case .none: return nil
-        }
+        try connection.stream(method.fullName, json: parameters, receivesFile: receivesFile, onReply: receive)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import IssueProtocol
 import Issues
 import Testing
 import UnixIO
@@ -97,12 +98,12 @@ struct ServerTrustTests {
                 atPath: "\(folder)/first.sock", withDestinationPath: fixture.path)
             defer { try? FileSystem.remove("\(folder)/first.sock") }
             let trust = ServerTrust(isNamed: false)
-            let connection = try CollectorConnection(paths: ["\(folder)/first.sock", fixture.path], trust: trust)
-            #expect(connection.path == fixture.path)
+            var connection = try CollectorConnection(paths: ["\(folder)/first.sock", fixture.path], trust: trust)
+            _ = try connection.call(CollectorMethod.await.fullName, json: AwaitParameters(id: "x").json)
             #expect(
                 throws: CollectorConnectionError.untrusted(path: "\(folder)/first.sock", reason: "it is not a socket")
             ) {
-                _ = try CollectorConnection(paths: ["\(folder)/first.sock", "/nowhere/x"], trust: trust).path
+                _ = try CollectorConnection(paths: ["\(folder)/first.sock", "/nowhere/x"], trust: trust)
             }
         }
     }

@@ -5,8 +5,6 @@ package import UnixIO
 ///
 /// Every call blocks the calling thread until the reply arrives.
 package struct CollectorConnection: ~Copyable {
-    /// The path of the connected socket.
-    package let path: String
     private let socket: FileDescriptor
     /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var receivesFiles = false
@@ -28,12 +26,7 @@ package struct CollectorConnection: ~Copyable {
     package init(
         paths: [String] = SocketPath.search(), trust: ServerTrust = .process, timeout: Duration = .seconds(5)
     ) throws(CollectorConnectionError) {
-        var found = ""
-        socket = try trust.connect(toFirstOf: paths, timeout: timeout) { path, socket in
-            found = path
-            return socket
-        }
-        path = found
+        socket = try trust.connect(toFirstOf: paths, timeout: timeout) { _, socket in socket }
     }
 
     /// Calls a method and returns its single reply.
@@ -54,39 +47,31 @@ package struct CollectorConnection: ~Copyable {
         return try accepted(deadline: deadline).parameters
     }
 
-    /// Calls a method and passes each part of its reply to a closure.
+    /// Calls a method and passes each part of its reply to a closure. There is no timeout.
     ///
     /// - Parameters:
     ///   - method: The full name of the method, with its interface.
     ///   - parameters: The parameters, a JSON object.
-    ///   - timeout: The timeout for each part. Nil waits indefinitely.
+    ///   - receivesFile: Whether to keep a file descriptor that is passed with the parts. Otherwise the kernel closes it.
     ///   - onReply: Receives a part. Returns false to stop; the connection cannot be used again then.
-    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid, and `timedOut` or
-    ///   `closed` if none arrives.
+    /// - Returns: The passed file; nil if there is none. The peer may pass any kind of descriptor, so check its status
+    ///   before reading from it.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid, and `closed` if none
+    ///   arrives.
+    @discardableResult
     package mutating func stream(
-        _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
-    ) throws(CollectorConnectionError) {
-        let call = VarlinkCall(method: method, parameters: parameters, more: true)
-        let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
-        try send(call.message, deadline: deadline)
-        try noticeDelay(deadline: deadline)
-        while true {
-            let part = try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
-            guard onReply(part.parameters), part.continues else { return }
-        }
-    }
-
-    /// Calls a method as `stream` does, and returns the file descriptor that was passed with the replies.
-    ///
-    /// The peer may pass any kind of descriptor, so check its status before reading from it. Nil if none was passed.
-    /// The parameters and errors are those of `stream`.
-    package mutating func streamTakingFile(
-        _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
-    ) throws(CollectorConnectionError) -> FileDescriptor? {
-        receivesFiles = true
+        _ method: String, json parameters: [UInt8], receivesFile: Bool = false, onReply: ([UInt8]) -> Bool
+    ) throws(CollectorConnectionError) -> PassedFile? {
+        receivesFiles = receivesFile
         defer { receivesFiles = false }
-        try stream(method, json: parameters, timeout: timeout, onReply: onReply)
-        return passedFile.take()
+        try send(VarlinkCall(method: method, parameters: parameters, more: true).message, deadline: nil)
+        try noticeDelay(deadline: nil)
+        while true {
+            let part = try accepted(deadline: nil)
+            guard onReply(part.parameters), part.continues else { break }
+        }
+        guard let file = passedFile.take() else { return nil }
+        return PassedFile(file)
     }
 
     /// Sends an encoded call, which must end with NUL, and returns its single reply. An error reply is returned, not
