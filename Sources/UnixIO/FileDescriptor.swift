@@ -67,9 +67,7 @@ extension FileDescriptor {
 
     /// Returns the target of a symbolic link in this folder, as bytes.
     package borrowing func readLink(_ name: String) throws(Errno) -> [UInt8] {
-        var bytes = [CChar](repeating: 0, count: 4096)
-        let count = try calling { unsafe readlinkat(rawValue, name, &bytes, bytes.count) }
-        return bytes.prefix(count).map { UInt8(bitPattern: $0) }
+        try FileSystem.readLink(name, in: rawValue)
     }
 
     /// Flushes data and metadata to the disk (fsync).

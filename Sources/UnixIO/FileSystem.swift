@@ -67,8 +67,13 @@ package enum FileSystem {
 
     /// Returns the target of a symbolic link, as bytes.
     package static func readLink(_ path: String) throws(Errno) -> [UInt8] {
+        try readLink(path, in: AT_FDCWD)
+    }
+
+    /// Returns the target of a symbolic link, whose path is relative to an open folder.
+    static func readLink(_ path: String, in folder: CInt) throws(Errno) -> [UInt8] {
         var bytes = [CChar](repeating: 0, count: 4096)
-        let count = try calling { unsafe readlink(path, &bytes, bytes.count) }
+        let count = try calling { unsafe readlinkat(folder, path, &bytes, bytes.count) }
         return bytes.prefix(count).map { UInt8(bitPattern: $0) }
     }
 
@@ -76,6 +81,10 @@ package enum FileSystem {
     package static func freeBytes(at path: String) throws(Errno) -> UInt64 {
         var status = statvfs()
         try retrying { unsafe statvfs(path, &status) }
+        return freeBytes(status)
+    }
+
+    static func freeBytes(_ status: statvfs) -> UInt64 {
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return overflow ? .max : bytes
     }

@@ -6,7 +6,7 @@ import Glibc
 /// The path is resolved one component at a time, and other users must not be able to replace any component. All
 /// operations use the folder that was checked, even if its path leads elsewhere later.
 package struct PrivateFolder: ~Copyable, Sendable {
-    private let folder: FileDescriptor
+    private let folder: TargetFolder
 
     // The kernel's own limit.
     private static let maxLinks = 40
@@ -24,8 +24,8 @@ package struct PrivateFolder: ~Copyable, Sendable {
         guard status.uid == CurrentProcess.userID, status.mode & 0o077 == 0 else { throw .notPermitted }
         // Resolving the path needs no read permission; listing and synchronizing the folder do.
         let flags: OpenFlags = [.readOnly, .directory]
-        folder = FileDescriptor(
-            owning: try retrying { unsafe clinux_open_at(found.rawValue, ".", flags.rawValue, 0) })
+        folder = TargetFolder(
+            FileDescriptor(owning: try retrying { unsafe clinux_open_at(found.rawValue, ".", flags.rawValue, 0) }))
     }
 
     // MARK: Path resolution
@@ -102,10 +102,9 @@ package struct PrivateFolder: ~Copyable, Sendable {
     }
 
     private static func target(of name: String, in folder: borrowing FileDescriptor) throws(Errno) -> String {
-        var bytes = [CChar](repeating: 0, count: pathBytes)
-        let count = try calling { unsafe readlinkat(folder.rawValue, name, &bytes, bytes.count) }
-        guard count < bytes.count else { throw .nameTooLong }
-        return String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let target = try folder.readLink(name)
+        guard target.count < pathBytes else { throw .nameTooLong }
+        return String(decoding: target, as: UTF8.self)
     }
 
     // MARK: Contents
@@ -114,7 +113,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
     package borrowing func names() throws(Errno) -> [String] {
         // Uses a descriptor of its own, since reading moves the descriptor's position in the folder.
         let flags: OpenFlags = [.readOnly, .directory]
-        let copy = try retrying { unsafe clinux_open_at(folder.rawValue, ".", flags.rawValue, 0) }
+        let copy = try retrying { unsafe clinux_open_at(folder.descriptor.rawValue, ".", flags.rawValue, 0) }
         guard let stream = unsafe fdopendir(copy) else {
             let error = Errno.current
             _ = close(copy)
@@ -126,7 +125,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
 
     /// Returns the status of a file; a symbolic link is not followed.
     package borrowing func status(of name: String) throws(Errno) -> FileStatus {
-        try Self.status(of: name, in: folder)
+        try Self.status(of: name, in: folder.descriptor)
     }
 
     /// Opens a regular file; a symbolic link is not followed.
@@ -136,7 +135,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
         // Without this flag, opening a pipe would block.
         let flags = flags.union(.nonBlocking)
         let file = FileDescriptor(
-            owning: try retrying { unsafe clinux_open_at(folder.rawValue, name, flags.rawValue, mode) })
+            owning: try retrying { unsafe clinux_open_at(folder.descriptor.rawValue, name, flags.rawValue, mode) })
         guard try file.status().kind == .regular else { throw .notSupported }
         return file
     }
@@ -146,41 +145,22 @@ package struct PrivateFolder: ~Copyable, Sendable {
     /// - Parameter limit: The maximum size, in bytes.
     /// - Throws: `fileTooLarge` if the file is larger.
     package borrowing func read(_ name: String, limit: Int) throws(Errno) -> [UInt8] {
-        let file = try open(name)
-        let size = try file.status().size
-        guard size <= limit else { throw .fileTooLarge }
-        var content: [UInt8] = []
-        while try file.read(appendingTo: &content, atMost: min(1 << 20, limit - content.count + 1)) > 0 {
-            guard content.count <= limit else { throw .fileTooLarge }
-        }
-        return content
+        try FileSystem.read(try open(name), limit: limit)
     }
 
     /// Writes a file atomically: readers see all of it or nothing. The content is on disk when this returns.
     package borrowing func writeAtomically(_ content: [UInt8], to name: String) throws(Errno) {
-        let temporary = "\(name).\(String(Randomness.uint64(), radix: 36)).tmp"
-        do throws(Errno) {
-            let file = try open(temporary, [.writeOnly, .create, .exclusive])
-            try file.setMode(0o600)
-            try file.writeAll(content)
-            try file.synchronize()
-            try file.close()
-            try rename(temporary, to: name)
-        } catch {
-            try? remove(temporary)
-            throw error
-        }
-        try folder.synchronize()
+        try folder.replace(name, by: content, mode: 0o600)
     }
 
     /// Renames a file in the folder, replacing an existing one.
     package borrowing func rename(_ name: String, to other: String) throws(Errno) {
-        try calling { unsafe renameat(folder.rawValue, name, folder.rawValue, other) }
+        try folder.rename(name, to: other)
     }
 
     /// Removes a file from the folder.
     package borrowing func remove(_ name: String) throws(Errno) {
-        try calling { unsafe unlinkat(folder.rawValue, name, 0) }
+        try folder.remove(name)
     }
 }
 
@@ -267,17 +247,21 @@ package struct IdentityMap: Hashable, Sendable {
 /// folder that was opened, so the file and its temporary file are in the same folder. Root does not follow symbolic
 /// links of other users, which could lead into a folder that only root may write to.
 package struct TargetFolder: ~Copyable, Sendable {
-    private let folder: FileDescriptor
+    fileprivate let descriptor: FileDescriptor
+
+    fileprivate init(_ folder: consuming FileDescriptor) {
+        descriptor = folder
+    }
 
     /// Opens a folder.
     ///
     /// - Throws: `notPermitted` if this process runs as root and the path has a symbolic link of another user.
     package init(_ path: String) throws(Errno) {
         guard CurrentProcess.userID == 0 else {
-            folder = try FileDescriptor.open(path, [.pathOnly, .directory])
+            descriptor = try FileDescriptor.open(path, [.pathOnly, .directory])
             return
         }
-        folder = try PrivateFolder.find(path) { _ in true }
+        descriptor = try PrivateFolder.find(path) { _ in true }
     }
 
     /// Creates a file.
@@ -286,7 +270,7 @@ package struct TargetFolder: ~Copyable, Sendable {
     package borrowing func create(_ name: String, mode: UInt32 = 0o600) throws(Errno) -> FileDescriptor {
         let flags: OpenFlags = [.writeOnly, .create, .exclusive, .noFollow]
         return FileDescriptor(
-            owning: try retrying { unsafe clinux_open_at(folder.rawValue, name, flags.rawValue, mode) })
+            owning: try retrying { unsafe clinux_open_at(descriptor.rawValue, name, flags.rawValue, mode) })
     }
 
     /// Replaces a file atomically. The new content is on disk when this returns.
@@ -310,39 +294,38 @@ package struct TargetFolder: ~Copyable, Sendable {
     /// Returns `true` if the folder has a file with that name, or a symbolic link, even a broken one.
     package borrowing func contains(_ name: String) -> Bool {
         var status = Glibc.stat()
-        return unsafe fstatat(folder.rawValue, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+        return unsafe fstatat(descriptor.rawValue, name, &status, AT_SYMLINK_NOFOLLOW) == 0
     }
 
     /// Renames a file in the folder, replacing an existing one.
     package borrowing func rename(_ name: String, to other: String) throws(Errno) {
-        try calling { unsafe renameat(folder.rawValue, name, folder.rawValue, other) }
+        try calling { unsafe renameat(descriptor.rawValue, name, descriptor.rawValue, other) }
     }
 
     /// Creates another hard link to a file in the folder.
     ///
     /// - Throws: `alreadyExists` if the folder has a file with the other name.
     package borrowing func link(_ name: String, to other: String) throws(Errno) {
-        try calling { unsafe linkat(folder.rawValue, name, folder.rawValue, other, 0) }
+        try calling { unsafe linkat(descriptor.rawValue, name, descriptor.rawValue, other, 0) }
     }
 
     /// Removes a file from the folder.
     package borrowing func remove(_ name: String) throws(Errno) {
-        try calling { unsafe unlinkat(folder.rawValue, name, 0) }
+        try calling { unsafe unlinkat(descriptor.rawValue, name, 0) }
     }
 
     /// Flushes the names in the folder to the disk.
     package borrowing func synchronize() throws(Errno) {
-        // The descriptor is for look-ups only, which need no permission to read the folder.
-        try folder.open(".", [.readOnly, .directory]).synchronize()
+        // The descriptor may be for look-ups only, which need no permission to read the folder.
+        try descriptor.open(".", [.readOnly, .directory]).synchronize()
     }
 
     /// The number of bytes available to unprivileged users on the file system of the folder.
     package var freeBytes: UInt64 {
         get throws(Errno) {
             var status = statvfs()
-            try retrying { unsafe fstatvfs(folder.rawValue, &status) }
-            let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-            return overflow ? .max : bytes
+            try retrying { unsafe fstatvfs(descriptor.rawValue, &status) }
+            return FileSystem.freeBytes(status)
         }
     }
 }
