@@ -129,22 +129,12 @@ extension FileDescriptor {
     package borrowing func attemptRead(
         into buffer: inout [UInt8], at offset: Int = 0, atMost limit: Int = .max
     ) -> IOResult {
-        do throws(Errno) {
-            let count = try read(into: &buffer, at: offset, atMost: limit)
-            return count == 0 ? .end : .bytes(count)
-        } catch {
-            return IOResult(error)
-        }
+        IOResult(reading: { () throws(Errno) in try read(into: &buffer, at: offset, atMost: limit) })
     }
 
     /// Appends up to `limit` bytes to an array without throwing. The end of the file and "would block" are results.
     package borrowing func attemptRead(appendingTo buffer: inout [UInt8], atMost limit: Int) -> IOResult {
-        do throws(Errno) {
-            let count = try read(appendingTo: &buffer, atMost: limit)
-            return count == 0 ? .end : .bytes(count)
-        } catch {
-            return IOResult(error)
-        }
+        IOResult(reading: { () throws(Errno) in try read(appendingTo: &buffer, atMost: limit) })
     }
 
     /// Reads until the buffer has `count` bytes.
@@ -202,8 +192,19 @@ package enum IOResult: Hashable, Sendable {
     /// The call failed.
     case failed(Errno)
 
-    init(_ error: Errno) {
-        self = error == .wouldBlock ? .wouldBlock : .failed(error)
+    /// Makes an attempt to write, which returns the number of bytes.
+    init(writing write: () throws(Errno) -> Int) {
+        do throws(Errno) {
+            self = .bytes(try write())
+        } catch {
+            self = error == .wouldBlock ? .wouldBlock : .failed(error)
+        }
+    }
+
+    /// Makes an attempt to read, which returns the number of bytes. No bytes are the end.
+    package init(reading read: () throws(Errno) -> Int) {
+        self.init(writing: read)
+        if self == .bytes(0) { self = .end }
     }
 }
 

@@ -342,11 +342,7 @@ extension FileDescriptor {
 
     /// Sends bytes without throwing. "Would block" is a result.
     package borrowing func attemptSend(_ bytes: Span<UInt8>) -> IOResult {
-        do throws(Errno) {
-            return .bytes(try send(bytes))
-        } catch {
-            return IOResult(error)
-        }
+        IOResult(writing: { () throws(Errno) in try send(bytes) })
     }
 
     /// Sends all bytes, waiting if necessary.
@@ -385,16 +381,13 @@ extension FileDescriptor {
     /// not passed.
     package borrowing func attemptSend(_ bytes: Span<UInt8>, passing file: borrowing FileDescriptor) -> IOResult {
         precondition(!bytes.isEmpty, "A descriptor can only be sent together with at least one byte")
-        do throws(Errno) {
-            return .bytes(
-                try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in
-                    try retrying {
-                        unsafe clinux_send_descriptor(rawValue, bytes.baseAddress, bytes.count, file.rawValue)
-                    }
-                })
-        } catch {
-            return IOResult(error)
-        }
+        return IOResult(writing: { () throws(Errno) in
+            try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in
+                try retrying {
+                    unsafe clinux_send_descriptor(rawValue, bytes.baseAddress, bytes.count, file.rawValue)
+                }
+            }
+        })
     }
 
     /// Reads into a part of an array, and receives the descriptor that was passed with these bytes, if any.

@@ -135,14 +135,7 @@ final class CollectorLink {
     private var interest: Interest { waitsToWrite ? [.read, .write] : .read }
 
     private func readMore() -> IOResult {
-        do throws(Errno) {
-            let count = try replies.read(from: socket, atMost: 16 << 10)
-            return count == 0 ? .end : .bytes(count)
-        } catch .wouldBlock {
-            return .wouldBlock
-        } catch {
-            return .failed(error)
-        }
+        IOResult(reading: { () throws(Errno) in try replies.read(from: socket, atMost: 16 << 10) })
     }
 
     private func sendPending() -> Bool {
