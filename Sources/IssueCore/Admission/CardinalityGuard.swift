@@ -207,8 +207,7 @@ package struct CardinalityGuard: Sendable {
     }
 
     private static func window(of limit: Limit, at now: RecordLogInstant) -> Int64 {
-        let (quotient, remainder) = now.milliseconds.quotientAndRemainder(dividingBy: limit.window)
-        return remainder < 0 ? quotient - 1 : quotient
+        now.milliseconds.flooredQuotient(by: limit.window)
     }
 
     private static func end(of limit: Limit, at now: RecordLogInstant) -> RecordLogInstant {

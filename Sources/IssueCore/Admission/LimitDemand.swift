@@ -157,14 +157,6 @@ package struct BucketDemand: Equatable, Sendable {
     }
 }
 
-extension Int64 {
-    /// Returns the quotient, rounded down.
-    func flooredQuotient(by divisor: Int64) -> Int64 {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? quotient - 1 : quotient
-    }
-}
-
 /// The names, groups and series that exceeded the limits of their users in the last 24 hours.
 package struct OverflowHistory: Sendable {
     private struct Entry: Sendable {

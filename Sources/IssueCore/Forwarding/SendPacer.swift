@@ -256,8 +256,7 @@ package struct DailyBudget: Equatable, Sendable {
     }
 
     private static func day(of now: IssueTimestamp) -> Int64 {
-        let (quotient, remainder) = now.millisecondsSince1970.quotientAndRemainder(dividingBy: day)
-        return remainder < 0 ? quotient - 1 : quotient
+        now.millisecondsSince1970.flooredQuotient(by: day)
     }
 }
 

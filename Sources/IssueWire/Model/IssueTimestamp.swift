@@ -39,7 +39,7 @@ extension IssueTimestamp: CustomStringConvertible {
     /// 9999 are clamped to this range.
     public var description: String {
         let milliseconds = min(max(millisecondsSince1970, Self.nameable.lowerBound), Self.nameable.upperBound)
-        let day = Self.floorDivide(milliseconds, 86_400_000)
+        let day = milliseconds.flooredQuotient(by: 86_400_000)
         let rest = milliseconds - day * 86_400_000
         let (year, month, dayOfMonth) = Self.civil(day: day)
         var bytes: [UInt8] = []
@@ -131,7 +131,7 @@ extension IssueTimestamp: CustomStringConvertible {
 
     private static func day(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
-        let era = floorDivide(shifted, 400)
+        let era = shifted.flooredQuotient(by: 400)
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
@@ -139,7 +139,7 @@ extension IssueTimestamp: CustomStringConvertible {
 
     private static func civil(day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = day + 719_468
-        let era = floorDivide(shifted, 146_097)
+        let era = shifted.flooredQuotient(by: 146_097)
         let dayOfEra = shifted - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -155,9 +155,15 @@ extension IssueTimestamp: CustomStringConvertible {
         default: 31
         }
     }
+}
 
-    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
-        value >= 0 ? value / divisor : (value - divisor + 1) / divisor
+extension Int64 {
+    /// Returns the quotient, rounded down.
+    ///
+    /// - Parameter divisor: The divisor, which must be positive.
+    package func flooredQuotient(by divisor: Int64) -> Int64 {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
     }
 }
 
