@@ -162,12 +162,7 @@ enum RedactionMark {
     /// Appends `[@rule]` or `[@rule:hash]`.
     static func append(_ rule: RedactionRule, hash: UInt64?, to output: inout ByteBuffer) {
         output.append(contentsOf: "[@\(rule.rawValue)".utf8)
-        if let hash {
-            let digits = String(hash, radix: 16)
-            output.append(UInt8(ascii: ":"))
-            for _ in digits.utf8.count..<hashDigits { output.append(UInt8(ascii: "0")) }
-            output.append(contentsOf: digits.utf8)
-        }
+        if let hash { output.append(contentsOf: ":\(String(hexadecimal: hash, width: hashDigits))".utf8) }
         output.append(UInt8(ascii: "]"))
     }
 }

@@ -103,7 +103,6 @@ package enum TerminalSafeJSON {
     }
 
     private static func escape(_ unit: UInt16) -> [UInt8] {
-        let digits = String(unit, radix: 16)
-        return Array("\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
+        Array("\\u\(String(hexadecimal: unit, width: 4))".utf8)
     }
 }

@@ -64,10 +64,7 @@ package enum SplitSelector: Equatable, Sendable {
             case .platform: series.app.platform
             case .level: series.severity.rawValue
             }
-        guard let value, value.utf8.count > maxValueBytes else { return value ?? "" }
-        var end = value.utf8.index(value.startIndex, offsetBy: maxValueBytes)
-        while end.samePosition(in: value.unicodeScalars) == nil { value.utf8.formIndex(before: &end) }
-        return String(value[..<end])
+        return String((value ?? "").prefix(bytes: maxValueBytes))
     }
 
     /// Returns the fingerprint of the group that this split takes out of another group. It is the same on every host.
@@ -80,7 +77,7 @@ package enum SplitSelector: Equatable, Sendable {
         var hash = SipHash(key0: key)
         hash.append(field: fingerprint)
         hash.append(field: stored)
-        return Fingerprint.hexadecimal(hash.finish())
+        return String(hexadecimal: hash.finish(), width: 16)
     }
 
     // MARK: Storing

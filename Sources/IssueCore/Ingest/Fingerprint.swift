@@ -27,7 +27,7 @@ package enum Fingerprint {
             hash.append(field: series.source.line.map { String($0) })
             hash.append(field: series.source.column.map { String($0) })
         }
-        return hexadecimal(hash.finish())
+        return String(hexadecimal: hash.finish(), width: 16)
     }
 
     /// Returns the number that a group's id is made of.
@@ -39,11 +39,5 @@ package enum Fingerprint {
         hash.append(field: app)
         hash.append(field: fingerprint)
         return hash.finish()
-    }
-
-    /// Returns a number as sixteen hexadecimal digits.
-    package static func hexadecimal(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

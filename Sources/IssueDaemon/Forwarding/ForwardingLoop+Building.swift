@@ -412,7 +412,7 @@ enum SummaryID {
         hash.append(field: draft.reason.rawValue)
         hash.append(UInt64(bitPattern: draft.windowStart.milliseconds))
         hash.append(UInt64(bitPattern: draft.summarySequence))
-        return "s-\(Fingerprint.hexadecimal(hash.finish()))"
+        return "s-\(String(hexadecimal: hash.finish(), width: 16))"
     }
 }
 
@@ -454,6 +454,6 @@ extension OutboundCorrection {
         hash.append(UInt64(bitPattern: event.id))
         hash.append(UInt64(bitPattern: event.correction.id))
         hash.append(UInt64(bitPattern: event.correction.timestamp.millisecondsSince1970))
-        return "c-\(Fingerprint.hexadecimal(hash.finish()))"
+        return "c-\(String(hexadecimal: hash.finish(), width: 16))"
     }
 }

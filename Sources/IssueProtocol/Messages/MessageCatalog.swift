@@ -69,10 +69,7 @@ package enum MessageCatalog {
     ///
     /// It consists of two 64-bit FNV-1a hashes, with different texts in front of the identifier.
     package static func messageID(of id: String) -> String {
-        [hash("issued \(id)"), hash("MESSAGE_ID \(id)")].map { number in
-            let digits = String(number, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        [hash("issued \(id)"), hash("MESSAGE_ID \(id)")].map { String(hexadecimal: $0, width: 16) }.joined()
     }
 
     private static func hash(_ text: String) -> UInt64 {

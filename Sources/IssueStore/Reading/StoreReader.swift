@@ -234,7 +234,7 @@ final class SeriesRowCache: LineCache {
 /// The id of a group as clients see it: a `g` and the sixteen hexadecimal digits of the group's key.
 enum GroupKey {
     static func text(key: Int64) -> String {
-        "g" + Fingerprint.hexadecimal(UInt64(bitPattern: key))
+        "g" + String(hexadecimal: UInt64(bitPattern: key), width: 16)
     }
 
     static func key(_ text: String) -> Int64? {

@@ -60,8 +60,7 @@ package enum TerminalSanitizer {
         case "\t": return "\\t"
         default: break
         }
-        let digits = String(scalar.value, radix: 16)
-        guard scalar.value <= 0xFF else { return "\\u{\(digits)}" }
-        return "\\x" + (digits.count == 1 ? "0" : "") + digits
+        let digits = String(hexadecimal: scalar.value, width: 2)
+        return scalar.value <= 0xFF ? "\\x\(digits)" : "\\u{\(digits)}"
     }
 }

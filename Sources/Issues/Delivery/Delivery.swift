@@ -1,3 +1,4 @@
+internal import IssueWire
 internal import Synchronization
 internal import UnixIO
 
@@ -321,8 +322,7 @@ package enum ProducerName {
     ///   - version: The version.
     package static func uuid(_ bits: UInt128, version: UInt128) -> String {
         let own: UInt128 = 0xF << 76 | 0x3 << 62
-        let digits = String(bits & ~own | version << 76 | 0x2 << 62, radix: 16)
-        let padded = Array(String(repeating: "0", count: 32 - digits.count) + digits)
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(padded[$0]) }.joined(separator: "-")
+        let digits = Array(String(hexadecimal: bits & ~own | version << 76 | 0x2 << 62, width: 32))
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }
 }

@@ -176,10 +176,7 @@ extension String {
     /// Returns the string or, if it is longer than `limit` bytes, a prefix of at most so many and an ellipsis. No
     /// character is split.
     func prefix(ofBytes limit: Int) -> String {
-        guard utf8.count > limit else { return self }
-        var end = utf8.index(startIndex, offsetBy: limit)
-        while end > startIndex, end.samePosition(in: unicodeScalars) == nil { utf8.formIndex(before: &end) }
-        return "\(self[..<end])…"
+        utf8.count > limit ? "\(prefix(bytes: limit))…" : self
     }
 }
 

@@ -80,8 +80,10 @@ struct FingerprintTests {
 
     @Test(
         "The fingerprint of an issue is written as sixteen digits",
-        arguments: [(0, "0000000000000000"), (255, "00000000000000ff")] as [(UInt64, String)])
+        arguments: [
+            (0, "0000000000000000"), (255, "00000000000000ff"), (.max, "ffffffffffffffff"),
+        ] as [(UInt64, String)])
     func isWritten(number: UInt64, text: String) {
-        #expect(Fingerprint.hexadecimal(number) == text)
+        #expect(String(hexadecimal: number, width: 16) == text)
     }
 }
