@@ -240,7 +240,7 @@ extension SecretReader {
             first + 20 <= end, isAlone(from: first, to: first + 20)
         else { return nil }
         for index in (first + 4)..<(first + 20) {
-            guard ByteClass.isDigit(bytes[index]) || bytes[index] &- UInt8(ascii: "A") < 26 else { return nil }
+            guard ByteClass.isDigit(bytes[index]) || ByteClass.isCapital(bytes[index]) else { return nil }
         }
         return RedactionMatch(rule: .awskey, start: first, end: first + 20)
     }

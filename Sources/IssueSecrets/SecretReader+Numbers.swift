@@ -141,7 +141,8 @@ extension SecretReader {
     /// Returns the international account number that starts at an index, in groups of four or without spaces (ISO
     /// 13616).
     func account(at first: Int) -> RedactionMatch? {
-        guard rules.contains(.iban), first + 15 <= end, isCapital(bytes[first]), isCapital(bytes[first + 1]),
+        guard rules.contains(.iban), first + 15 <= end, ByteClass.isCapital(bytes[first]),
+            ByteClass.isCapital(bytes[first + 1]),
             ByteClass.isDigit(bytes[first + 2]), ByteClass.isDigit(bytes[first + 3]),
             first == start || !ByteClass.inWord(bytes[first - 1]),
             let count = AccountLengths.length(bytes[first], bytes[first + 1])
@@ -167,8 +168,6 @@ extension SecretReader {
         guard continued(remainder, first, count: 4) == 1 else { return nil }
         return RedactionMatch(rule: .iban, start: first, end: last)
     }
-
-    private func isCapital(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
 
     /// Returns the remainder modulo 97 after at most four digits and letters at an index; nil if there are other
     /// characters.

@@ -261,7 +261,7 @@ struct SecretReader: ~Escapable {
             if has("a", 1), has("s", 2), has("s", 3) {
                 return has("w", 4) || has("p", 4) || has("c", 4) || has("o", 4) && has("r", 5)
                     || has("e", 4) && (has("s", 5) || !ByteClass.isLetter(byte(5)))
-                    || !ByteClass.isLetter(byte(4)) || isCapital(byte(4))
+                    || !ByteClass.isLetter(byte(4)) || ByteClass.isCapital(byte(4))
             }
         case UInt8(ascii: "c"), UInt8(ascii: "C"):
             if has("r", 1), has("e", 2) {
@@ -306,13 +306,10 @@ struct SecretReader: ~Escapable {
     /// Returns `true` for the country and the check digits of an account.
     @inline(__always)
     private static func isAccountPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
-        index + 3 < bytes.count && isCapital(bytes[index]) && isCapital(bytes[index + 1])
+        index + 3 < bytes.count && ByteClass.isCapital(bytes[index]) && ByteClass.isCapital(bytes[index + 1])
             && ByteClass.isDigit(bytes[index + 2]) && ByteClass.isDigit(bytes[index + 3])
             && (index == 0 || !ByteClass.inWord(bytes[index - 1]))
     }
-
-    @inline(__always)
-    private static func isCapital(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
 
     /// Returns `true` if the word before "key" may be the first word of a secret's name, such as "api" and "access".
     private static func mayPrecedeKey(_ bytes: Span<UInt8>, _ key: Int) -> Bool {

@@ -108,11 +108,10 @@ package struct SensitiveNames: Sendable {
     /// Returns `true` if a word starts at an index: after a character that is not a letter, or at a capital letter.
     private static func beginsWord(_ bytes: Span<UInt8>, at index: Int, from start: Int, to end: Int) -> Bool {
         guard index > start, ByteClass.isLetter(bytes[index - 1]) else { return true }
-        guard isCapital(bytes[index]) else { return false }
-        return !isCapital(bytes[index - 1]) || index + 1 < end && isSmall(bytes[index + 1])
+        guard ByteClass.isCapital(bytes[index]) else { return false }
+        return !ByteClass.isCapital(bytes[index - 1]) || index + 1 < end && isSmall(bytes[index + 1])
     }
 
-    private static func isCapital(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
     private static func isSmall(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 }
 
     private static let seed: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -223,7 +223,7 @@ extension TemplateReader {
     /// Returns the end of the name of a month that starts at an index.
     @inline(__always)
     func monthEnd(from first: Int) -> Int? {
-        guard bytes[first] &- UInt8(ascii: "A") < 26 else { return nil }
+        guard ByteClass.isCapital(bytes[first]) else { return nil }
         return shortWordEnd(from: first, in: ShortWords.months)
     }
 }

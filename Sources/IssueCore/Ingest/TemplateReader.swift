@@ -89,7 +89,7 @@ struct TemplateReader: ~Escapable {
     /// Returns `true` if an HTTP method and the path of a request start here.
     private func isRequest(at first: Int) -> Bool {
         var index = first
-        while index < end, index < first + 8, bytes[index] &- UInt8(ascii: "A") < 26 { index += 1 }
+        while index < end, index < first + 8, ByteClass.isCapital(bytes[index]) { index += 1 }
         return index > first + 2 && index + 1 < end && bytes[index] == UInt8(ascii: " ")
             && (bytes[index + 1] == UInt8(ascii: "/") || bytes[index + 1] == UInt8(ascii: "h"))
     }
@@ -217,7 +217,7 @@ struct TemplateReader: ~Escapable {
     /// Returns `true` if the slash is the path of a request, as in `GET / HTTP/1.1`.
     private func isRequest(ofRoot slash: Int) -> Bool {
         slash > start + 1 && bytes[slash - 1] == UInt8(ascii: " ")
-            && bytes[slash - 2] &- UInt8(ascii: "A") < 26
+            && ByteClass.isCapital(bytes[slash - 2])
             && (slash + 1 == end || bytes[slash + 1] == UInt8(ascii: " ") || bytes[slash + 1] == UInt8(ascii: "\""))
     }
 

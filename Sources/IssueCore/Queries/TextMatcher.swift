@@ -341,7 +341,7 @@ package enum LetterCase {
 
     /// Returns the lower case of an ASCII byte. Other bytes are returned unchanged.
     @inline(__always)
-    package static func folded(ascii byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+    package static func folded(ascii byte: UInt8) -> UInt8 { ByteClass.isCapital(byte) ? byte | 0x20 : byte }
 
     /// Returns the lower case of a character.
     package static func folded(_ scalar: UInt32) -> UInt32 {
