@@ -226,22 +226,19 @@ extension MetricSource {
 
     /// Returns samples of each destination, with its name as the first label.
     fileprivate func destinations(_ samples: (DestinationStatus) -> [MetricSample]) -> [MetricSample] {
-        status.destinations.flatMap { destination in
-            samples(destination).map { sample in
-                MetricSample(
-                    sample.value, labels: [.init(MetricSample.destinationLabel, destination.name)] + sample.labels)
-            }
-        }
+        labelled(status.destinations, MetricSample.destinationLabel, \.name, samples)
     }
-}
 
-extension MetricSource {
     /// Returns samples of each notifier, with its name as the first label.
     fileprivate func notifiers(_ samples: (NotifierStatus) -> [MetricSample]) -> [MetricSample] {
-        status.notifiers.flatMap { notifier in
-            samples(notifier).map { sample in
-                MetricSample(sample.value, labels: [.init(MetricSample.notifierLabel, notifier.name)] + sample.labels)
-            }
+        labelled(status.notifiers, MetricSample.notifierLabel, \.name, samples)
+    }
+
+    private func labelled<Owner>(
+        _ owners: [Owner], _ label: String, _ name: (Owner) -> String, _ samples: (Owner) -> [MetricSample]
+    ) -> [MetricSample] {
+        owners.flatMap { owner in
+            samples(owner).map { MetricSample($0.value, labels: [.init(label, name(owner))] + $0.labels) }
         }
     }
 }
