@@ -236,7 +236,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
             object.member("total", message.total)
             object.key("counts")
             object.object { counts in
-                for (kind, count) in message.counts { counts.member(kind.names.first ?? "", count) }
+                for one in message.counts { counts.member(one.kind.names.first ?? "", one.count) }
             }
             object.key("issues")
             object.array { list in for item in message.items { write(item, to: &list) } }

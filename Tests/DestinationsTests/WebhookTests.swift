@@ -15,7 +15,7 @@ struct WebhookTests {
                 kinds: kinds, record: "r1", group: "g1", title: $0, app: "shop", version: "2.4.0",
                 environment: "production", severity: .error, unit: "shop.service", uid: 1000, at: at)
         }
-        message.counts = [(kinds, Int64(titles.count) + 7)]
+        message.counts = [.init(kind: kinds, count: Int64(titles.count) + 7)]
         message.others = [.init(uid: 1000, count: 7)]
         return message
     }
@@ -122,7 +122,7 @@ struct WebhookTests {
         #expect(WebhookTemplate(#"{"a":{},"b":[{"c":"{}"}],"d":"{title"}"#) != nil)
         // A value is not searched for placeholders.
         var one = message("{host}\"")
-        (one.counts, one.others) = ([(.new, 1)], [])
+        (one.counts, one.others) = ([.init(kind: .new, count: 1)], [])
         let single = try #require(WebhookTemplate(#"{"msg":"{title}"}"#))
         let text = try JSONValue(json: String(decoding: single.body(of: one), as: UTF8.self))["msg"]?.asString
         #expect(text?.hasSuffix("{host}\"") == true)

@@ -69,6 +69,11 @@ package struct BucketDemand: Equatable, Sendable {
         case shared
     }
 
+    private struct Window: Equatable {
+        var number: Int64
+        var count: Int64
+    }
+
     private let scale: TokenBucket.Scale
     private let limit: BucketLimit
     private let use: Use
@@ -76,7 +81,7 @@ package struct BucketDemand: Equatable, Sendable {
     private var excess: Int64
     private var at: RecordLogInstant
     /// The current period of the refill, and the tokens wanted in it.
-    private var window: (number: Int64, count: Int64)
+    private var window: Window
     /// `true` if records were not counted in the order of their times. The excess may then be too low, by less than one
     /// token.
     private var isEstimate = false
@@ -95,12 +100,8 @@ package struct BucketDemand: Equatable, Sendable {
         at = max(now, bucket.at)
         excess = scale.capacity - bucket.filled(at: at)
         // The missing tokens were wanted in this period or an earlier one. Counting all of them is an upper bound.
-        window = (Self.period(limit, at), (excess + scale.partsPerToken - 1) / scale.partsPerToken)
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.excess == right.excess && left.at == right.at && left.hours == right.hours && left.window == right.window
-            && left.limit == right.limit && left.use == right.use && left.isEstimate == right.isEstimate
+        window = Window(
+            number: Self.period(limit, at), count: (excess + scale.partsPerToken - 1) / scale.partsPerToken)
     }
 
     /// Counts records that want a token each.
@@ -116,7 +117,7 @@ package struct BucketDemand: Equatable, Sendable {
         excess = max(0, excess.clampedDifference(elapsed.clampedProduct(scale.partsPerMillisecond)))
             .clampedSum(count.clampedProduct(scale.partsPerToken))
         let number = Self.period(limit, at)
-        window = (number, (window.number == number ? window.count : 0).clampedSum(count))
+        window = Window(number: number, count: (window.number == number ? window.count : 0).clampedSum(count))
         hours.add(held: held, excess: excess, peak: window.count, at: at)
     }
 

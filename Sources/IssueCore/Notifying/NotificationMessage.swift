@@ -64,7 +64,7 @@ package struct NotificationMessage: Equatable, Sendable {
     package var isTest = false
     package var items: [Item] = []
     package var ownEvents: [OwnEvent] = []
-    package var counts: [(kind: NotificationKinds, count: Int64)] = []
+    package var counts: [NotificationDigest.Count] = []
     package var others: [NotificationDigest.Others] = []
 
     package init(
@@ -76,13 +76,6 @@ package struct NotificationMessage: Equatable, Sendable {
         self.at = at
         self.attempt = attempt
         self.mayBeRepetition = mayBeRepetition
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.id == right.id && left.notifier == right.notifier && left.host == right.host && left.at == right.at
-            && left.attempt == right.attempt && left.mayBeRepetition == right.mayBeRepetition
-            && left.isTest == right.isTest && left.items == right.items && left.ownEvents == right.ownEvents
-            && left.counts.elementsEqual(right.counts) { $0 == $1 } && left.others == right.others
     }
 
     /// The number of events.
@@ -130,17 +123,18 @@ extension NotificationMessage {
     }
 
     /// Returns a text such as `1 store fault and 1 regressed, 3 new issues`.
-    private static func list(_ counts: [(kind: NotificationKinds, count: Int64)]) -> String {
+    private static func list(_ counts: [NotificationDigest.Count]) -> String {
         var issues: [String] = []
         var issueCount: Int64 = 0
         var parts: [String] = []
-        for (kind, count) in counts {
-            switch kind {
+        for one in counts {
+            let count = one.count
+            switch one.kind {
             case .storeFault: parts.append(count == 1 ? "1 store fault" : "\(count) store faults")
             case .destinationPaused: parts.append(count == 1 ? "1 destination paused" : "\(count) destinations paused")
             case .limitReached: parts.append(count == 1 ? "1 limit reached" : "\(count) limits reached")
             case _:
-                issues.append("\(count) \(kind.names.first ?? "")")
+                issues.append("\(count) \(one.kind.names.first ?? "")")
                 issueCount += count
             }
         }

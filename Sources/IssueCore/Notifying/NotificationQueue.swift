@@ -134,6 +134,17 @@ package struct NotificationDigest: Equatable, Sendable {
         }
     }
 
+    /// The number of events of one kind.
+    package struct Count: Equatable, Sendable {
+        package var kind: NotificationKinds
+        package var count: Int64
+
+        package init(kind: NotificationKinds, count: Int64) {
+            self.kind = kind
+            self.count = count
+        }
+    }
+
     package static let maxListed = 10
     package static let maxUsers = 5
 
@@ -143,7 +154,7 @@ package struct NotificationDigest: Equatable, Sendable {
     /// The users with the most other events, the sum of all remaining users, and other events of the daemon itself.
     package private(set) var others: [Others] = []
     /// The number of all events, by kind. An event of two kinds counts for the more urgent one.
-    package private(set) var counts: [(kind: NotificationKinds, count: Int64)] = []
+    package private(set) var counts: [Count] = []
 
     /// - Parameter notices: All events of the message.
     package init(_ notices: [Notice]) {
@@ -151,7 +162,7 @@ package struct NotificationDigest: Equatable, Sendable {
             let count = notices.reduce(Int64(0)) { sum, notice in
                 notice.kinds.urgency == kind.urgency ? sum.clampedSum(notice.count) : sum
             }
-            if count > 0 { counts.append((kind, count)) }
+            if count > 0 { counts.append(Count(kind: kind, count: count)) }
         }
         let order = { (left: Notice, right: Notice) in (left.kinds.urgency, left.id) < (right.kinds.urgency, right.id) }
         var queues = Dictionary(grouping: notices.filter { !$0.isOnlyCounted }, by: \.uid).values
@@ -190,11 +201,6 @@ package struct NotificationDigest: Equatable, Sendable {
             if seen.insert(notice.kinds.urgency).inserted { first.append(notice) } else { further.append(notice) }
         }
         return first + further
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.listed == right.listed && left.others == right.others
-            && left.counts.elementsEqual(right.counts) { $0 == $1 }
     }
 }
 
