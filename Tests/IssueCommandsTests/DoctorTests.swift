@@ -162,7 +162,7 @@ struct DoctorTests {
         #expect(findings(facts).isEmpty)
     }
 
-    @Test("Faults are classified by their identifiers, and of an older daemon by their texts")
+    @Test("Faults are classified by their identifiers")
     func faultKinds() throws {
         func checks(_ change: (inout StoreStatus) -> Void) throws -> [String: [DoctorFinding]] {
             findings(
@@ -176,8 +176,6 @@ struct DoctorTests {
         #expect(damaged["database"]?.first?.fix.contains("backup;") == false)
         let configuration = try checks { $0.add("some text", .configuration) }
         #expect(configuration.keys.sorted() == ["configuration"])
-        let older = try checks { $0.faults = ["configuration error (using the last valid configuration): a", "b"] }
-        #expect(older.keys.sorted() == ["configuration", "database"])
         let newer = try checks {
             $0.faults = ["configuration error of a new kind"]
             $0.faultIDs = ["config.new"]
@@ -221,19 +219,22 @@ struct DoctorTests {
 
     @Test("Each fault of the store is found by exactly one check, with a fix")
     func faults() throws {
-        let faults = [
-            (check: "database", fault: "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full"),
-            ("database", "3 records in damaged blocks of the database are unreadable"),
+        let faults: [(check: String, kind: StoreFaultKind, fault: String)] = [
+            ("database", .refusing, "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full"),
+            ("database", .damagedBlocks, "3 records in damaged blocks of the database are unreadable"),
             (
-                "database",
+                "database", .setAside,
                 "a database that could not be used was set aside; see issuectl repair: /x/issues.db.damaged-1"
             ),
-            ("ledger", "\(StoreStatus.ledgerFaultPrefix)logzio does not balance: of 2 records"),
-            ("configuration", "configuration error (using the last valid configuration): /x.conf:3: Unknown section"),
-            ("configuration", "3 more configuration errors: see issued --check"),
+            ("ledger", .ledger, "\(StoreStatus.ledgerFaultPrefix)logzio does not balance: of 2 records"),
+            (
+                "configuration", .configuration,
+                "configuration error (using the last valid configuration): /x.conf:3: Unknown section"
+            ),
+            ("configuration", .configuration, "3 more configuration errors: see issued --check"),
         ]
-        for (check, fault) in faults {
-            let found = findings(try facts { $0.store.faults = [fault] })
+        for (check, kind, fault) in faults {
+            let found = findings(try facts { $0.store.add(fault, kind) })
             #expect(found.keys.sorted() == [check], "\(fault)")
             #expect(found[check]?.map(\.message) == [fault])
             #expect(found[check]?.first?.fix.isEmpty == false)

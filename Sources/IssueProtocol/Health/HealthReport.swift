@@ -249,29 +249,11 @@ extension StoreStatus {
         faultIDs.append(kind.rawValue)
     }
 
-    /// The faults with their kinds. The kind is nil if the daemon is newer; if the daemon is too old to send
-    /// identifiers, it is found by the text.
+    /// The faults with their kinds. The kind is nil if the daemon is newer.
     package var faultsByKind: [(text: String, kind: StoreFaultKind?)] {
         faults.enumerated().map { index, fault in
-            (
-                fault,
-                faultIDs.isEmpty
-                    ? Self.kind(of: fault)
-                    : index < faultIDs.count
-                        ? StoreFaultKind(rawValue: faultIDs[index]) : nil
-            )
+            (fault, index < faultIDs.count ? StoreFaultKind(rawValue: faultIDs[index]) : nil)
         }
-    }
-
-    private static func kind(of fault: String) -> StoreFaultKind? {
-        if fault.hasPrefix(refusalFaultPrefix) { return .refusing }
-        if fault.hasPrefix(ledgerFaultPrefix) { return .ledger }
-        if fault.hasPrefix("destination ") { return .credential }
-        if fault.hasPrefix("configuration error") || fault.contains("configuration errors: see") {
-            return .configuration
-        }
-        if fault.contains("damaged blocks") { return .damagedBlocks }
-        return fault.contains("issuectl repair") ? .setAside : nil
     }
 
     /// The beginning of the fault that the store has while reports are refused.

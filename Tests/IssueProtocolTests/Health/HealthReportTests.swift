@@ -99,7 +99,7 @@ struct HealthReportTests {
             pending(.seconds(120), &status)
             status.destinations[0].state = .paused
             status.destinations[0].reason = "unauthorised"
-            status.store.faults = ["destination logzio is paused: the token was refused"]
+            status.store.add("destination logzio is paused: the token was refused", .credential)
         }
         #expect(report.verdict == .degraded)
         #expect(
@@ -143,10 +143,9 @@ struct HealthReportTests {
     @Test("Refusing reports now is failing, and comes before the other findings")
     func refusing() {
         let report = report { status in
-            status.store.faults = [
-                "1 records in damaged blocks of the database are unreadable",
-                "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full",
-            ]
+            status.store.add("1 records in damaged blocks of the database are unreadable", .damagedBlocks)
+            status.store.add(
+                "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full", .refusing)
         }
         #expect(report.verdict == .failing)
         #expect(report.findings.map(\.kind) == [.refusing, .fault])
@@ -172,7 +171,7 @@ struct HealthReportTests {
         #expect(report { $0.destinations[0].ledger.delivered = 4 }.findings.map(\.kind) == [.ledger])
         let both = report { status in
             status.destinations[0].ledger.delivered = 4
-            status.store.faults = ["\(StoreStatus.ledgerFaultPrefix)logzio does not balance: of 5 records …"]
+            status.store.add("\(StoreStatus.ledgerFaultPrefix)logzio does not balance: of 5 records …", .ledger)
         }
         #expect(both.findings.map(\.kind) == [.ledger])
         #expect(both.verdict == .degraded)
