@@ -28,18 +28,11 @@ package enum MetricsInterface {
 }
 
 /// The methods of `io.systemd.Metrics`.
-package enum MetricsMethod: String, CaseIterable, Sendable {
+package enum MetricsMethod: String, VarlinkMethod, CaseIterable, Sendable {
     case list = "List"
     case describe = "Describe"
 
-    /// The method's full name, including its interface, as used in calls.
-    package var fullName: String { "\(MetricsInterface.name).\(rawValue)" }
-
-    /// Returns the method with a full name, or nil if no such method exists.
-    package init?(fullName: String) {
-        guard let method = Self.allCases.first(where: { $0.fullName == fullName }) else { return nil }
-        self = method
-    }
+    package static var interface: String { MetricsInterface.name }
 }
 
 extension MetricsMethod {

@@ -70,18 +70,11 @@ package struct ServiceInfo: Equatable, JSONObjectCodable, Sendable {
 }
 
 /// The methods of `org.varlink.service`, which every Varlink service implements.
-package enum ServiceMethod: String, CaseIterable, Sendable {
+package enum ServiceMethod: String, VarlinkMethod, CaseIterable, Sendable {
     case getInfo = "GetInfo"
     case getInterfaceDescription = "GetInterfaceDescription"
 
-    /// The method's full name, including its interface, as used in calls.
-    package var fullName: String { "\(ServiceInterface.name).\(rawValue)" }
-
-    /// Returns the method with a full name, or nil if no such method exists.
-    package init?(fullName: String) {
-        guard let method = Self.allCases.first(where: { $0.fullName == fullName }) else { return nil }
-        self = method
-    }
+    package static var interface: String { ServiceInterface.name }
 }
 
 /// The parameters of `org.varlink.service.GetInterfaceDescription`.

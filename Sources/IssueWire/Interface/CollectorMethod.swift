@@ -1,5 +1,23 @@
+/// The methods of an interface. The raw value is the name of a method without its interface.
+package protocol VarlinkMethod: RawRepresentable<String> {
+    /// The name of the interface.
+    static var interface: String { get }
+}
+
+extension VarlinkMethod {
+    /// The method's full name, including its interface, as used in calls.
+    package var fullName: String { "\(Self.interface).\(rawValue)" }
+
+    /// Returns the method with a full name, or nil if no such method exists.
+    package init?(fullName: String) {
+        let prefix = "\(Self.interface)."
+        guard fullName.hasPrefix(prefix) else { return nil }
+        self.init(rawValue: String(fullName.dropFirst(prefix.count)))
+    }
+}
+
 /// The methods of `org.issued.Collector`.
-package enum CollectorMethod: String, CaseIterable, Sendable {
+package enum CollectorMethod: String, VarlinkMethod, CaseIterable, Sendable {
     case report = "Report"
     case list = "List"
     case records = "Records"
@@ -35,16 +53,6 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
 
     /// The name of the daemon's interface.
     package static let interface = "org.issued.Collector"
-
-    /// The method's full name, including its interface, as used in calls.
-    package var fullName: String { "\(Self.interface).\(rawValue)" }
-
-    /// Returns the method with a full name, or nil if no such method exists.
-    package init?(fullName: String) {
-        let prefix = "\(Self.interface)."
-        guard fullName.hasPrefix(prefix) else { return nil }
-        self.init(rawValue: String(fullName.dropFirst(prefix.count)))
-    }
 }
 
 /// The reply of `Report`: one receipt per record, in the order of the records.
