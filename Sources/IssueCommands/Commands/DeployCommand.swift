@@ -94,21 +94,17 @@ struct DeploysCommand: Command {
         examples: ["issuectl deploys shop", "issuectl deploys --json"])
 
     private let app: String?
-    private let count: Int64?
-    private let isAll: Bool
+    private let paging: PagingOptions
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         app = arguments.operands.first
-        isAll = arguments.has(PagingOptions.all)
-        count = try arguments.integer(PagingOptions.limit, in: 1...Int64.max)
-        if isAll, count != nil { throw UsageError("--all and --limit cannot be used together") }
+        paging = try PagingOptions(arguments)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let limit = isAll ? nil : count ?? Int64(context.terminal.tableRows(context.environment))
         let table = Table(Self.columns, width: context.width, painter: context.painter)
-        try Paging(context: context, count: limit, member: "deployments").run(
+        try Paging(context: context, count: paging.count(in: context), member: "deployments").run(
             table, empty: app == nil ? "No deployments." : "No deployments of this application."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.call(
