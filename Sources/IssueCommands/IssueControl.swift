@@ -373,6 +373,17 @@ struct CommandContext {
         }
     }
 
+    /// Prints a list whose elements are JSON: as a document with one member, or each on a line of its own.
+    ///
+    /// - Parameter text: Returns the lines for users.
+    func print(_ member: String, _ elements: [[UInt8]], text: () -> [String]) throws(CommandFailure) {
+        switch format {
+        case .human: try print(text())
+        case .json: try print(json: PrettyJSON.document(member, elements))
+        case .lines: for element in elements { try print(json: element) }
+        }
+    }
+
     private func print(bytes: [UInt8]) throws(CommandFailure) {
         guard output.write(bytes) else { throw .nobodyReads }
     }

@@ -107,10 +107,7 @@ struct DeadLettersCommand: Command {
             after = answer.value.next
         } while after != nil
         guard !letters.isEmpty else { throw CommandFailure(.refused, none(of: ids)) }
-        switch context.format {
-        case .json: try context.print(json: PrettyJSON.document("dead_letters", elements))
-        case .lines: for element in elements { try context.print(json: element) }
-        case .human:
+        try context.print("dead_letters", elements) {
             var page = TextPage(painter: context.painter)
             for letter in letters {
                 page.heading("\(letter.record) for \(letter.destination)")
@@ -121,7 +118,7 @@ struct DeadLettersCommand: Command {
                     ("Line", letter.line),
                 ])
             }
-            try context.print(page.lines)
+            return page.lines
         }
         let found = Set(letters.map(\.record))
         let missing = ids.filter { !found.contains($0.lowercased()) }

@@ -116,13 +116,10 @@ struct ExplainCommand: Command {
 
     private func list(_ context: CommandContext) throws(CommandFailure) {
         let all = ExplainedEntry.all
-        switch context.format {
-        case .human:
+        try context.print("entries", all.map(\.json.json)) {
             var table = Table(
                 [Column("NAME"), Column("MEANING", minimum: 20)], width: context.width, painter: context.painter)
-            try context.print(table.lines(all.map { [Cell($0.name), Cell($0.message ?? $0.meaning)] }))
-        case .json: try context.print(json: PrettyJSON.document("entries", all.map(\.json.json)))
-        case .lines: for entry in all { try context.print(json: entry.json.json) }
+            return table.lines(all.map { [Cell($0.name), Cell($0.message ?? $0.meaning)] })
         }
     }
 

@@ -42,19 +42,10 @@ struct NotifyCommand: Command {
             guard store.id.isEmpty || store.bytes != nil else {
                 throw CommandFailure(.refused, CommandFailure.deniedToSee("notifiers"))
             }
-            guard context.format == .human else {
-                let notifiers = answer.elements(of: "notifiers")
-                guard context.format == .json else {
-                    for notifier in notifiers { try context.print(json: notifier) }
-                    return .success
-                }
-                try context.print(json: PrettyJSON.document("notifiers", notifiers))
-                return .success
-            }
-            try context.print(answer) { status in
-                guard !status.notifiers.isEmpty else { return ["No notifier configured."] }
+            try context.print("notifiers", answer.elements(of: "notifiers")) {
+                guard !answer.value.notifiers.isEmpty else { return ["No notifier configured."] }
                 var page = TextPage(painter: context.painter)
-                for notifier in status.notifiers {
+                for notifier in answer.value.notifiers {
                     NotifierText(notifier: notifier, now: context.now).show(in: &page)
                 }
                 return page.lines
