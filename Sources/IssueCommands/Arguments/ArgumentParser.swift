@@ -126,9 +126,18 @@ package struct ParsedArguments: Equatable, Sendable {
     /// Returns the action that the first operand names; without operands, the default.
     func action<Action: RawRepresentable<String> & CaseIterable>(default action: Action) throws(UsageError) -> Action {
         guard let word = operands.first else { return action }
+        return try Self.action(word)
+    }
+
+    /// Returns the action that a word names.
+    ///
+    /// - Parameter prefix: What precedes the word, for the error.
+    static func action<Action: RawRepresentable<String> & CaseIterable>(
+        _ word: String, after prefix: String = ""
+    ) throws(UsageError) -> Action {
         guard let named = Action(rawValue: word) else {
             let names = Action.allCases.map(\.rawValue)
-            throw UsageError("unknown action '\(word)'; expected one of: \(names.joined(separator: ", "))")
+            throw UsageError("unknown action '\(prefix)\(word)'; expected one of: \(names.joined(separator: ", "))")
         }
         return named
     }

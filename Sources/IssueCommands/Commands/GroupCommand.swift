@@ -73,19 +73,13 @@ struct GroupCommand: Command {
         guard let word = arguments.operands.first else {
             throw UsageError("missing action; expected one of: \(Self.words(Action.self))")
         }
-        guard let action = Action(rawValue: word) else {
-            throw UsageError("unknown action '\(word)'; expected one of: \(Self.words(Action.self))")
-        }
-        self.action = action
+        action = try ParsedArguments.action(word)
         var rest = arguments.operands.dropFirst()
-        var ruleAction = RuleAction.list
         if action == .rule, let word = rest.popFirst() {
-            guard let named = RuleAction(rawValue: word) else {
-                throw UsageError("unknown action 'rule \(word)'; expected one of: \(Self.words(RuleAction.self))")
-            }
-            ruleAction = named
+            ruleAction = try ParsedArguments.action(word, after: "rule ")
+        } else {
+            ruleAction = .list
         }
-        self.ruleAction = ruleAction
         ids = Array(rest)
         pattern = arguments[Self.template]
         field = try arguments.value(of: Self.by, expected: "one of: \(Self.words(IssueSplitField.self))") {
