@@ -9,6 +9,9 @@ enum CommonOptions {
     static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
     static let timeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
+    /// Of commands that monitoring runs.
+    static let shortTimeout = OptionSpecification(
+        "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
     static let color = OptionSpecification(
         "color", value: "WHEN", from: .words(ColorChoice.allCases.map(\.rawValue)),
         "Colour the output: auto, always or never")

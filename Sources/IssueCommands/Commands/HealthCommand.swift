@@ -11,12 +11,10 @@ struct HealthCommand: Command {
         "degraded-after", value: "TIME", "Degraded if a record has been pending for TIME (default 15min)")
     static let failingAge = OptionSpecification(
         "failing-after", value: "TIME", "Failing if a record has been pending for TIME (default 6h)")
-    static let timeout = OptionSpecification(
-        "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
 
     static let specification = CommandSpecification(
         name: "health", summary: "Show in one word whether the daemon is healthy, and why not",
-        sections: [("Options", [degradedAge, failingAge, timeout])],
+        sections: [("Options", [degradedAge, failingAge, CommonOptions.shortTimeout])],
         notes: [
             "Prints healthy, degraded, failing or unknown, and the reasons. failing: reports are refused, the database "
                 + "cannot be opened, a record has waited too long for a destination, or the daemon does not reply. "
@@ -38,7 +36,7 @@ struct HealthCommand: Command {
         {
             throw UsageError("--degraded-after must not be longer than --failing-after")
         }
-        timeout = try arguments.duration(Self.timeout) ?? .seconds(5)
+        timeout = try arguments.duration(CommonOptions.shortTimeout) ?? .seconds(5)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {

@@ -10,12 +10,10 @@ struct MetricsCommand: Command {
         "openmetrics (default), or prometheus for node_exporter")
     static let output = OptionSpecification(
         "output", value: "FILE", from: .files, "Replace FILE atomically instead of printing")
-    static let timeout = OptionSpecification(
-        "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
 
     static let specification = CommandSpecification(
         name: "metrics", summary: "Print metrics in the text format of OpenMetrics or Prometheus",
-        sections: [("Options", [format, output, timeout])],
+        sections: [("Options", [format, output, CommonOptions.shortTimeout])],
         notes: [
             "If the daemon is not reachable, the only metric is issued_up with the value 0, and the exit status is 69. "
                 + "Users who may not see all records get only issued_up, issued_build_info and "
@@ -36,7 +34,7 @@ struct MetricsCommand: Command {
             try arguments.choice(
                 Self.format, among: MetricFormat.allCases.map(\.rawValue), MetricFormat.init(rawValue:)) ?? .openMetrics
         file = arguments[Self.output]
-        timeout = try arguments.duration(Self.timeout) ?? .seconds(5)
+        timeout = try arguments.duration(CommonOptions.shortTimeout) ?? .seconds(5)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {

@@ -58,13 +58,7 @@ struct SQLCommand: Command {
         let limit = try arguments.integer(Self.limit, in: 1...Int64(Int32.max))
         let isAll = arguments.has(Self.all)
         if isAll, limit != nil { throw UsageError("--all and --limit cannot be used together") }
-        var timeout = Duration.seconds(10)
-        if let text = arguments[Self.timeout] {
-            guard let time = DurationExpression.duration(text), time > .zero else {
-                throw UsageError(text, of: Self.timeout, expected: DurationExpression.forms)
-            }
-            timeout = time
-        }
+        let timeout = try arguments.duration(Self.timeout) ?? .seconds(10)
         bounds = SQLBounds(rows: isAll ? .max : limit.map { Int($0) } ?? Self.defaultLimit, time: timeout)
     }
 
