@@ -79,12 +79,6 @@ struct NotifierText {
         if notifier.silenced > 0 { events += "; \(Quantity.text(notifier.silenced)) more silenced" }
         var messages = Quantity.text(notifier.messages, "message")
         if notifier.repeated > 0 { messages += ", \(Quantity.text(notifier.repeated)) perhaps received twice" }
-        let style: TextStyle =
-            switch notifier.state {
-            case .idle, .sending: .plain
-            case .waiting: .warning
-            case .paused: .error
-            }
         page.fields(
             [
                 ("State", notifier.state.rawValue + (notifier.reason.map { ": \($0)" } ?? "")),
@@ -94,7 +88,7 @@ struct NotifierText {
                 ("Next attempt", notifier.nextAttempt.map { RelativeTime.text($0, now: now) }),
                 ("Last answer", notifier.lastAnswer),
                 ("Last success", notifier.lastSuccess.map { PageTime.full($0, now: now) }),
-            ], styles: ["State": style])
+            ], styles: ["State": notifier.state.style])
     }
 }
 

@@ -115,15 +115,7 @@ struct StatusPage {
                 status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"
             ),
         ]
-        page.fields(fields, styles: ["State": style(of: destination.state), "Advice": .warning])
-    }
-
-    private func style(of state: DestinationState) -> TextStyle {
-        switch state {
-        case .idle, .sending: .plain
-        case .waiting: .warning
-        case .paused: .error
-        }
+        page.fields(fields, styles: ["State": destination.state.style, "Advice": .warning])
     }
 
     private func suppressions(into page: inout TextPage) {
@@ -147,6 +139,17 @@ struct StatusPage {
         page.add(table.lines(rows))
         let others = sums.others(besides: status.otherSuppressions)
         if others > 0 { page.add(["and \(Quantity.text(others)) more"]) }
+    }
+}
+
+extension DestinationState {
+    /// The style of the state of a destination or a notifier.
+    var style: TextStyle {
+        switch self {
+        case .idle, .sending: .plain
+        case .waiting: .warning
+        case .paused: .error
+        }
     }
 }
 
