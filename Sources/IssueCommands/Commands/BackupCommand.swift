@@ -105,21 +105,29 @@ extension FileSaving {
     private static func target(
         _ destination: String, name: String
     ) throws(CommandFailure) -> (folder: String, path: String) {
-        let isFolder = (try? FileSystem.status(of: destination))?.kind == .directory
-        guard isFolder || !destination.hasSuffix("/") else {
-            throw CommandFailure(.refused, "\(destination) is not an existing folder: nothing was copied")
-        }
-        let folder = isFolder ? destination : FileSystem.parentFolder(of: destination)
-        guard isFolder || (try? FileSystem.status(of: folder))?.kind == .directory else {
+        let path = try path(at: destination, named: name, otherwise: "nothing was copied")
+        let folder = FileSystem.parentFolder(of: path)
+        guard path == destination else { return (folder, path) }
+        guard (try? FileSystem.status(of: folder))?.kind == .directory else {
             throw CommandFailure(.refused, "the folder \(folder) does not exist: nothing was copied")
         }
-        guard isFolder else {
-            guard (try? FileSystem.status(of: destination, followingLinks: false)) == nil else {
-                throw CommandFailure(.refused, "\(destination) already exists: nothing was copied")
-            }
-            return (folder, destination)
+        guard (try? FileSystem.status(of: path, followingLinks: false)) == nil else {
+            throw CommandFailure(.refused, "\(path) already exists: nothing was copied")
         }
-        return (folder, destination + (destination.hasSuffix("/") ? "" : "/") + name)
+        return (folder, path)
+    }
+
+    /// Returns the path of a new file, whose name is `name` if the destination is an existing folder.
+    ///
+    /// - Parameter consequence: The end of the error for a folder that does not exist.
+    static func path(
+        at destination: String, named name: String, otherwise consequence: String
+    ) throws(CommandFailure) -> String {
+        let isFolder = (try? FileSystem.status(of: destination))?.kind == .directory
+        guard isFolder || !destination.hasSuffix("/") else {
+            throw CommandFailure(.refused, "\(destination) is not an existing folder: \(consequence)")
+        }
+        return isFolder ? destination + (destination.hasSuffix("/") ? "" : "/") + name : destination
     }
 
     private static func save(

@@ -125,13 +125,7 @@ struct BundleCommand: Command {
         let name = "issued-bundle-\(context.now.description.filter { $0 != ":" }.prefix { $0 != "." })Z.txt"
         guard let chosen = arguments[Self.output] else { return try free(name) }
         if chosen == "-" { return nil }
-        guard (try? FileSystem.status(of: chosen))?.kind == .directory else {
-            guard !chosen.hasSuffix("/") else {
-                throw CommandFailure(.refused, "\(chosen) is not an existing folder: no bundle was written")
-            }
-            return try free(chosen)
-        }
-        return try free(chosen + (chosen.hasSuffix("/") ? "" : "/") + name)
+        return try free(try FileSaving.path(at: chosen, named: name, otherwise: "no bundle was written"))
     }
 
     private func free(_ path: String) throws(CommandFailure) -> String {
