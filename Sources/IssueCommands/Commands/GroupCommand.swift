@@ -225,7 +225,7 @@ struct GroupCommand: Command {
     private func groups(_ groups: [IssueGroup]) -> [String] {
         groups.map { group in
             TerminalSanitizer.line(
-                "\(group.id) has \(Quantity.text(group.records, "record")): \(GroupTitle.text(group))")
+                "\(group.id) has \(Quantity.text(group.records, "record")): \(group.markedTitle)")
         }
     }
 
@@ -310,7 +310,7 @@ struct GroupCommand: Command {
     private static func line(_ group: IssueGroup, merged: Int64) -> String {
         TerminalSanitizer.line(
             "Merged \(Quantity.text(merged, "issue")) into \(group.id) "
-                + "(\(Quantity.text(group.records, "record"))): \(GroupTitle.text(group))")
+                + "(\(Quantity.text(group.records, "record"))): \(group.markedTitle)")
     }
 
     private func addRule(in context: CommandContext) throws(CommandFailure) -> ExitCode {

@@ -103,7 +103,7 @@ struct ListCommand: Command {
             row.append(Cell(group.stateChange.map { "user \($0.user)" } ?? "-"))
             row.append(Cell(group.stateChange?.note ?? "-"))
         }
-        return row + [Cell(GroupTitle.text(group))]
+        return row + [Cell(group.markedTitle)]
     }
 
     /// Returns when the mute of a group ends, such as `in 2 h`, `after 5 more` or both; `-` if it is not known.

@@ -291,14 +291,3 @@ enum AbbreviatedID {
         return found
     }
 }
-
-/// The title of a group, with its state unless it is open.
-enum GroupTitle {
-    static func text(_ group: IssueGroup) -> String {
-        switch group.state {
-        case .open: group.hasRegressed ? "[regressed] \(group.title)" : group.title
-        case .resolved: "[resolved] \(group.title)"
-        case .muted: "[muted] \(group.title)"
-        }
-    }
-}

@@ -100,15 +100,20 @@ extension IssueGroup {
 extension IssueGroup: CustomStringConvertible {
     /// A summary in one line.
     public var description: String {
-        let mark: String
-        switch state {
-        case .open: mark = hasRegressed ? "[regressed] " : ""
-        case .resolved: mark = "[resolved] "
-        case .muted: mark = "[muted] "
-        }
         let suffix = app.map { " in \($0)" } ?? ""
         let times = occurrences == 1 ? "once" : "\(occurrences) times"
-        return TerminalSanitizer.line("\(id) \(level.rawValue)\(suffix): \(mark)\(title) (\(times), last \(lastSeen))")
+        return TerminalSanitizer.line("\(id) \(level.rawValue)\(suffix): \(markedTitle) (\(times), last \(lastSeen))")
+    }
+}
+
+extension IssueGroup {
+    /// The title, after the state unless it is open.
+    package var markedTitle: String {
+        switch state {
+        case .open: hasRegressed ? "[regressed] \(title)" : title
+        case .resolved: "[resolved] \(title)"
+        case .muted: "[muted] \(title)"
+        }
     }
 }
 
