@@ -207,7 +207,7 @@ package final class SocketLink: BrowserLink {
     /// Connects to the given socket, or for nil to the first reachable one of the standard paths.
     package init(_ path: String?) throws(CollectorConnectionError) {
         connection = try CollectorConnection(
-            paths: path.map { [$0] } ?? SocketPath.search(), trust: .socket(path))
+            paths: SocketPath.candidates(path), trust: .socket(path))
     }
 
     package func onDelay(of delay: Duration, _ action: @escaping () -> Void) {

@@ -255,7 +255,7 @@ extension ReportSurroundings {
                 guard let folder, !folder.isEmpty else { return }
                 let deadline = MonotonicClock.now.advanced(by: sendingTime)
                 SpillSender(
-                    folder: folder, sockets: socket.map { [$0] } ?? SocketPath.search(), trust: .socket(socket),
+                    folder: folder, sockets: SocketPath.candidates(socket), trust: .socket(socket),
                     deadline: deadline, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
                 ).run()
             })

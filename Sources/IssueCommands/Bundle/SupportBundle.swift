@@ -118,7 +118,7 @@ struct BundleCollector {
 
     /// Returns a note if the configuration names another socket than the one that was asked.
     private func doubt(configured: String?) -> String? {
-        let asked = context.socket.map { [$0] } ?? SocketPath.search()
+        let asked = SocketPath.candidates(context.socket)
         guard let configured, !asked.contains(configured) else { return nil }
         return "the configuration names the socket \(configured), but the status is that of the daemon at "
             + "\(asked.joined(separator: " or ")). If these are different daemons, use --config and --socket of the same one."
@@ -225,12 +225,7 @@ struct BundleCollector {
             parts.append(SupportBundle.Part(name: name, summary: summary, content: content))
         }
         let plain = Painter(isColored: false)
-        let sockets = context.socket.map { [$0] } ?? SocketPath.search()
-        let context = context
-        let facts = DoctorFacts.collect(sockets: sockets, now: now) { () throws(CollectorConnectionError) in
-            let session = BrowserSession<CollectorConnectionError>(link: try context.connect()) { $0 }
-            return BundleFilters.status(try session.call(CollectorCalls.status, timeout: Self.statusTimeout).value)
-        }
+        let facts = context.doctorFacts(timeout: Self.statusTimeout, filter: BundleFilters.status)
         let names = [
             ("status", "the daemon, its store and its destinations"), ("health", "the output of issuectl health"),
             ("metrics", "the output of issuectl metrics"),

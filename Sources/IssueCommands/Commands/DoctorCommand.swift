@@ -58,15 +58,17 @@ struct DoctorCommand: Command {
 }
 
 extension CommandContext {
-    /// The maximum time to wait for the daemon.
-    private static let doctorTimeout: Duration = .seconds(5)
-
     /// Collects the facts for the checks.
-    func doctorFacts() -> DoctorFacts {
-        DoctorFacts.collect(sockets: socket.map { [$0] } ?? SocketPath.search(), now: now) {
-            () throws(CollectorConnectionError) in
+    ///
+    /// - Parameters:
+    ///   - timeout: The maximum time to wait for the daemon.
+    ///   - filter: Changes the status before it is used.
+    func doctorFacts(
+        timeout: Duration = .seconds(5), filter: (DaemonStatus) -> DaemonStatus = { $0 }
+    ) -> DoctorFacts {
+        DoctorFacts.collect(sockets: SocketPath.candidates(socket), now: now) { () throws(CollectorConnectionError) in
             let session = BrowserSession<CollectorConnectionError>(link: try connect()) { $0 }
-            return try session.call(CollectorCalls.status, timeout: Self.doctorTimeout).value
+            return filter(try session.call(CollectorCalls.status, timeout: timeout).value)
         }
     }
 }

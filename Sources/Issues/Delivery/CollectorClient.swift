@@ -20,7 +20,7 @@ package final class CollectorClient: Sendable {
         ///
         /// - Parameter socket: The path of a socket. Nil means the first reachable one of the standard paths.
         package init(socket: String?) {
-            paths = socket.map { [$0] } ?? SocketPath.search()
+            paths = SocketPath.candidates(socket)
             isNamed = socket != nil
         }
 

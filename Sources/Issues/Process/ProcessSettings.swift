@@ -123,6 +123,11 @@ package enum SocketPath {
         return status.uid != userID
     }
 
+    /// Returns the path of a named socket, or for nil those of ``search()``.
+    package static func candidates(_ named: String?) -> [String] {
+        named.map { [$0] } ?? search()
+    }
+
     /// Returns the paths to try, in order. Empty if `ISSUED_SOCKET` is set to an empty string.
     package static func search() -> [String] {
         search(override: ProcessEnvironment["ISSUED_SOCKET"], userSocket: user())
