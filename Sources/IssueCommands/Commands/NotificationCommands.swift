@@ -113,7 +113,7 @@ struct SilenceCommand: Command {
         notes: [
             "list (the default) shows the silences in effect; add needs an end, a reason and at least one option that "
                 + "selects issues; end ID ends one early. Silenced issues are stored, counted and forwarded as usual. "
-                + "They last 366 days at most. SILENCED counts an event once for each notifier that would have reported "
+                + "They last \(IssueSilence.maxDays) days at most. SILENCED counts an event once for each notifier that would have reported "
                 + "it. A name of an application, environment or unit may end with *. \(EndOptions.note)"
         ],
         examples: [
@@ -153,26 +153,20 @@ struct SilenceCommand: Command {
         guard ![silence.apps, silence.environments, silence.units, silence.groups].allSatisfy(\.isEmpty) else {
             throw UsageError("select issues with --app, --environment, --unit or --group")
         }
-        for group in silence.groups where !Self.isGroup(group) { throw UsageError("\"\(group)\" is not a group id") }
+        for group in silence.groups where !IssueGroup.isID(group) { throw UsageError("\"\(group)\" is not a group id") }
         for name in silence.apps + silence.environments + silence.units where name.dropLast().contains("*") {
             throw UsageError("\"\(name)\": only the end of a name can be *")
         }
         guard let end = try EndOptions.end(arguments, at: now) else {
             throw UsageError("give an end with --for or --until")
         }
-        // The daemon has the same limit.
-        guard end <= now.advanced(by: .seconds(366 * 86_400)) else {
-            throw UsageError("a silence lasts 366 days at most")
+        guard end <= now.advanced(by: .seconds(IssueSilence.maxDays * 86_400)) else {
+            throw UsageError("a silence lasts \(IssueSilence.maxDays) days at most")
         }
         guard let reason = arguments[Self.reason], !reason.isEmpty else {
             throw UsageError("give a reason with --reason")
         }
         (silence.until, silence.reason) = (end, reason)
-    }
-
-    /// Returns whether a text has the form of a group id: "g" and 16 hexadecimal digits.
-    private static func isGroup(_ text: String) -> Bool {
-        text.count == 17 && text.first == "g" && text.dropFirst().allSatisfy { "0123456789abcdef".contains($0) }
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {

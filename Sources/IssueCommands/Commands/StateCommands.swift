@@ -22,17 +22,14 @@ struct ResolveCommand: StateCommand {
     static let fixedIn = OptionSpecification("in", value: "VERSION", "This version and later ones have the fix")
     static let fixedInNext = OptionSpecification("in-next", "The next deployment and later ones have the fix")
 
-    /// The maximum size of a version, in bytes. The daemon has the same limit.
-    private static let maxVersionBytes = 128
-
     let groups: [String]
     let parameters: SetStateParameters
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         groups = arguments.operands
         let version = try arguments.value(
-            of: Self.fixedIn, expected: "a version of 1 to \(Self.maxVersionBytes) bytes"
-        ) { text in (1...Self.maxVersionBytes).contains(text.utf8.count) ? text : nil }
+            of: Self.fixedIn, expected: "a version of 1 to \(IssueDeployment.maxVersionBytes) bytes"
+        ) { text in (1...IssueDeployment.maxVersionBytes).contains(text.utf8.count) ? text : nil }
         parameters = SetStateParameters(
             group: "", state: .resolved,
             untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil, resolvedIn: version,

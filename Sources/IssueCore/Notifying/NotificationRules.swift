@@ -120,7 +120,7 @@ extension IssueSilence {
     package static let maxName = 256
     package static let maxNames = 8192
     /// The maximum time until the end.
-    package static let maxTime: Duration = .seconds(366 * 86_400)
+    package static let maxTime: Duration = .seconds(maxDays * 86_400)
 
     /// Returns `true` if no notifier reports an event because of this silence.
     ///
@@ -138,7 +138,7 @@ extension IssueSilence {
         let lists = [("apps", apps), ("environments", environments), ("units", units)]
         if lists.allSatisfy(\.1.isEmpty), groups.isEmpty { return "apps" }
         if let wrong = lists.first(where: { $0.1.count > 50 || !$0.1.allSatisfy(Self.isPattern) }) { return wrong.0 }
-        if groups.count > 50 || !groups.allSatisfy(Self.isGroup) { return "groups" }
+        if groups.count > 50 || !groups.allSatisfy(IssueGroup.isID) { return "groups" }
         let bytes = (apps + environments + units).reduce(0) { $0 + $1.utf8.count }
         return bytes > Self.maxNames ? lists.max { $0.1.count < $1.1.count }?.0 : nil
     }
@@ -147,10 +147,5 @@ extension IssueSilence {
     private static func isPattern(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= maxName && !name.dropLast().contains("*")
             && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
-    }
-
-    /// Returns `true` for the id of a group: `g` and 16 hexadecimal digits.
-    private static func isGroup(_ id: String) -> Bool {
-        id.utf8.count == 17 && id.first == "g" && id.dropFirst().allSatisfy { "0123456789abcdef".contains($0) }
     }
 }

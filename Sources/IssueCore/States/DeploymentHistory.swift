@@ -130,8 +130,6 @@ extension ApplicationVersion {
 package enum DeploymentLimits {
     /// The maximum size of the name of an application, in bytes.
     package static let maxAppBytes = 256
-    /// The maximum size of a version and of a commit, in bytes.
-    package static let maxVersionBytes = 128
     /// The maximum size of a note, in bytes.
     package static let maxNoteBytes = 1024
     /// The maximum number of declared deployments of an application. The earliest ones are removed.
@@ -143,7 +141,7 @@ package enum DeploymentLimits {
 
     /// Returns `true` if an observed deployment of this version is stored.
     package static func isStored(_ version: ApplicationVersion) -> Bool {
-        (1...maxVersionBytes).contains(version.text.utf8.count)
+        (1...IssueDeployment.maxVersionBytes).contains(version.text.utf8.count)
     }
 }
 
@@ -169,9 +167,9 @@ extension DeployParameters {
     /// - Parameter now: The wall time. A deployment cannot be declared in advance.
     package func invalidParameter(at now: IssueTimestamp) -> String? {
         if !(1...DeploymentLimits.maxAppBytes).contains(app.utf8.count) { return "app" }
-        if !(1...DeploymentLimits.maxVersionBytes).contains(version.utf8.count) { return "version" }
+        if !(1...IssueDeployment.maxVersionBytes).contains(version.utf8.count) { return "version" }
         if let at, at > now || at < .epoch { return "at" }
-        if let commit, commit.utf8.count > DeploymentLimits.maxVersionBytes { return "commit" }
+        if let commit, commit.utf8.count > IssueDeployment.maxVersionBytes { return "commit" }
         if let note, note.utf8.count > DeploymentLimits.maxNoteBytes { return "note" }
         return nil
     }

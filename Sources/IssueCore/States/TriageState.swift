@@ -133,7 +133,7 @@ extension SetStateParameters {
         }
         if let resolvedIn {
             guard state == .resolved, untilNewerVersion != true,
-                (1...DeploymentLimits.maxVersionBytes).contains(resolvedIn.utf8.count)
+                (1...IssueDeployment.maxVersionBytes).contains(resolvedIn.utf8.count)
             else { return "resolved_in" }
         }
         if isResolvedInNext == true {

@@ -2,6 +2,9 @@ public import IssueWire
 
 /// A version of an application that was put into use (`Deployment` on the wire).
 public struct IssueDeployment: Equatable, Sendable {
+    /// The maximum size of a version and of a commit, in bytes.
+    package static let maxVersionBytes = 128
+
     /// The name of the application.
     public var app: String
     /// The user of the application. Nil for the applications of all users with this name.

@@ -107,6 +107,11 @@ extension IssueGroup: CustomStringConvertible {
 }
 
 extension IssueGroup {
+    /// Returns `true` for a text in the form of a group's id: `g` and 16 hexadecimal digits.
+    package static func isID(_ text: String) -> Bool {
+        text.utf8.count == 17 && text.first == "g" && text.dropFirst().allSatisfy { "0123456789abcdef".contains($0) }
+    }
+
     /// The title, after the state unless it is open.
     package var markedTitle: String {
         switch state {

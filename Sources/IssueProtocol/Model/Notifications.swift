@@ -94,6 +94,9 @@ extension NotifierStatus: JSONObjectCodable {
 ///
 /// The records are stored, counted and forwarded as usual.
 package struct IssueSilence: Equatable, Sendable {
+    /// The maximum time until the end, in days.
+    package static let maxDays = 366
+
     /// The id that the daemon assigned; empty in a request.
     package var id: String
     /// Names of applications, environments and systemd units. A name may end with `*`. An empty list matches all.

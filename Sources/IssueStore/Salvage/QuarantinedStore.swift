@@ -212,7 +212,7 @@ package final class QuarantinedStore {
                 AND length(CAST(coalesce(revision, '') AS BLOB)) <= ?3
                 AND length(CAST(coalesce(note, '') AS BLOB)) <= ?4
             ORDER BY id LIMIT 256
-            """, row, DeploymentLimits.maxAppBytes, DeploymentLimits.maxVersionBytes, DeploymentLimits.maxNoteBytes
+            """, row, DeploymentLimits.maxAppBytes, IssueDeployment.maxVersionBytes, DeploymentLimits.maxNoteBytes
         ) { row in
             last = max(last, row.int64(8))
             return DeploymentTable.deployment(row)

@@ -142,7 +142,7 @@ struct DeploymentTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             for number in 0..<DeploymentLimits.maxDeclared + 2 { try declare("1.\(number)", store, writer) }
-            let long = String(repeating: "1", count: DeploymentLimits.maxVersionBytes + 1)
+            let long = String(repeating: "1", count: IssueDeployment.maxVersionBytes + 1)
             for number in 0..<DeploymentLimits.maxObserved + 3 {
                 try store.store([record("2.\(number)"), record(long)], to: writer)
             }
