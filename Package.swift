@@ -57,11 +57,14 @@ let package = Package(
             dependencies: ["IssueCommands", "IssueStore", "IssueCore", "IssueProtocol", "SQLiteKit", "UnixIO"]),
 
         // Tests, one target for each target above, and what they share.
-        .target(name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CLibraries"], path: "Tests/FakeLogz"),
+        .target(name: "TestSockets", dependencies: ["UnixIO"], path: "Tests/TestSockets"),
+        .target(
+            name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CLibraries", "TestSockets"],
+            path: "Tests/FakeLogz"),
         .executableTarget(name: "fake-logz", dependencies: ["FakeLogz"], path: "Tests/fake-logz"),
         .target(
             name: "IssueTestSupport",
-            dependencies: ["FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO", "CProcesses"],
+            dependencies: ["FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO", "CProcesses", "TestSockets"],
             path: "Tests/IssueTestSupport", exclude: ["relay.py"]),
         .target(
             name: "Torture",
@@ -74,10 +77,11 @@ let package = Package(
         .executableTarget(
             name: "client-under-test", dependencies: ["Issues", "UnixIO"], path: "Tests/client-under-test"),
         .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
-        .testTarget(name: "UnixIOTests", dependencies: ["UnixIO"]),
+        .testTarget(name: "UnixIOTests", dependencies: ["UnixIO", "TestSockets"]),
         .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
         .testTarget(name: "SQLiteKitTests", dependencies: ["SQLiteKit"]),
-        .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FakeLogz", "UnixIO"]),
+        .testTarget(
+            name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FakeLogz", "UnixIO", "TestSockets"]),
         .testTarget(
             name: "IssuesTests", dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO"]),
         // The call forms once more, as a client of the mode of Swift 5 compiles them.
@@ -101,11 +105,12 @@ let package = Package(
                 "Destinations", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
             ],
             resources: [.copy("Golden")]),
-        .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),
+        .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO", "TestSockets"]),
         .testTarget(
             name: "IssueDaemonTests",
             dependencies: [
                 "IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO", "CProcesses",
+                "TestSockets",
             ]),
         .testTarget(name: "IssueBrowsingTests", dependencies: ["IssueBrowsing", "Issues", "IssueProtocol"]),
         .testTarget(
@@ -118,6 +123,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "IssueTestSupport", "Torture", "FakeLogz", "IssueBrowsing", "Issues", "IssueProtocol", "UnixIO",
+                "TestSockets",
             ],
             exclude: [
                 "varlink_client.py", "fake_stores.py", "stream_listener.py", "tls_front.py", "proxy.py",

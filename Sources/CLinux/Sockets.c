@@ -2,8 +2,6 @@
 #include "CLinux.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,18 +14,9 @@
 #define SO_PEERGROUPS 59
 #endif
 
-int clinux_socket(int family, int stream, int non_blocking) {
+int clinux_unix_socket(int stream, int non_blocking) {
     int type = (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | (non_blocking ? SOCK_NONBLOCK : 0);
-    return socket(family, type, 0);
-}
-
-int clinux_socket_pair(int *first, int *second, int stream, int non_blocking) {
-    int descriptors[2];
-    int type = (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | (non_blocking ? SOCK_NONBLOCK : 0);
-    if (socketpair(AF_UNIX, type, 0, descriptors) == -1) return -1;
-    *first = descriptors[0];
-    *second = descriptors[1];
-    return 0;
+    return socket(AF_UNIX, type, 0);
 }
 
 int clinux_accept(int listener) {
@@ -58,48 +47,6 @@ int clinux_bind_unix(int descriptor, const uint8_t *path, size_t count) {
     struct sockaddr_un address;
     socklen_t length = unix_address(&address, path, count);
     return bind(descriptor, (struct sockaddr *)&address, length);
-}
-
-union internet_address {
-    struct sockaddr any;
-    struct sockaddr_in four;
-    struct sockaddr_in6 six;
-};
-
-static socklen_t loopback_address(union internet_address *address, int family, uint16_t port) {
-    memset(address, 0, sizeof *address);
-    if (family == AF_INET6) {
-        address->six.sin6_family = AF_INET6;
-        address->six.sin6_port = htons(port);
-        address->six.sin6_addr = in6addr_loopback;
-        return sizeof address->six;
-    }
-    address->four.sin_family = AF_INET;
-    address->four.sin_port = htons(port);
-    address->four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return sizeof address->four;
-}
-
-int clinux_connect_loopback(int descriptor, int family, uint16_t port) {
-    union internet_address address;
-    socklen_t length = loopback_address(&address, family, port);
-    return connect(descriptor, &address.any, length);
-}
-
-int clinux_bind_loopback(int descriptor, int family, uint16_t port) {
-    union internet_address address;
-    socklen_t length = loopback_address(&address, family, port);
-    return bind(descriptor, &address.any, length);
-}
-
-int clinux_local_port(int descriptor) {
-    union internet_address address;
-    socklen_t length = sizeof address;
-    if (getsockname(descriptor, &address.any, &length) == -1) return -1;
-    if (address.any.sa_family == AF_INET) return ntohs(address.four.sin_port);
-    if (address.any.sa_family == AF_INET6) return ntohs(address.six.sin6_port);
-    errno = EAFNOSUPPORT;
-    return -1;
 }
 
 ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count) {
@@ -177,18 +124,10 @@ ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *re
     return result;
 }
 
-static int set_option(int descriptor, int level, int option, int value) {
-    return setsockopt(descriptor, level, option, &value, sizeof value);
-}
-
 static int get_option(int descriptor, int level, int option) {
     int value = 0;
     socklen_t length = sizeof value;
     return getsockopt(descriptor, level, option, &value, &length) == -1 ? -1 : value;
-}
-
-int clinux_socket_error(int descriptor) {
-    return get_option(descriptor, SOL_SOCKET, SO_ERROR);
 }
 
 int clinux_set_send_timeout(int descriptor, int64_t nanoseconds) {
@@ -196,27 +135,6 @@ int clinux_set_send_timeout(int descriptor, int64_t nanoseconds) {
     int64_t microseconds = (nanoseconds + 999) / 1000;
     struct timeval time = {.tv_sec = microseconds / 1000000, .tv_usec = microseconds % 1000000};
     return setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
-}
-
-int clinux_set_send_buffer(int descriptor, int bytes) {
-    return set_option(descriptor, SOL_SOCKET, SO_SNDBUF, bytes);
-}
-
-int clinux_set_receive_buffer(int descriptor, int bytes) {
-    return set_option(descriptor, SOL_SOCKET, SO_RCVBUF, bytes);
-}
-
-int clinux_set_reset_on_close(int descriptor) {
-    struct linger linger = {.l_onoff = 1, .l_linger = 0};
-    return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
-}
-
-int clinux_set_no_delay(int descriptor) {
-    return set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-}
-
-int clinux_set_reuse_address(int descriptor) {
-    return set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
 }
 
 int clinux_is_listening(int descriptor) {

@@ -230,11 +230,11 @@ package struct OpenFlags: OptionSet, Sendable {
     package static let truncate = OpenFlags(rawValue: O_TRUNC)
 }
 
-/// A pair of descriptors: a pipe or two connected sockets.
+/// The descriptors of a pipe.
 package struct DescriptorPair: ~Copyable, Sendable {
-    /// The read end of a pipe.
+    /// The read end.
     package var first: FileDescriptor
-    /// The write end of a pipe.
+    /// The write end.
     package var second: FileDescriptor
 
     /// Creates a pipe. What is written to the second descriptor can be read from the first.
@@ -242,16 +242,6 @@ package struct DescriptorPair: ~Copyable, Sendable {
         var first: CInt = -1
         var second: CInt = -1
         try calling { unsafe clinux_pipe(&first, &second) }
-        return DescriptorPair(first: FileDescriptor(owning: first), second: FileDescriptor(owning: second))
-    }
-
-    /// Creates two Unix sockets that are connected to each other.
-    package static func sockets(
-        _ kind: SocketKind = .stream, nonBlocking: Bool = true
-    ) throws(Errno) -> DescriptorPair {
-        var first: CInt = -1
-        var second: CInt = -1
-        try calling { unsafe clinux_socket_pair(&first, &second, kind.isStream, nonBlocking ? 1 : 0) }
         return DescriptorPair(first: FileDescriptor(owning: first), second: FileDescriptor(owning: second))
     }
 }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Creates sockets. All of them are closed on exec.
+/// Creates Unix sockets. All of them are closed on exec.
 package enum Socket {
     /// Connects a stream socket.
     ///
@@ -13,64 +13,11 @@ package enum Socket {
     package static func connect(
         to address: SocketAddress, timeout: Duration, nonBlocking: Bool = true
     ) throws(Errno) -> FileDescriptor {
-        switch address.form {
-        case .unix(let path):
-            try connectUnix(path, timeout: timeout, nonBlocking: nonBlocking)
-        case .ipv4Loopback(let port), .ipv6Loopback(let port):
-            try connectLoopback(address.family, port, timeout: timeout, nonBlocking: nonBlocking)
-        }
-    }
-
-    /// Listens on the loopback interface. Port 0 chooses any free port.
-    package static func listenLoopback(
-        at address: SocketAddress = .ipv4Loopback(port: 0), backlog: CInt = 1024
-    ) throws(Errno) -> FileDescriptor {
-        let port: UInt16 =
-            switch address.form {
-            case .ipv4Loopback(let port), .ipv6Loopback(let port): port
-            case .unix: preconditionFailure("A Unix address has no port: use listenUnix")
-            }
-        let listener = try make(address.family, .stream, nonBlocking: true)
-        try calling { clinux_set_reuse_address(listener.rawValue) }
-        try calling { clinux_bind_loopback(listener.rawValue, address.family, port) }
-        try calling { Glibc.listen(listener.rawValue, backlog) }
-        return listener
-    }
-
-    /// Sends one datagram to a Unix socket, as `sd_notify` does.
-    ///
-    /// If the receiver does not read, its queue is full after a few datagrams. This then waits up to a second and
-    /// throws ``Errno/wouldBlock``.
-    package static func sendDatagram(_ bytes: [UInt8], to address: SocketAddress) throws(Errno) {
-        guard case .unix(let path) = address.form else { throw .notSupported }
-        let socket = try make(AF_UNIX, .datagram, nonBlocking: false)
-        try calling { clinux_set_send_timeout(socket.rawValue, Duration.seconds(1).socketNanoseconds) }
-        try retrying {
-            unsafe clinux_send_to_unix(socket.rawValue, bytes, bytes.count, path, path.count)
-        }
-    }
-
-    /// Returns a bound socket that receives datagrams.
-    package static func datagramReceiver(at address: SocketAddress) throws(Errno) -> FileDescriptor {
-        guard case .unix(let path) = address.form else { throw .notSupported }
-        let socket = try make(AF_UNIX, .datagram, nonBlocking: true)
-        try calling { unsafe clinux_bind_unix(socket.rawValue, path, path.count) }
-        return socket
-    }
-
-    static func make(_ family: CInt, _ kind: SocketKind, nonBlocking: Bool) throws(Errno) -> FileDescriptor {
-        let rawValue = try calling { clinux_socket(family, kind.isStream, nonBlocking ? 1 : 0) }
-        return FileDescriptor(owning: rawValue)
-    }
-
-    private static func connectUnix(
-        _ path: [UInt8], timeout: Duration, nonBlocking: Bool
-    ) throws(Errno) -> FileDescriptor {
         // A non-blocking connect to a full backlog fails with EAGAIN, and no poll reports when to try again. A blocking
         // one waits in the kernel for up to the send timeout.
         let waits = timeout > .zero
         let deadline = MonotonicClock.now.advanced(by: timeout)
-        let socket = try make(AF_UNIX, .stream, nonBlocking: !waits)
+        let socket = try make(stream: true, nonBlocking: !waits)
         while true {
             if waits {
                 let remaining = MonotonicClock.now.duration(to: deadline)
@@ -78,7 +25,7 @@ package enum Socket {
                 try calling { clinux_set_send_timeout(socket.rawValue, remaining.socketNanoseconds) }
             }
             do throws(Errno) {
-                try calling { unsafe clinux_connect_unix(socket.rawValue, path, path.count) }
+                try calling { unsafe clinux_connect_unix(socket.rawValue, address.bytes, address.bytes.count) }
                 break
             } catch .interrupted {
                 continue
@@ -91,19 +38,22 @@ package enum Socket {
         return socket
     }
 
-    private static func connectLoopback(
-        _ family: CInt, _ port: UInt16, timeout: Duration, nonBlocking: Bool
-    ) throws(Errno) -> FileDescriptor {
-        let socket = try make(family, .stream, nonBlocking: true)
-        do throws(Errno) {
-            try calling { clinux_connect_loopback(socket.rawValue, family, port) }
-        } catch .inProgress {
-            guard try Readiness.wait(socket, for: .write, timeout: timeout) else { throw .timedOut }
-            let error = try calling { clinux_socket_error(socket.rawValue) }
-            guard error == 0 else { throw Errno(rawValue: error) }
+    /// Sends one datagram to a Unix socket, as `sd_notify` does.
+    ///
+    /// If the receiver does not read, its queue is full after a few datagrams. This then waits up to a second and
+    /// throws ``Errno/wouldBlock``.
+    package static func sendDatagram(_ bytes: [UInt8], to address: SocketAddress) throws(Errno) {
+        let socket = try make(stream: false, nonBlocking: false)
+        try calling { clinux_set_send_timeout(socket.rawValue, Duration.seconds(1).socketNanoseconds) }
+        try retrying {
+            unsafe clinux_send_to_unix(
+                socket.rawValue, bytes, bytes.count, address.bytes, address.bytes.count)
         }
-        try socket.setNonBlocking(nonBlocking)
-        return socket
+    }
+
+    private static func make(stream: Bool, nonBlocking: Bool) throws(Errno) -> FileDescriptor {
+        let rawValue = try calling { clinux_unix_socket(stream ? 1 : 0, nonBlocking ? 1 : 0) }
+        return FileDescriptor(owning: rawValue)
     }
 }
 
@@ -125,9 +75,8 @@ extension Socket {
     package static func listenUnix(
         at address: SocketAddress, mode: UInt32, backlog: CInt = 4096
     ) throws(Errno) -> FileDescriptor {
-        guard case .unix(let bytes) = address.form else { throw .notSupported }
         guard let path = address.path else {
-            let listener = try bound(to: bytes, mode: mode)
+            let listener = try bound(to: address.bytes, mode: mode)
             try calling { Glibc.listen(listener.rawValue, backlog) }
             return listener
         }
@@ -136,7 +85,7 @@ extension Socket {
         // that start at the same time from removing each other's file. If the folder cannot be read, there is no lock,
         // and bind alone decides.
         let folder = FileLock(waitingForFolderOf: path)
-        let listener = try boundReplacingStale(bytes, path: path, mode: mode)
+        let listener = try boundReplacingStale(address.bytes, path: path, mode: mode)
         try calling { Glibc.listen(listener.rawValue, backlog) }
         // bind() applied the umask to the mode; this restores it.
         try FileSystem.setMode(mode, of: path)
@@ -157,7 +106,7 @@ extension Socket {
     }
 
     private static func bound(to bytes: [UInt8], mode: UInt32) throws(Errno) -> FileDescriptor {
-        let listener = try make(AF_UNIX, .stream, nonBlocking: true)
+        let listener = try make(stream: true, nonBlocking: true)
         // The file inherits the current mode of the socket. So there is no moment at which others could connect, and
         // the umask need not be changed.
         try listener.setMode(mode)
@@ -167,7 +116,7 @@ extension Socket {
 
     private static func isStale(_ bytes: [UInt8], path: String) throws(Errno) -> Bool {
         guard try FileSystem.status(of: path, followingLinks: false).kind == .socket else { return false }
-        let probe = try make(AF_UNIX, .stream, nonBlocking: true)
+        let probe = try make(stream: true, nonBlocking: true)
         do throws(Errno) {
             try retrying { unsafe clinux_connect_unix(probe.rawValue, bytes, bytes.count) }
             return false
@@ -179,16 +128,10 @@ extension Socket {
     }
 }
 
-/// The address of a socket on this host.
+/// The address of a Unix socket.
 package struct SocketAddress: Hashable, Sendable {
-    enum Form: Hashable, Sendable {
-        /// The contents of `sun_path`: a path, or a NUL and an abstract name.
-        case unix([UInt8])
-        case ipv4Loopback(UInt16)
-        case ipv6Loopback(UInt16)
-    }
-
-    let form: Form
+    /// The contents of `sun_path`: a path, or a NUL and an abstract name.
+    let bytes: [UInt8]
 
     /// Returns the address for a path or, with a leading `@`, for a name in the abstract namespace.
     package static func unix(_ path: String) throws(InvalidSocketAddress) -> SocketAddress {
@@ -201,57 +144,19 @@ package struct SocketAddress: Hashable, Sendable {
             guard bytes.count > 1 else { throw .empty }
             bytes[0] = 0
         }
-        return SocketAddress(form: .unix(bytes))
-    }
-
-    /// Port 0 lets the kernel choose a free port.
-    package static func ipv4Loopback(port: UInt16) -> SocketAddress {
-        SocketAddress(form: .ipv4Loopback(port))
-    }
-
-    /// Port 0 lets the kernel choose a free port.
-    package static func ipv6Loopback(port: UInt16) -> SocketAddress {
-        SocketAddress(form: .ipv6Loopback(port))
-    }
-
-    var family: CInt {
-        switch form {
-        case .unix: AF_UNIX
-        case .ipv4Loopback: AF_INET
-        case .ipv6Loopback: AF_INET6
-        }
+        return SocketAddress(bytes: bytes)
     }
 
     /// The path of the socket file; nil if the address has none.
     package var path: String? {
-        guard case .unix(let bytes) = form, bytes[0] != 0 else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
+        bytes[0] == 0 ? nil : String(decoding: bytes, as: UTF8.self)
     }
 }
 
 extension SocketAddress: CustomStringConvertible {
     package var description: String {
-        switch form {
-        case .unix(let bytes):
-            bytes[0] == 0
-                ? "@" + String(decoding: bytes.dropFirst(), as: UTF8.self)
-                : String(decoding: bytes, as: UTF8.self)
-        case .ipv4Loopback(let port): "127.0.0.1:\(port)"
-        case .ipv6Loopback(let port): "[::1]:\(port)"
-        }
-    }
-}
-
-/// The type of a socket: a byte stream or separate messages.
-package enum SocketKind: Sendable {
-    case stream
-    case datagram
-
-    var isStream: CInt {
-        switch self {
-        case .stream: 1
-        case .datagram: 0
-        }
+        bytes[0] == 0
+            ? "@" + String(decoding: bytes.dropFirst(), as: UTF8.self) : String(decoding: bytes, as: UTF8.self)
     }
 }
 
@@ -274,34 +179,9 @@ package enum InvalidSocketAddress: Error, Hashable, Sendable, CustomStringConver
 }
 
 extension FileDescriptor {
-    /// Returns the port of a TCP socket. If it was bound to port 0, this is the port that the kernel chose.
-    package borrowing func localPort() throws(Errno) -> UInt16 {
-        UInt16(truncatingIfNeeded: try calling { clinux_local_port(rawValue) })
-    }
-
     /// Returns `true` if this is a listening socket, such as one inherited from systemd.
     package borrowing func isListening() throws(Errno) -> Bool {
         try calling { clinux_is_listening(rawValue) } == 1
-    }
-
-    /// Requests a send buffer size. The kernel doubles it for its own bookkeeping.
-    package borrowing func setSendBuffer(bytes: Int) throws(Errno) {
-        try calling { clinux_set_send_buffer(rawValue, CInt(clamping: bytes)) }
-    }
-
-    /// Requests a receive buffer size. The kernel doubles it for its own bookkeeping.
-    package borrowing func setReceiveBuffer(bytes: Int) throws(Errno) {
-        try calling { clinux_set_receive_buffer(rawValue, CInt(clamping: bytes)) }
-    }
-
-    /// Makes closing a TCP connection reset it instead of shutting it down in order.
-    package borrowing func setResetOnClose() throws(Errno) {
-        try calling { clinux_set_reset_on_close(rawValue) }
-    }
-
-    /// Sends small segments immediately instead of coalescing them (TCP_NODELAY).
-    package borrowing func setNoDelay() throws(Errno) {
-        try calling { clinux_set_no_delay(rawValue) }
     }
 }
 
@@ -360,11 +240,6 @@ extension FileDescriptor {
                 guard try Readiness.wait(self, for: .write, timeout: remaining) else { throw .timedOut }
             }
         }
-    }
-
-    /// Ends sending. The peer reads the end of the stream.
-    package borrowing func shutdownWriting() throws(Errno) {
-        try calling { shutdown(rawValue, CInt(SHUT_WR)) }
     }
 
     /// Ends the connection in both directions. The descriptor stays open.

@@ -1,5 +1,6 @@
 import Foundation
 import IssueTestSupport
+import TestSockets
 import UnixIO
 
 /// Debian's clickhouse-server on the loopback interface, with a configuration and data of its own.
@@ -38,7 +39,7 @@ final class ClickHouseServer {
     /// Returns the server's reply to a query.
     @discardableResult
     func query(_ text: String) throws -> String {
-        let socket = try Socket.connect(to: .ipv4Loopback(port: port), timeout: .seconds(10), nonBlocking: false)
+        let socket = try Socket.connectLoopback(port: port, timeout: .seconds(10), nonBlocking: false)
         let body = Array(text.utf8)
         let head = [
             "POST / HTTP/1.0", "X-ClickHouse-User: default", "X-ClickHouse-Key: \(Self.password)",

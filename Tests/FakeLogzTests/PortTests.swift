@@ -1,4 +1,5 @@
 import FakeLogz
+import TestSockets
 import Testing
 import UnixIO
 
@@ -6,7 +7,7 @@ import UnixIO
 struct PortTests {
     private static func connects(to port: UInt16, within time: Duration = .milliseconds(300)) -> Errno? {
         do throws(Errno) {
-            _ = try Socket.connect(to: .ipv4Loopback(port: port), timeout: time)
+            _ = try Socket.connectLoopback(port: port, timeout: time)
             return nil
         } catch {
             return error

@@ -1,3 +1,4 @@
+import TestSockets
 import UnixIO
 
 /// A client that sends exactly the given bytes and returns exactly the received ones.
@@ -13,7 +14,7 @@ final class RawClient {
     private var buffer: [UInt8] = []
 
     init(port: UInt16, timeout: Duration = .seconds(120)) throws {
-        socket = try Socket.connect(to: .ipv4Loopback(port: port), timeout: timeout)
+        socket = try Socket.connectLoopback(port: port, timeout: timeout)
     }
 
     func send(_ text: String) throws {

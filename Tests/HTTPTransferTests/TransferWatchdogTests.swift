@@ -1,4 +1,5 @@
 import Glibc
+import TestSockets
 import Testing
 import UnixIO
 
@@ -7,8 +8,8 @@ import UnixIO
 @Suite struct TransferWatchdogTests {
     @Test("A transfer that does not end in time loses its connections, and connections that it opens afterwards")
     func overdue() throws {
-        let own = try DescriptorPair.sockets(nonBlocking: false)
-        let peers = try DescriptorPair.sockets(nonBlocking: false)
+        let own = try SocketPair(nonBlocking: false)
+        let peers = try SocketPair(nonBlocking: false)
         let sockets = TransferSockets()
         let watchdog = TransferWatchdog()
         sockets.add(own.first.rawValue)
@@ -27,8 +28,8 @@ import UnixIO
 
     @Test("A transfer that has ended keeps its connections, while another one with an earlier limit is ended")
     func ended() throws {
-        let kept = try DescriptorPair.sockets()
-        let other = try DescriptorPair.sockets(nonBlocking: false)
+        let kept = try SocketPair()
+        let other = try SocketPair(nonBlocking: false)
         let (first, second, third) = (TransferSockets(), TransferSockets(), TransferSockets())
         let watchdog = TransferWatchdog()
         first.add(kept.first.rawValue)

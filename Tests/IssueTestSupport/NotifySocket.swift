@@ -1,3 +1,4 @@
+import TestSockets
 import UnixIO
 
 /// A socket that receives `sd_notify` messages as the service manager does, and keeps them.
@@ -9,7 +10,7 @@ package final class NotifySocket {
 
     package init(path: String) throws {
         self.path = path
-        socket = try Socket.datagramReceiver(at: try .unix(path))
+        socket = try Socket.datagramReceiver(at: path)
     }
 
     /// Waits for a message with this line. Each message is used only once.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSockets
 import UnixIO
 
 /// A connection to the daemon from another user of this host.
@@ -22,7 +23,7 @@ package enum OtherUser {
     /// Returns a client whose connection belongs to that user. The output of its process goes to files in the folder.
     package static func client(_ uid: UInt32, socket: String, in folder: ScratchFolder) throws -> RawClient {
         guard let relay, let setpriv else { throw CocoaError(.featureUnsupported) }
-        let ends = try DescriptorPair.sockets(nonBlocking: false)
+        let ends = try SocketPair(nonBlocking: false)
         let process = try ChildProcess(
             setpriv,
             ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", relay, "-c", try program, socket],

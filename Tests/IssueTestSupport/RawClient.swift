@@ -1,4 +1,5 @@
 package import IssueProtocol
+import TestSockets
 package import UnixIO
 
 /// A client that sends exactly the given bytes and returns exactly what it receives.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSockets
 import Testing
 import UnixIO
 
@@ -6,7 +7,7 @@ import UnixIO
 struct DescriptorPassingTests {
     @Test("A descriptor arrives with its bytes, refers to the same open file, and is closed on exec")
     func passing() throws {
-        let pair = try DescriptorPair.sockets(.stream)
+        let pair = try SocketPair()
         let pipe = try DescriptorPair.pipe()
         let bytes = Array("here".utf8)
         #expect(pair.first.attemptSend(bytes.span, passing: pipe.second) == .bytes(4))
@@ -26,7 +27,7 @@ struct DescriptorPassingTests {
 
     @Test("Bytes without a descriptor pass none, and a plain read leaves none open")
     func none() throws {
-        let pair = try DescriptorPair.sockets(.stream)
+        let pair = try SocketPair()
         _ = pair.first.attemptSend([1, 2])
         var buffer = [UInt8](repeating: 0, count: 64)
         var file: FileDescriptor?

@@ -1,4 +1,5 @@
 import Glibc
+import TestSockets
 import Testing
 import UnixIO
 
@@ -26,7 +27,7 @@ struct FileDescriptorTests {
 
     @Test("A released descriptor stays open, and its new owner closes it once")
     func releases() throws {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         let rawValue = try pair.first.duplicate().release()
         #expect(fcntl(rawValue, F_GETFD) != -1)
 
@@ -37,7 +38,7 @@ struct FileDescriptorTests {
     @Test("Every descriptor is closed on exec")
     func closeOnExec() throws {
         let pipe = try DescriptorPair.pipe()
-        let sockets = try DescriptorPair.sockets()
+        let sockets = try SocketPair()
         let file = try FileDescriptor.open("/dev/null")
         let copy = try file.duplicate()
         let counter = try EventCounter()
@@ -52,7 +53,7 @@ struct FileDescriptorTests {
 
     @Test("Reading into an array fills it from the offset, and leaves the rest unchanged")
     func readAtOffset() throws {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         try pair.first.sendAll([1, 2, 3, 4])
         var buffer: [UInt8] = [9, 9, 9, 9, 9, 9]
 
@@ -64,7 +65,7 @@ struct FileDescriptorTests {
 
     @Test("Reading with append adds exactly the bytes that are available")
     func readAppending() throws {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         try pair.first.sendAll([3, 4, 5])
         var buffer: [UInt8] = [1, 2]
 
@@ -78,7 +79,7 @@ struct FileDescriptorTests {
 
     @Test("An empty non-blocking descriptor would block, as an error and as a result")
     func wouldBlock() throws {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         var buffer = [UInt8](repeating: 0, count: 4)
         #expect(pair.first.attemptRead(into: &buffer) == .wouldBlock)
         #expect(throws: Errno.wouldBlock) { try readOnce(pair.first) }
@@ -86,7 +87,7 @@ struct FileDescriptorTests {
 
     @Test("The end of a stream differs from an empty stream")
     func end() throws {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         try pair.second.shutdownWriting()
         var buffer = [UInt8](repeating: 0, count: 4)
         #expect(pair.first.attemptRead(into: &buffer) == .end)

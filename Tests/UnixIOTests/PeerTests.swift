@@ -1,4 +1,5 @@
 import Glibc
+import TestSockets
 import Testing
 
 @testable import UnixIO
@@ -7,7 +8,7 @@ import Testing
 struct PeerTests {
     @Test("The kernel reports the credentials of the peer")
     func credentials() throws {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         let peer = try pair.first.peerCredentials()
         #expect(peer == PeerCredentials(pid: getpid(), uid: geteuid(), gid: getegid()))
     }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSockets
 import Testing
 import UnixIO
 
@@ -7,7 +8,7 @@ struct PollerTests {
     @Test("A descriptor is reported by its token as long as it is ready")
     func levelTriggered() throws {
         let poller = try Poller()
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         try poller.add(pair.first, token: 0xFFFF_FFFF_0000_0001, for: .read)
         var events: [PollEvent] = []
 
@@ -27,7 +28,7 @@ struct PollerTests {
     @Test("An edge is reported once, until more data arrives")
     func edgeTriggered() throws {
         let poller = try Poller()
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         try poller.add(pair.first, token: 7, for: .read, trigger: .edge)
         var events: [PollEvent] = []
 
@@ -44,7 +45,7 @@ struct PollerTests {
     @Test("Interest and token can be changed, and a descriptor can be removed")
     func modify() throws {
         let poller = try Poller()
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         try poller.add(pair.first, token: 1, for: .read)
         var events: [PollEvent] = []
 
@@ -62,7 +63,7 @@ struct PollerTests {
     @Test("A peer that closes differs from one that only stops sending")
     func hangUp() throws {
         let poller = try Poller()
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         try poller.add(pair.first, token: 1, for: .read)
         var events: [PollEvent] = []
 
@@ -82,7 +83,7 @@ struct PollerTests {
         var tokens: Set<UInt64> = []
         var keep: [CInt] = []
         for token in 0..<10 {
-            let pair = try DescriptorPair.sockets()
+            let pair = try SocketPair()
             try pair.second.sendAll([1])
             try poller.add(pair.first, token: UInt64(token), for: .read)
             keep.append(try pair.first.duplicate().release())
@@ -123,7 +124,7 @@ struct PollerTests {
 
     @Test("Waiting for a single descriptor ends at the timeout, and not earlier")
     func readiness() throws {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         let start = MonotonicClock.now
         #expect(try !Readiness.wait(pair.first, for: .read, timeout: .microseconds(2_500)))
         #expect(start.duration(to: MonotonicClock.now) >= .microseconds(2_500))

@@ -1,4 +1,5 @@
 import Glibc
+import TestSockets
 import Testing
 import UnixIO
 
@@ -9,7 +10,9 @@ struct SignalTests {
         // On a separate thread, so that the mask ends with it.
         let outcome = Monitor<[Signal?]>([])
         let thread = try Thread.start(name: "signals") {
-            guard let receiver = try? SignalReceiver([Signal(rawValue: SIGUSR1), Signal(rawValue: SIGUSR2)]) else { return }
+            guard let receiver = try? SignalReceiver([Signal(rawValue: SIGUSR1), Signal(rawValue: SIGUSR2)]) else {
+                return
+            }
             var received: [Signal?] = [(try? receiver.next()) ?? nil]
             // Sent to this thread only, since others do not block it.
             _ = pthread_kill(pthread_self(), SIGUSR2)
@@ -30,7 +33,7 @@ struct SignalTests {
         unsafe action.__sigaction_handler.sa_handler = { _ in }
         unsafe sigaction(firstRealTimeSignal() + 5, &action, nil)
 
-        let pair = try DescriptorPair.sockets(nonBlocking: false)
+        let pair = try SocketPair(nonBlocking: false)
         let reader = try pair.first.duplicate().release()
         let identity = Monitor<Identity?>(nil)
         let result = Monitor<[UInt8]?>(nil)

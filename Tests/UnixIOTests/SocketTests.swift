@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSockets
 import Testing
 import UnixIO
 
@@ -153,60 +154,25 @@ struct SocketTests {
     }
 
     private func peerGone() throws -> FileDescriptor {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         return try pair.first.duplicate()
     }
 
     @Test("Sending to a peer that does not read ends at the timeout")
     func sendTimeout() throws {
-        let pair = try DescriptorPair.sockets()
+        let pair = try SocketPair()
         try pair.first.setSendBuffer(bytes: 4096)
         #expect(throws: Errno.timedOut) {
             try pair.first.sendAll([UInt8](repeating: 0, count: 1 << 20), timeout: .milliseconds(20))
         }
     }
 
-    @Test("TCP works on a free port of the loopback interface", arguments: [false, true])
-    func loopback(six: Bool) throws {
-        if six && !FileManager.default.fileExists(atPath: "/proc/net/if_inet6") { return }
-        let listener = try Socket.listenLoopback(at: six ? .ipv6Loopback(port: 0) : .ipv4Loopback(port: 0))
-        let port = try listener.localPort()
-        #expect(port != 0)
-        let address: SocketAddress = six ? .ipv6Loopback(port: port) : .ipv4Loopback(port: port)
-
-        let client = try Socket.connect(to: address, timeout: .seconds(60))
-        #expect(try Readiness.wait(listener, for: .read, timeout: .seconds(60)))
-        let server = try accept(listener)
-        try client.setNoDelay()
-        try client.sendAll([1, 2, 3])
-        #expect(try Readiness.wait(server, for: .read, timeout: .seconds(60)))
-        var buffer: [UInt8] = []
-        #expect(try server.read(appendingTo: &buffer, atMost: 10) == 3)
-
-        // A reset instead of an orderly shutdown.
-        try server.setResetOnClose()
-        try server.close()
-        #expect(try Readiness.wait(client, for: .read, timeout: .seconds(60)))
-        #expect(client.attemptRead(appendingTo: &buffer, atMost: 10) == .failed(.connectionReset))
-    }
-
-    @Test("Connecting to a port without a listener is refused")
-    func refused() throws {
-        let listener = try Socket.listenLoopback()
-        let port = try listener.localPort()
-        try listener.close()
-        #expect(throws: Errno.connectionRefused) {
-            try connectAndForget(.ipv4Loopback(port: port))
-        }
-    }
-
     @Test("A datagram reaches a path and an abstract name", arguments: [false, true])
     func datagram(abstract: Bool) throws {
         let folder = try ScratchFolder()
-        let address = try SocketAddress.unix(
-            abstract ? "@uio-test-\(UInt64.random(in: 0...UInt64.max))" : folder.file("n"))
-        let receiver = try Socket.datagramReceiver(at: address)
-        try Socket.sendDatagram(Array("READY=1".utf8), to: address)
+        let path = abstract ? "@uio-test-\(UInt64.random(in: 0...UInt64.max))" : folder.file("n")
+        let receiver = try Socket.datagramReceiver(at: path)
+        try Socket.sendDatagram(Array("READY=1".utf8), to: .unix(path))
         var buffer: [UInt8] = []
         #expect(try receiver.read(appendingTo: &buffer, atMost: 100) == 7)
         #expect(buffer == Array("READY=1".utf8))

@@ -48,18 +48,13 @@ int clinux_signal_ignore(int signal);
 
 // Sockets
 
-/// Creates a stream or datagram socket, closed on exec.
-int clinux_socket(int family, int stream, int non_blocking);
-int clinux_socket_pair(int *first, int *second, int stream, int non_blocking);
+/// Creates a Unix stream or datagram socket, closed on exec.
+int clinux_unix_socket(int stream, int non_blocking);
 /// Accepts a connection as a non-blocking socket, closed on exec.
 int clinux_accept(int listener);
 /// Connects or binds a socket to the Unix address that consists of exactly these bytes.
 int clinux_connect_unix(int descriptor, const uint8_t *path, size_t count);
 int clinux_bind_unix(int descriptor, const uint8_t *path, size_t count);
-int clinux_connect_loopback(int descriptor, int family, uint16_t port);
-int clinux_bind_loopback(int descriptor, int family, uint16_t port);
-/// Returns the port of a bound TCP socket, or -1.
-int clinux_local_port(int descriptor);
 /// Stores the NUL-terminated path of a bound Unix socket. Returns its length, 0 if it has no path, or -1.
 ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count);
 /// Sends bytes without ever raising SIGPIPE.
@@ -71,14 +66,7 @@ ssize_t clinux_send_descriptor(int socket, const void *bytes, size_t count, int 
 /// Reads like recv(2). `received` is set to a descriptor that was passed with the bytes, closed on exec, or -1. If
 /// several were passed, all but the first are closed.
 ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *received);
-/// Returns the error of a non-blocking connect: 0 for none, or -1 and errno.
-int clinux_socket_error(int descriptor);
 int clinux_set_send_timeout(int descriptor, int64_t nanoseconds);
-int clinux_set_send_buffer(int descriptor, int bytes);
-int clinux_set_receive_buffer(int descriptor, int bytes);
-int clinux_set_reset_on_close(int descriptor);
-int clinux_set_no_delay(int descriptor);
-int clinux_set_reuse_address(int descriptor);
 /// Returns 1 for a listening socket, 0 for any other, or -1.
 int clinux_is_listening(int descriptor);
 int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_t *gid);

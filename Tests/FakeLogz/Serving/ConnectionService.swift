@@ -1,3 +1,4 @@
+import TestSockets
 import UnixIO
 
 /// Serves the requests of a connection.

@@ -1,3 +1,4 @@
+import TestSockets
 import UnixIO
 
 /// A port on the loopback interface that can be closed, reopened and made unresponsive.
@@ -64,10 +65,10 @@ final class ControlledPort: Sendable {
     /// Linux gives the ports from 32768 on to connections and to listeners without a port of their own (ip(7),
     /// `ip_local_port_range`). Such a port could be taken while it is closed.
     private static func listen(_ port: UInt16) throws(Errno) -> FileDescriptor {
-        guard port == 0 else { return try Socket.listenLoopback(at: .ipv4Loopback(port: port)) }
+        guard port == 0 else { return try Socket.listenLoopback(port: port) }
         for _ in 0..<100 {
             do throws(Errno) {
-                return try Socket.listenLoopback(at: .ipv4Loopback(port: .random(in: 20_000..<32_000)))
+                return try Socket.listenLoopback(port: .random(in: 20_000..<32_000))
             } catch {
                 guard error == .addressInUse else { throw error }
             }
@@ -134,13 +135,13 @@ final class ControlledPort: Sendable {
                 connections = []
                 switch wanted {
                 case .open:
-                    listener = try? OpenSocket(Socket.listenLoopback(at: .ipv4Loopback(port: port)))
+                    listener = try? OpenSocket(Socket.listenLoopback(port: port))
                     if let listener { try? poller.add(listener.descriptor, token: 1, for: .read) }
                     mode = listener == nil ? mode : .open
                 case .closed:
                     mode = .closed
                 case .blackhole:
-                    listener = try? OpenSocket(Socket.listenLoopback(at: .ipv4Loopback(port: port), backlog: 1))
+                    listener = try? OpenSocket(Socket.listenLoopback(port: port, backlog: 1))
                     connections = Self.fill(port)
                     mode = .blackhole
                 case .ended:
@@ -187,7 +188,7 @@ final class ControlledPort: Sendable {
     private static func fill(_ port: UInt16) -> [OpenSocket] {
         var connections: [OpenSocket] = []
         while connections.count < 16,
-            let socket = try? Socket.connect(to: .ipv4Loopback(port: port), timeout: .milliseconds(100))
+            let socket = try? Socket.connectLoopback(port: port, timeout: .milliseconds(100))
         {
             connections.append(OpenSocket(socket))
         }

@@ -1,4 +1,5 @@
 import IssueCore
+import TestSockets
 import Testing
 import UnixIO
 
@@ -15,7 +16,7 @@ struct RefusedConnectionsTests {
         with refused: inout RefusedConnections, at time: MonotonicInstant = start
     ) throws -> FileDescriptor {
         let listener = try Socket.listenLoopback()
-        let client = try Socket.connect(to: .ipv4Loopback(port: try listener.localPort()), timeout: .seconds(60))
+        let client = try Socket.connectLoopback(port: try listener.localPort(), timeout: .seconds(60))
         _ = try Readiness.wait(listener, for: .read, timeout: .seconds(60))
         guard let served = try listener.accept() else { throw Errno.timedOut }
         refused.add(served, at: time)

@@ -1,5 +1,6 @@
 import IssueProtocol
 import Synchronization
+import TestSockets
 import Testing
 import UnixIO
 
@@ -9,7 +10,7 @@ import UnixIO
 struct JournalEventTests {
     private func entry(_ issue: String) throws -> [UInt8] {
         let path = "/tmp/issued-journal-\(Randomness.uint64())"
-        let journal = try Socket.datagramReceiver(at: .unix(path))
+        let journal = try Socket.datagramReceiver(at: path)
         defer { try? FileSystem.remove(path) }
         let log = Log(level: .notice, form: .journal, journal: path) { line in
             Issue.record("The event was written as a line: \(line)")
@@ -52,7 +53,7 @@ struct JournalEventTests {
             Log(level: .notice, form: form, journal: path) { line in lines.withLock { $0.append(line) } }
         }
         let path = "/tmp/issued-journal-\(Randomness.uint64())"
-        let journal = try Socket.datagramReceiver(at: .unix(path))
+        let journal = try Socket.datagramReceiver(at: path)
         defer { try? FileSystem.remove(path) }
         log(.plain, path).warning(.destinationAvailable, ["destination": "logzio"])
         log(.journal, "/nonexistent/socket").warning(.destinationAvailable, ["destination": "logzio"])

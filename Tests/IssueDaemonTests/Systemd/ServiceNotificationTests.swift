@@ -1,4 +1,5 @@
 import Foundation
+import TestSockets
 import Testing
 import UnixIO
 
@@ -9,7 +10,7 @@ struct ServiceNotificationTests {
     private func received(
         at address: String, _ body: (ServiceNotification) throws -> Void
     ) throws -> [String] {
-        let receiver = try Socket.datagramReceiver(at: .unix(address))
+        let receiver = try Socket.datagramReceiver(at: address)
         try body(ServiceNotification(socket: address))
         var messages: [String] = []
         while true {
@@ -61,7 +62,7 @@ struct ServiceNotificationTests {
     @Test("A service manager that reads nothing does not block the daemon")
     func silent() throws {
         let folder = try ConfigurationFolder()
-        let receiver = try Socket.datagramReceiver(at: .unix("\(folder.path)/n"))
+        let receiver = try Socket.datagramReceiver(at: "\(folder.path)/n")
         let notification = ServiceNotification(socket: "\(folder.path)/n")
         #expect(throws: Errno.wouldBlock) {
             // More than any system buffers.
