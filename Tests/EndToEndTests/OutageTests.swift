@@ -91,6 +91,21 @@ struct OutageTests {
         }
     }
 
+    @Test("A batch that is given up while a critical record is sent first does not affect that record")
+    func givenUpBehind() async throws {
+        try await withListener("RetryFor=3s") { daemon, listener, client in
+            try listener.plan(FaultStep(.status(500), times: .forever))
+            let ids = try report(20, as: "In vain", to: client)
+            try await eventually("it was tried") { try attempts(ids[0], client) >= 1 }
+            let critical = try report(1, as: "Also in vain", to: client, .critical)
+            try await eventually("they are dead letters") { try client.destination().ledger.pending == 0 }
+            let fates = try (ids + critical).flatMap { try client.show($0).fates }
+            #expect(fates.map(\.outcome) == Array(repeating: .deadLettered, count: 21))
+            #expect(try client.destination().ledger.deadLettered == 21)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
     @Test("The end of an outage is logged when records are accepted, not when they become dead letters")
     func givenUp() async throws {
         try await withListener("RetryFor=1s") { daemon, listener, client in

@@ -109,7 +109,10 @@ extension ForwardingLoop where Destination: ~Copyable {
         _ action: Forwarding.AnswerAction, _ answer: DeliveryResult, at now: MonotonicInstant
     ) throws -> Forwarding.NextAction {
         switch action {
-        case .settle(_, let outcome): return try settle(outcome, answer, at: now)
+        case .settle(let id, let outcome):
+            // It may be the preempted batch, if its time to retry is over.
+            makeCurrent(id)
+            return try settle(outcome, answer, at: now)
         case .send(let shipment): return .send(shipment)
         case .cut(let line, let shipment):
             if let whole = try allLines()[line], let shorter = shipper.cut(whole) {
