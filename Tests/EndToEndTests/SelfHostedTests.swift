@@ -42,6 +42,21 @@ struct SelfHostedTests {
         #expect(try daemon.file.ledgerFaults == [])
     }
 
+    @Test("The results of all documents are read, even if a proxy removes the filter from the request")
+    func longReply() async throws {
+        try await with {
+            "[Elasticsearch]\nURL=http://127.0.0.1:\($0.port)/behind-proxy\nCredential=TOKENFILE\nUser=elastic"
+        } _: { daemon, stores, client in
+            let ids = try report(900, "Broken", client)
+            try await settled(client, daemon)
+            #expect(try Set(stores.documents.keys) == Set(ids))
+            // No document was sent again.
+            #expect(try stores.state["conflicts"]?.asInteger == 0)
+            #expect(try client.destination().possibleDuplicates == 0)
+            #expect(try stores.faults == [])
+        }
+    }
+
     @Test("Elasticsearch gets every record once by its id, and a rejected one is a dead letter")
     func elasticsearch() async throws {
         try await with {

@@ -12,18 +12,21 @@ removes the first element and gets it as a reply instead of the usual one; with
 Elasticsearch: the body is parsed by the serializer of Elasticsearch's own client
 (elastic-transport), and must be exactly what it would write. Every action is a
 create with an id. An existing id gets a 409; a document with POISON in its
-message is rejected as a mapping error. OTLP: the body must be an
+message is rejected as a mapping error. The parameter filter_path applies, except below
+/behind-proxy, where a proxy removes it. OTLP: the body must be an
 ExportLogsServiceRequest for the parser of opentelemetry-proto; unknown fields
 are errors. Records with POISON are rejected and counted.
 """
 
 import base64
+import functools
 import gzip
 import json
 import os
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
 
 from elastic_transport import NdjsonSerializer
 from google.protobuf import json_format
@@ -57,6 +60,21 @@ def planned():
     return step
 
 
+def filtered(value, path):
+    """Returns the members of a reply that the parameter filter_path selects."""
+    if isinstance(value, list):
+        return [filtered(element, path) for element in value]
+    if not path or not isinstance(value, dict):
+        return value
+    return {key: filtered(value[key], path[1:]) for key in value if path[0] in (key, "*")}
+
+
+def merged(one, other):
+    if isinstance(one, list):
+        return [merged(*pair) for pair in zip(one, other)]
+    return {key: merged(one[key], other[key]) if key in one and key in other else (one | other)[key] for key in one | other}
+
+
 def bulk(body):
     """Returns the items of the reply, or the reason for which the whole body is rejected."""
     if not body.endswith(b"\n"):
@@ -77,14 +95,22 @@ def bulk(body):
         result = {"_index": action["create"]["_index"], "_id": name}
         if name in state["documents"]:
             state["conflicts"] += 1
-            result |= {"status": 409, "error": {"type": "version_conflict_engine_exception", "reason": "exists"}}
+            reason = f"[{name}]: version conflict, document already exists (current version [1])"
+            result |= {"status": 409, "error": error("version_conflict_engine_exception", reason)}
         elif "POISON" in document["message"]:
-            result |= {"status": 400, "error": {"type": "mapper_parsing_exception", "reason": "failed to parse"}}
+            result |= {"status": 400, "error": error("mapper_parsing_exception", "failed to parse")}
         else:
             state["documents"][name] = document
-            result |= {"status": 201, "result": "created"}
+            shards = {"total": 2, "successful": 1, "failed": 0}
+            result |= {"_version": 1, "result": "created", "_shards": shards, "_seq_no": 34, "_primary_term": 1}
+            result |= {"status": 201}
         items.append({"create": result})
     return items
+
+
+def error(kind, reason):
+    """Returns the error of an item, with the members that Elasticsearch adds to it."""
+    return {"type": kind, "reason": reason, "index_uuid": "aAsFqTI0Tc2W0LCWgPNrOA", "shard": "0", "index": "issues"}
 
 
 def export(body):
@@ -166,7 +192,8 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(*usual)
 
     def usual(self, body):
-        if self.path == "/_bulk":
+        path, _, query = self.path.partition("?")
+        if path in ("/_bulk", "/behind-proxy/_bulk"):
             if self.headers["Content-Type"] != NdjsonSerializer.mimetype:
                 state["faults"].append(f"Content-Type {self.headers['Content-Type']}")
             items = bulk(body)
@@ -174,7 +201,12 @@ class Handler(BaseHTTPRequestHandler):
                 state["faults"].append(items)
                 return 400, {"error": {"reason": items}, "status": 400}, None
             errors = any("error" in item["create"] for item in items)
-            return 200, {"took": 1, "errors": errors, "items": items}, None
+            reply = {"took": 1, "errors": errors, "items": items}
+            paths = parse_qs(query).get("filter_path", [""])[0]
+            # A proxy may remove the query.
+            if path == "/_bulk" and paths:
+                reply = functools.reduce(merged, (filtered(reply, name.split(".")) for name in paths.split(",")))
+            return 200, reply, None
         if self.path == "/v1/logs":
             rejected = export(body)
             partial = {"partialSuccess": {"rejectedLogRecords": str(rejected), "errorMessage": "poison"}}

@@ -34,6 +34,10 @@ package protocol HTTPFormat: Sendable {
     /// The bytes that join lines to a body.
     static var frame: BodyFrame { get }
 
+    /// The number of bytes of a response that are read for each line, in addition to those for any response. 0 by
+    /// default.
+    static var answerBytesPerLine: Int { get }
+
     /// Returns what the operator should do when the destination is paused.
     static func advice(on reason: PauseReason) -> String
 
@@ -83,6 +87,8 @@ extension HTTPFormat {
     package static var defaultCredential: String? { nil }
 
     package static var isLimitedByDefault: Bool { false }
+
+    package static var answerBytesPerLine: Int { 0 }
 
     package static func address(
         _ url: HTTPAddress?, _ options: inout [String: String]
@@ -222,6 +228,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
         if credential.isMissing { return Credential.missing }
         var request = format.http.request(within: limit)
         format.complete(&request, token: credential.token)
+        request.answerLimit += body.count * Format.answerBytesPerLine
         do throws(HTTPTransferError) {
             guard let compressor = body as? StreamingCompressor, compressor.finish() else {
                 throw HTTPTransferError(code: .other, message: "Compressing the lines failed", bodyFullySent: false)
