@@ -338,9 +338,14 @@ struct BatchLines {
         whole = body
     }
 
-    mutating func add(_ line: [UInt8], of user: UInt32?) {
-        whole?.add(line)
+    /// Adds a line; nil for one whose record was removed. The body is then built from the other lines when it is sent.
+    mutating func add(_ line: [UInt8]?, of user: UInt32?) {
         count += 1
+        guard let line else {
+            whole = nil
+            return
+        }
+        whole?.add(line)
         bytes += line.count + 1
         if let user { users[user, default: 0] += line.count + 1 }
     }

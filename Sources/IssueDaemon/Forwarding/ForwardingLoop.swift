@@ -97,7 +97,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
                 before = found.id
                 known[found.id] = state.unacknowledged[found.id]
                 var body = BatchLines(in: shipper.prepare())
-                try makeLines(of: found) { body.add($0 ?? [], of: $1) }
+                try makeLines(of: found) { body.add($0, of: $1) }
                 guard body.count > 0 else { continue }
                 (current, preempted) = (BatchInFlight(batch: found, lines: body), current)
             }
