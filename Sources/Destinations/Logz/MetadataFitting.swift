@@ -7,21 +7,26 @@ import IssueProtocol
 /// silently.
 struct MetadataFitting {
     private(set) var types: FieldTypes
+    /// The user who has sent the metadata.
+    private let user: UInt32
     /// The members that did not fit, with their paths within the metadata.
     private(set) var context: [JSONValue.Member] = []
     /// The paths of the texts that were cut.
     private(set) var truncated = TruncatedNames()
     private var fields = 0
 
-    init(types: FieldTypes) {
+    init(types: FieldTypes, user: UInt32) {
         self.types = types
+        self.user = user
     }
 
     /// Returns the part of the members that fits; nil if none does.
     ///
     /// - Parameter name: The name of the metadata object.
     mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
-        guard types.kind(at: name) == .object || enter(name, at: "", depth: 1) != nil && types.record(.object, at: name)
+        guard
+            types.kind(at: name) == .object
+                || enter(name, at: "", depth: 1) != nil && types.record(.object, at: name, by: user)
         else {
             context += members
             return nil
@@ -70,7 +75,7 @@ struct MetadataFitting {
             guard Self.isFraction(spelling) else { return nil }
             return scalar(value, .number, at: path)
         case .string(let text):
-            guard types.record(.string, at: path) else { return nil }
+            guard types.record(.string, at: path, by: user) else { return nil }
             guard text.utf8.count > LineLimits.textBytes else { return value }
             truncated.note(path)
             return .string(text.cut(toBytes: LineLimits.cutTextBytes))
@@ -78,7 +83,7 @@ struct MetadataFitting {
             guard depth <= LineLimits.depth else { return nil }
             return fit(elements, at: path, keyPrefix: keyPrefix, key: key, depth: depth)
         case .object(let members):
-            guard depth <= LineLimits.depth, types.record(.object, at: path) else { return nil }
+            guard depth <= LineLimits.depth, types.record(.object, at: path, by: user) else { return nil }
             return fit(members, at: path, keyPrefix: "\(keyPrefix)\(key).", depth: depth, whole: whole).map {
                 .object($0)
             }
@@ -87,7 +92,7 @@ struct MetadataFitting {
 
     private mutating func scalar(_ value: JSONValue, _ kind: FieldTypes.Kind, at path: String) -> JSONValue? {
         // Not a conditional expression, in which nil would become a JSON null.
-        guard types.record(kind, at: path) else { return nil }
+        guard types.record(kind, at: path, by: user) else { return nil }
         return value
     }
 
@@ -127,7 +132,7 @@ struct MetadataFitting {
         var subpath = path
         for step in steps.dropLast() {
             subpath += subpath.isEmpty ? String(step) : ".\(step)"
-            guard types.record(.object, at: subpath) else { return nil }
+            guard types.record(.object, at: subpath, by: user) else { return nil }
         }
         return depth + steps.count
     }

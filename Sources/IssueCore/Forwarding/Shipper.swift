@@ -222,8 +222,14 @@ package struct FieldTypes: Equatable, Sendable {
 
     /// The maximum number of sender-defined fields created at a destination.
     package static let maxFields = 500
+    /// The number of fields that are kept for users who have added few since the start, so that no user takes all.
+    package static let reservedFields = 100
+    /// The number of fields above which a user has added more than few.
+    package static let fewFields = 20
 
     private var kinds: [String: Kind] = [:]
+    /// The number of fields that each user has added since the start.
+    private var counts: [UInt32: Int] = [:]
     private var added: [String] = []
 
     package init(_ kinds: [String: Kind] = [:]) {
@@ -236,11 +242,14 @@ package struct FieldTypes: Equatable, Sendable {
     /// - Parameters:
     ///   - kind: The type of the value.
     ///   - path: The path of the field.
-    package mutating func record(_ kind: Kind, at path: String) -> Bool {
+    ///   - user: The user who has sent the value.
+    package mutating func record(_ kind: Kind, at path: String, by user: UInt32) -> Bool {
         if let known = kinds[path] {
             return known == kind || (known == .number && kind == .integer)
         }
-        guard kinds.count < Self.maxFields else { return false }
+        let count = counts[user] ?? 0
+        guard kinds.count < Self.maxFields - (count < Self.fewFields ? 0 : Self.reservedFields) else { return false }
+        counts[user] = count + 1
         kinds[path] = kind
         added.append(path)
         return true

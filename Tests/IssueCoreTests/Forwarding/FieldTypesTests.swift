@@ -6,29 +6,29 @@ struct FieldTypesTests {
     @Test("The types of fields at a destination are fixed by the first value")
     func fixes() {
         var types = FieldTypes()
-        #expect(types.record(.integer, at: "attempt") == true)
-        #expect(types.record(.integer, at: "attempt") == true)
+        #expect(types.record(.integer, at: "attempt", by: 1000) == true)
+        #expect(types.record(.integer, at: "attempt", by: 1000) == true)
         for kind in FieldTypes.Kind.allCases where kind != .integer {
-            #expect(types.record(kind, at: "attempt") == false)
+            #expect(types.record(kind, at: "attempt", by: 1000) == false)
         }
-        #expect(types.record(.string, at: "other") == true)
+        #expect(types.record(.string, at: "other", by: 1000) == true)
     }
 
     @Test("The types of fields at a destination allow integers in number fields, but no fractions in integer fields")
     func widens() {
         var types = FieldTypes(["load": .number, "attempt": .integer])
-        #expect(types.record(.integer, at: "load") == true)
-        #expect(types.record(.number, at: "load") == true)
-        #expect(types.record(.number, at: "attempt") == false)
+        #expect(types.record(.integer, at: "load", by: 1000) == true)
+        #expect(types.record(.number, at: "load", by: 1000) == true)
+        #expect(types.record(.number, at: "attempt", by: 1000) == false)
         #expect(types.takeAdded().isEmpty)
     }
 
     @Test("The types of fields at a destination are returned once to be stored")
     func givesOut() {
         var types = FieldTypes(["known": .bool])
-        _ = types.record(.bool, at: "known")
-        _ = types.record(.object, at: "new")
-        _ = types.record(.string, at: "new")
+        _ = types.record(.bool, at: "known", by: 1000)
+        _ = types.record(.object, at: "new", by: 1000)
+        _ = types.record(.string, at: "new", by: 1000)
         #expect(types.takeAdded() == ["new": .object])
         #expect(types.takeAdded().isEmpty)
     }
@@ -36,10 +36,23 @@ struct FieldTypesTests {
     @Test("The types of fields at a destination are limited in number")
     func bounds() {
         var types = FieldTypes(Dictionary(uniqueKeysWithValues: (1..<FieldTypes.maxFields).map { ("f\($0)", .string) }))
-        #expect(types.record(.bool, at: "last") == true)
-        #expect(types.record(.bool, at: "one too many") == false)
-        #expect(types.record(.bool, at: "last") == true)
-        #expect(types.record(.string, at: "f1") == true)
+        #expect(types.record(.bool, at: "last", by: 1000) == true)
+        #expect(types.record(.bool, at: "one too many", by: 1000) == false)
+        #expect(types.record(.bool, at: "last", by: 1000) == true)
+        #expect(types.record(.string, at: "f1", by: 1000) == true)
         #expect(types.takeAdded() == ["last": .bool])
+    }
+
+    @Test("A user who has added many fields leaves the last hundred to others")
+    func fairShare() {
+        var types = FieldTypes()
+        for number in 0..<FieldTypes.maxFields { _ = types.record(.string, at: "f\(number)", by: 1000) }
+        #expect(types.takeAdded().count == FieldTypes.maxFields - FieldTypes.reservedFields)
+        for user in UInt32(1001)...1005 {
+            for number in 0..<FieldTypes.fewFields { _ = types.record(.bool, at: "\(user) \(number)", by: user) }
+        }
+        #expect(types.takeAdded().count == FieldTypes.reservedFields)
+        let isAdded = types.record(.bool, at: "one too many", by: 1006)
+        #expect(!isAdded)
     }
 }
