@@ -15,6 +15,7 @@ enum RedactionHarness {
     private static let limits: RecordLimits = {
         var limits = RecordLimits()
         limits.recordBytes = 1 << 26
+        limits.attributeBytes = limits.recordBytes
         return limits
     }()
 

@@ -246,8 +246,10 @@ extension RecordDecoder {
                 member = known
                 switch known {
                 case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module,
-                    .fingerprint, .message, .template:
-                    fields.set(known, try scanner.text())
+                    .fingerprint:
+                    let text = try scanner.text()
+                    fields.set(known, text.count <= limits.attributeBytes ? text : cut(text, in: scanner.bytes))
+                case .message, .template: fields.set(known, try scanner.text())
                 case .traceID, .spanID, .requestID, .user: try readContext(known, in: &scanner)
                 case .code, .build, .line, .column: fields.set(known, try scanner.integer())
                 case .count: fields.set(known, try count(in: &scanner))
@@ -284,6 +286,27 @@ extension RecordDecoder {
         } catch {
             preconditionFailure("Unexpected error while reading a record: \(error)")
         }
+    }
+
+    /// Returns the beginning of a text, without a part of a character or escape at its end.
+    private func cut(_ text: JSONText, in bytes: Span<UInt8>) -> JSONText {
+        let limit = text.start + limits.attributeBytes
+        var end = text.hasEscapes ? text.start : limit
+        while text.hasEscapes {
+            let size = Self.size(ofEscapeOrByteAt: end, in: bytes)
+            guard end + size <= limit else { break }
+            end += size
+        }
+        while end > text.start, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        return JSONText(start: text.start, end: end, hasEscapes: text.hasEscapes)
+    }
+
+    private static func size(ofEscapeOrByteAt index: Int, in bytes: Span<UInt8>) -> Int {
+        guard bytes[index] == UInt8(ascii: "\\") else { return 1 }
+        guard bytes[index + 1] == UInt8(ascii: "u") else { return 2 }
+        // From D800 to DBFF, it is the first half of a character that takes two escapes.
+        let isHalf = bytes[index + 2] | 0x20 == UInt8(ascii: "d") && "89abAB".utf8.contains(bytes[index + 3])
+        return isHalf ? 12 : 6
     }
 
     private mutating func remember(

@@ -4,6 +4,13 @@ import Testing
 
 @Suite("The decoder and the JSON codec of records")
 struct RecordDecoderAgreementTests {
+    /// The codec does not cut texts.
+    private static let limits = {
+        var limits = RecordLimits()
+        limits.attributeBytes = limits.recordBytes
+        return limits
+    }()
+
     @Test("The decoder and the JSON codec of records produce the same record", arguments: 0..<6)
     func agree(seed: UInt64) throws {
         var records = GeneratedRecords(seed: seed)
@@ -13,7 +20,7 @@ struct RecordDecoderAgreementTests {
             let plain = String(decoding: record.json, as: UTF8.self)
             let value = try JSONValue(json: plain)
             let json = scrambled.text(of: value)
-            let decoding = try Decoding("[\(plain),\(json)]")
+            let decoding = try Decoding("[\(plain),\(json)]", limits: Self.limits)
             try #require(decoding.rejections == [nil, nil], "\(json)")
             expectEqual(decoding.record(0), record.withDefaults, plain)
             expectEqual(decoding.record(1), try IssueRecord(json: json).withDefaults, json)
@@ -27,7 +34,7 @@ struct RecordDecoderAgreementTests {
         var refused = 0
         for _ in 0..<130 {
             let json = scrambled.text(of: try JSONValue(json: records.next().json))
-            let decoding = try Decoding("[\(json)]")
+            let decoding = try Decoding("[\(json)]", limits: Self.limits)
             let record = try? IssueRecord(json: json)
             // The codec does not check the number of occurrences.
             guard record?.count ?? 1 > 0 else { continue }

@@ -134,6 +134,27 @@ struct RecordDecoderTests {
     }
 
     @Test(
+        "A text that describes a series is cut to 2,048 bytes, without a part of a character or escape",
+        arguments: [
+            (String(repeating: "x", count: 2048), 2048), (String(repeating: "x", count: 2049), 2048),
+            (String(repeating: "x", count: 2047) + "é", 2047), (String(repeating: "x", count: 2046) + "éé", 2048),
+            (String(repeating: "\\u0041", count: 400), 341),
+            (String(repeating: "x", count: 2037) + "\\ud83d\\udd25", 2037),
+            (String(repeating: "x", count: 2036) + "\\ud83d\\udd25x", 2040),
+            (String(repeating: "x", count: 2047) + "\\n", 2047), (String(repeating: "x", count: 2046) + "\\nx", 2047),
+        ])
+    func longAttributes(_ json: String, _ bytes: Int) throws {
+        let decoding = try Decoding(
+            #"[{"message":"\#(json)","domain":"\#(json)","fingerprint":"\#(json)","source":{"function":"\#(json)"}}]"#)
+        #expect(decoding.rejections == [nil])
+        let record = try #require(decoding.record(0))
+        #expect(record.domain?.utf8.count == bytes)
+        #expect(record.fingerprint == record.domain && record.source?.function == record.domain)
+        #expect(record.message.hasPrefix(try #require(record.domain)) && !record.message.contains("\u{FFFD}"))
+        #expect(record.message.utf8.count >= bytes)
+    }
+
+    @Test(
         "Decoding throws if the bytes are not JSON",
         arguments: [
             #"[{"message":"m"]"#, #"[{"message":"m",}]"#, #"[{"message":"\x"}]"#, #"[{"message":"\ud800"}]"#,
