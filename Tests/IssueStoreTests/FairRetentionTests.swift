@@ -241,6 +241,25 @@ struct FairRetentionTests {
         }
     }
 
+    @Test("The texts of a new series count for the user who has reported it")
+    func newSeries() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            for number in 0..<5 {
+                let function = "f\(number)" + String(repeating: "x", count: 2000)
+                _ = try store.store(
+                    (0..<3).map { _ in IssueRecord(message: "m", source: SourceLocation(function: function)) },
+                    from: .of(uid: 1000), to: writer)
+                _ = try store.store([IssueRecord(message: "m \(number)")], from: .of(uid: 1001), to: writer)
+            }
+            try writer.closeOpenRange()
+            let bytes = try store.shell().numbers("SELECT bytes FROM shares ORDER BY uid")
+            #expect(bytes.count == 2)
+            #expect(bytes[0] > 20_000 && bytes[0] < 30_000)
+            #expect(bytes[1] < 5000)
+        }
+    }
+
     @Test("The store rejects a batch that was planned before some of its records were removed")
     func outdated() throws {
         try TemporaryStore.with { store in

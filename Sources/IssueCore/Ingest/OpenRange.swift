@@ -175,7 +175,7 @@ package struct RangePostings: Equatable, Sendable {
     }
 
     /// In ascending order of series ids.
-    package private(set) var postings: [Posting] = []
+    package var postings: [Posting] = []
     /// The concatenated posting lists, each in the form of `PostingList`.
     package private(set) var ids: [UInt8] = []
     /// In the order of `postings`.

@@ -89,7 +89,7 @@ extension StoreWriter {
 
     private func dropSeriesCaches() {
         memory.caches.series.removeAll()
-        memory.caches.users.removeAll()
+        memory.caches.owners.removeAll()
         memory.caches.triage.removeAll()
     }
 

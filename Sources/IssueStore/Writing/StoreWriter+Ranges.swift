@@ -10,7 +10,10 @@ extension StoreWriter {
 
     /// Writes the index of the open range. The next range starts when the transaction is committed.
     func closeRange() throws(SQLiteError) {
-        let postings = memory.open.postings()
+        var postings = memory.open.postings()
+        for index in postings.postings.indices {
+            postings.postings[index].bytes += try owner(ofSeries: postings.postings[index].series).excessBytes
+        }
         try write(postings)
         try writeShares(of: postings.postings)
         try connection.run(
@@ -29,20 +32,24 @@ extension StoreWriter {
 
     private func writeShares(of postings: [RangePostings.Posting]) throws(SQLiteError) {
         var shares: [Int64: Int64] = [:]
-        for posting in postings { shares[try user(ofSeries: posting.series), default: 0] += posting.bytes }
+        for posting in postings { shares[try owner(ofSeries: posting.series).user, default: 0] += posting.bytes }
         for (user, bytes) in shares {
             try connection.run(
                 "INSERT INTO shares (range, uid, bytes) VALUES (?1, ?2, ?3)", memory.values.rangeID, user, bytes)
         }
     }
 
-    /// Returns the user id of a series, which never changes.
-    private func user(ofSeries series: SeriesID) throws(SQLiteError) -> Int64 {
-        if let known = memory.caches.users[series] { return known }
-        let user = try connection.integer(
-            "SELECT uid FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1", series)
-        memory.caches.users.insert(user, for: series)
-        return user
+    /// Returns the user of a series, which never changes.
+    private func owner(ofSeries series: SeriesID) throws(SQLiteError) -> SeriesOwner {
+        if let known = memory.caches.owners[series] { return known }
+        let owner =
+            try connection.first(
+                "SELECT uid, length(key) FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1",
+                series
+            ) { SeriesOwner(user: $0.int64(0), keyBytes: $0.int64(1)) }
+            ?? SeriesOwner(user: 0, keyBytes: 0)
+        memory.caches.owners.insert(owner, for: series)
+        return owner
     }
 
     /// Writes the postings and counts with one statement per table. Thousands of series may share a range, and a commit
@@ -62,7 +69,8 @@ extension StoreWriter {
                 INSERT INTO totals (series, last_range, records, occurrences, first_at, last_at)
                 SELECT series, ?1, records, occurrences, first_at, last_at FROM closing WHERE true
                 ON CONFLICT DO UPDATE SET last_range = ?1, records = records + excluded.records,
-                                          occurrences = occurrences + excluded.occurrences,
+                                          occurrences = min(occurrences, 9223372036854775807 - excluded.occurrences)
+                                                        + excluded.occurrences,
                                           first_at = min(first_at, excluded.first_at),
                                           last_at = max(last_at, excluded.last_at)
                 """, memory.values.rangeID)
@@ -76,6 +84,18 @@ extension StoreWriter {
                                           occurrences = occurrences + excluded.occurrences
                 """)
         }
+    }
+}
+
+/// The user of a series, and the bytes of its texts that the usual bytes of a series do not cover.
+struct SeriesOwner: Equatable, Sendable {
+    var user: Int64
+    var excessBytes: Int64
+
+    init(user: Int64, keyBytes: Int64) {
+        self.user = user
+        // The texts are in the key and in columns of their own.
+        excessBytes = max(0, 2 * keyBytes - RangePostings.Posting.bytesOfSeries)
     }
 }
 

@@ -57,8 +57,8 @@ struct WriterMemory {
         /// Keyed by the connection of the process.
         var processes = BoundedCache<UInt64, ProcessEntry>(capacity: 8192)
         var accounts = BoundedCache<AccountName, AccountID>(capacity: 8192)
-        /// The user ids of series in recently closed ranges, keyed by series id.
-        var users = BoundedCache<SeriesID, Int64>(capacity: 65_536)
+        /// The users of series in recently closed ranges.
+        var owners = BoundedCache<SeriesID, SeriesOwner>(capacity: 65_536)
         var producers = ProducerTable()
         var triage = TriageCache()
         var deployments = BoundedCache<AccountID, DeploymentHistory>(capacity: 256)
