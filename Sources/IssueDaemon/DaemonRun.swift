@@ -57,7 +57,7 @@ final class DaemonRun {
         }
         let writer = WriterService(
             opening: StoreOpening(
-                path: path, limits: configuration.limits, retention: configuration.retention,
+                path: path, limits: configuration.limits, retention: configuration.retentionOnThisHost,
                 corruptionCheck: corruptionCheck, lock: storeLock), log: log,
             onDamagedBlock: onDamagedBlock)
         let destinations = destinations
@@ -171,7 +171,7 @@ final class DaemonRun {
         socket.enqueue { $0.redactor = redactor }
         jobs.use(redactor)
         queries.use(ForecastSettings(configuration, redactor: redactor))
-        let (limits, retention) = (configuration.limits, configuration.retention)
+        let (limits, retention) = (configuration.limits, configuration.retentionOnThisHost)
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))
         notifiers.stop(timeout: .seconds(2))
@@ -302,5 +302,14 @@ enum Clock {
     /// Converts an instant for functions that wait.
     static func kernel(_ instant: MonotonicInstant) -> KernelInstant {
         KernelInstant(nanoseconds: instant.sinceBoot.clampedNanoseconds)
+    }
+}
+
+extension Configuration {
+    /// The rules of retention, with the users who are accountable for the ids of this host.
+    fileprivate var retentionOnThisHost: RetentionSettings {
+        var settings = retention
+        settings.users = AccountableUsers.onThisHost(access)
+        return settings
     }
 }

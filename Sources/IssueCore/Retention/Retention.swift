@@ -46,7 +46,7 @@ package struct Retention: Equatable, Sendable {
             guard users.isEmpty else { return .collect(users) }
             // An oldest range without any user's data is only a remainder.
             guard snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
-                let evictionCandidate = EvictionPolicy.evictionCandidate(snapshot.holdings)
+                let evictionCandidate = EvictionPolicy.evictionCandidate(snapshot.holdings, settings.users)
             else { return .forget(oldest, reason) }
             return .thin(evictionCandidate, reason)
         }
@@ -115,6 +115,8 @@ package struct RetentionSettings: Hashable, Sendable {
     package var resolveAfter: Duration
     /// The maximum ages of applications that have one of their own.
     package var applicationAges: [ApplicationAge] = []
+    /// The users who are accountable for user ids. The data of all ids of one user is counted together.
+    package var users = AccountableUsers()
 
     package init(
         maxSize: Int64 = 1 << 30, maxAge: Duration = .seconds(30 * 86_400), keepFree: Int64 = 256 << 20,
@@ -218,12 +220,20 @@ package enum EvictionPolicy {
     package static let maxRareRecords: Int64 = 16
 
     /// Returns the range of a user from which records are removed next, or nil if no user has any.
-    package static func evictionCandidate(_ holdings: [RetentionSnapshot.Holding]) -> RetentionSnapshot.Holding? {
+    ///
+    /// - Parameters:
+    ///   - holdings: The data of each user id in each range.
+    ///   - users: The users who are accountable for user ids.
+    package static func evictionCandidate(
+        _ holdings: [RetentionSnapshot.Holding], _ users: AccountableUsers = AccountableUsers()
+    ) -> RetentionSnapshot.Holding? {
         var sums: [UInt32: Int64] = [:]
-        for holding in holdings where holding.bytes > 0 { sums[holding.user, default: 0] += holding.bytes }
+        for holding in holdings where holding.bytes > 0 {
+            sums[users.owner(of: holding.user), default: 0] += holding.bytes
+        }
         let largest = sums.max { ($0.value, $1.key) < ($1.value, $0.key) }
         guard let user = largest?.key else { return nil }
-        let own = holdings.filter { $0.user == user && $0.bytes > 0 }
+        let own = holdings.filter { users.owner(of: $0.user) == user && $0.bytes > 0 }
         let settled = own.filter(\.isSettled)
         let giving = settled.isEmpty ? own : settled
         let mean = giving.reduce(0) { $0 + $1.bytes } / Int64(giving.count)

@@ -3,7 +3,7 @@
 /// One person can act under many user ids: those assigned in `/etc/subuid`, and those of containers started by
 /// systemd-nspawn or systemd-nsresourced. With a limit per id, that person would have no limit. This mapping is for
 /// limits only: access depends on the user id that the kernel reports.
-package struct AccountableUsers: Equatable, Sendable {
+package struct AccountableUsers: Hashable, Sendable {
     /// The ids that systemd assigns to containers, 65,536 to each.
     ///
     /// Source: <https://systemd.io/UIDS-GIDS>, "Container UID ranges".
@@ -16,7 +16,7 @@ package struct AccountableUsers: Equatable, Sendable {
     /// The maximum number of lines of `/etc/subuid` that are read.
     package static let maxRanges = 4096
 
-    private struct Range: Equatable, Sendable {
+    private struct Range: Hashable, Sendable {
         var first: UInt32
         var last: UInt32
         /// The owner; nil if it is a service that gives parts of the range to many containers.

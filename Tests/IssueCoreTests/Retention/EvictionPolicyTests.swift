@@ -27,6 +27,16 @@ struct FairnessTests {
         #expect(EvictionPolicy.evictionCandidate(holdings) == holdings[2])
     }
 
+    @Test("The ids of one owner count as one user")
+    func owners() {
+        let users = AccountableUsers(
+            subordinates: Array("anna:100000:65536\n".utf8), users: Array("anna:x:1000:1000::/:/bin/sh\n".utf8))
+        let own = (1...10).map { holding($0, 100_000 + UInt32($0), 20) }
+        let holdings = [holding(1, 1000, 10), holding(1, 1001, 150)] + own
+        #expect(EvictionPolicy.evictionCandidate(holdings, users) == holdings[0])
+        #expect(EvictionPolicy.evictionCandidate(holdings) == holdings[1])
+    }
+
     @Test("Of ranges of about the same size, the oldest one comes first")
     func similarSizes() {
         let holdings = [holding(1, 5, 97), holding(2, 5, 100), holding(3, 5, 103)]
