@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import SQLiteKit
 import Testing
 
 @Suite("A query for groups")
@@ -19,6 +20,36 @@ struct GroupQueryTests {
             groups[group, default: Counted()].occurrences += entry.record.count ?? 1
         }
         return groups
+    }
+
+    @Test("Occurrences above the largest integer are counted as this, and fail neither commits nor queries")
+    func manyOccurrences() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let records = (1...2 as ClosedRange<Int64>).map { line in
+                var record = IssueRecord(message: "m", source: SourceLocation(line: line))
+                record.count = 1_000_000_000
+                return record
+            }
+            for _ in 0..<2 {
+                _ = try store.store(records, to: writer)
+                try writer.closeOpenRange()
+                for table in ["totals", "ledger"] {
+                    try store.shell().execute(composedSQL: "UPDATE \(table) SET occurrences = 9223372036854775800")
+                }
+            }
+            _ = try store.store(records, to: writer)
+            let reader = try store.reader()
+            var bounded = IssueFilter()
+            bounded.since = IssueTimestamp(millisecondsSince1970: 0)
+            for order in ResultOrder.allCases {
+                let query = StoreReader.GroupQuery(
+                    filter: IssueFilter(), order: order, limit: 10, after: nil, sparkline: nil, now: store.wall)
+                let group = try #require(try reader.groups(query, viewer: .everything).groups.first)
+                #expect(group.occurrences == Int.max)
+                #expect(try reader.groups(.of(bounded), viewer: .everything).groups.map(\.records) == [6])
+            }
+        }
     }
 
     @Test(

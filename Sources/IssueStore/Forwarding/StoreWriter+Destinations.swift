@@ -117,7 +117,8 @@ extension ForwardingOutbox {
                     INSERT INTO ledger (destination, account, fate, records, occurrences)
                     SELECT ?1, account, ?2, ?3, ?4 FROM series WHERE id = ?5
                     ON CONFLICT DO UPDATE SET records = records + excluded.records,
-                                              occurrences = occurrences + excluded.occurrences
+                                              occurrences = excluded.occurrences
+                                                  + min(occurrences, 9223372036854775807 - excluded.occurrences)
                     """, destination, fate, sum.records, sum.occurrences, series)
             }
         }

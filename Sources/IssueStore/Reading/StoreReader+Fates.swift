@@ -137,7 +137,8 @@ extension StoreReader {
     func sum(of group: GroupID) throws -> GroupSum? {
         try connection.first(
             """
-            SELECT sum(records), sum(occurrences), min(first_at), max(last_at) FROM series_totals WHERE "group" = ?1
+            SELECT sum(records), CAST(total(occurrences) AS INTEGER), min(first_at), max(last_at)
+            FROM series_totals WHERE "group" = ?1
             """, group
         ) { row in
             row.isNull(0)

@@ -80,12 +80,13 @@ extension StoreReader {
     ///
     /// - Parameter isBounded: `true` if the filter has a time.
     static func groupSumsSQL(_ order: ResultOrder, isBounded: Bool) -> String {
-        // All keys are sorted in descending order, so that one cursor condition serves all of them.
+        // All keys are sorted in descending order, so that one cursor condition serves all of them. sum() would fail
+        // above the largest integer.
         let sortKey: StaticString
         switch order {
         case .newest: sortKey = "max(last_at)"
         case .oldest: sortKey = "-min(first_at)"
-        case .most: sortKey = "sum(occurrences)"
+        case .most: sortKey = "CAST(total(occurrences) AS INTEGER)"
         case .worst: sortKey = "(SELECT severity FROM groups WHERE id = \"group\") * 10000000000000 + max(last_at)"
         }
         let closed: StaticString =
@@ -95,7 +96,7 @@ extension StoreReader {
             SELECT sum.series, sum.records, sum.occurrences, max(sum.first * 60000, totals.first_at) AS first_at,
                    min(sum.last * 60000 + 59999, totals.last_at) AS last_at
             FROM (
-                SELECT series, sum(records) AS records, sum(occurrences) AS occurrences, min(minute) AS first,
+                SELECT series, sum(records) AS records, total(occurrences) AS occurrences, min(minute) AS first,
                        max(minute) AS last
                 FROM counts WHERE minute BETWEEN ?14 / 60000 AND ?15 / 60000 GROUP BY series
             ) AS sum
@@ -115,8 +116,8 @@ extension StoreReader {
                 SELECT "group", records, occurrences, first_at, last_at FROM matching JOIN open USING (series)
             ),
             keyed AS (
-                SELECT "group", sum(records) AS records, sum(occurrences) AS occurrences, min(first_at) AS first_at,
-                       max(last_at) AS last_at, \(sortKey) AS sort_key
+                SELECT "group", sum(records) AS records, CAST(total(occurrences) AS INTEGER) AS occurrences,
+                       min(first_at) AS first_at, max(last_at) AS last_at, \(sortKey) AS sort_key
                 FROM sums GROUP BY "group"
             )
             SELECT "group", records, occurrences, first_at, last_at, sort_key FROM keyed

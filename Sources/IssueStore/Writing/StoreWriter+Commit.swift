@@ -342,11 +342,13 @@ struct LedgerChanges {
 
     /// Adds the changes to the `ledger` table, in the current transaction.
     func write(on connection: DatabaseConnection) throws(SQLiteError) {
+        // A sum above the largest integer would fail this commit, and all later ones of the account.
         for (line, sum) in sums {
             try connection.run(
                 """
                 INSERT INTO ledger (destination, account, fate, records, occurrences) VALUES (?1, ?2, ?3, ?4, ?5)
-                ON CONFLICT DO UPDATE SET records = records + ?4, occurrences = occurrences + ?5
+                ON CONFLICT DO UPDATE SET records = records + ?4,
+                                          occurrences = min(occurrences, 9223372036854775807 - ?5) + ?5
                 """, line.destination, line.account, line.fate, sum.records, sum.occurrences)
         }
     }
