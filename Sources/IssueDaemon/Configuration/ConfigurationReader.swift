@@ -313,10 +313,18 @@ struct ConfigurationBuilder {
         let notifier = resolver.resolve(settings)
         problems += resolver.problems
         faulty.formUnion(resolver.problems.map(\.scope))
+        let name = section.targetName
+        guard !configuration.notifiers.contains(where: { $0.name == name }),
+            !configuration.misconfiguredNotifiers.contains(name)
+        else {
+            return complain(
+                section.location, "Two notifiers are named “\(name)”; only the first one is used. Rename one of them.",
+                section)
+        }
         if let notifier, !faulty.contains(section.scope) {
             configuration.notifiers.append(notifier)
         } else {
-            configuration.misconfiguredNotifiers.append(section.targetName)
+            configuration.misconfiguredNotifiers.append(name)
         }
     }
 

@@ -21,7 +21,7 @@ final class Notifiers: Sendable {
         _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log
     ) throws {
         guard running.withLock({ $0.isEmpty }) else { return }
-        let notifiers = configuration.uniqueNotifiers
+        let notifiers = configuration.notifiers
         let names = notifiers.map(\.name)
         let kept = configuration.misconfiguredNotifiers
         let rows = try writer.perform { try $0.configureNotifiers(names, keeping: kept) }
@@ -106,13 +106,5 @@ final class Notifiers: Sendable {
         let deadline = Clock.kernel(Clock.monotonic.advanced(by: timeout))
         for (service, thread) in stopped where !thread.wait(until: deadline) { service.abandon() }
         for (_, thread) in stopped { thread.join() }
-    }
-}
-
-extension Configuration {
-    /// The first notifier with each name.
-    var uniqueNotifiers: [NotifierConfiguration] {
-        var names: Set<String> = []
-        return notifiers.filter { names.insert($0.name).inserted }
     }
 }

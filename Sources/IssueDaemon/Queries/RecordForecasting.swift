@@ -22,7 +22,7 @@ struct ForecastSettings: Sendable {
         self.redactor = redactor
         ingest = configuration.limits
         destinations = configuration.destinations.map { ($0.name, $0.settings) }
-        notifiers = configuration.uniqueNotifiers.map { ($0.name, $0.settings.filter) }
+        notifiers = configuration.notifiers.map { ($0.name, $0.settings.filter) }
         users = AccountableUsers.onThisHost(configuration.access)
     }
 }

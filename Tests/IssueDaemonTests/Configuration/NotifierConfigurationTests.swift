@@ -88,6 +88,10 @@ struct NotifierConfigurationTests {
                 "a.conf:3: Notifier [Notify a] is defined twice; give this one another name."
             ),
             (
+                "[Notify]\nURL=https://h/\n[Notify webhook]\nURL=https://h/",
+                "a.conf:3: Two notifiers are named “webhook”; only the first one is used. Rename one of them."
+            ),
+            (
                 "[Notify a]\nURL=https://h/\nURLCredential=x",
                 "a.conf:3: [Notify a] has both URL= and URLCredential=; expected only one."
             ),
