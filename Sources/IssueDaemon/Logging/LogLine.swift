@@ -114,7 +114,11 @@ package struct JournalEntry {
     }
 
     private mutating func add(_ name: String, _ value: String) {
-        let value = Array(value.utf8.prefix(Self.valueLimit * 4))
+        var value = Array(value.utf8.prefix(Self.valueLimit * 4 + 1))
+        if value.count > Self.valueLimit * 4 {
+            // Not within a character: journalctl does not show text that is not UTF-8.
+            while let byte = value.popLast(), byte & 0xC0 == 0x80 {}
+        }
         bytes += Array(name.utf8)
         if value.contains(UInt8(ascii: "\n")) {
             bytes.append(UInt8(ascii: "\n"))

@@ -37,6 +37,15 @@ struct JournalEventTests {
                 """)
     }
 
+    @Test("A long value is cut between two characters")
+    func longValue() throws {
+        for prefix in ["", "x", "xx", "xxx"] {
+            let entry = try entry(prefix + String(repeating: "日", count: 2000))
+            #expect(String(validating: entry, as: UTF8.self) != nil)
+            #expect(entry.count > 4000 && entry.count < 9000)
+        }
+    }
+
     @Test("A value with a line feed can't be read as two fields")
     func lineFeed() throws {
         let bytes = try entry("one\nPRIORITY=0")
