@@ -22,7 +22,12 @@ final class WriterRun {
     private var backlog: FairQueue<Submission>
     private var pace: CommitSizePolicy
     /// The connections whose later calls must be refused, because an earlier one was.
-    private var gates: [UInt64: NumberGate] = [:]
+    private var gates: [UInt64: (gate: NumberGate, refusedAt: MonotonicInstant)] = [:]
+    private var maxGates = minGates
+    /// The number of gates above which old ones are removed, and the time after which no call that was sent before its
+    /// sender knew of the refusal can arrive. Connections may have been closed without sending the refused call again.
+    private static let minGates = 8192
+    private static let gateTime: Duration = .seconds(60)
     private var lastEnd = CommitEnd.stored
     /// `true` if the file was moved aside or replaced. Reports stored in it must no longer be acknowledged.
     private var isAbandoned = false
@@ -205,8 +210,15 @@ final class WriterRun {
         let refusals = submissions.flatMap { submission in
             submission.eachCall.map { Refusal($0, of: submission.process.connection, error) }
         }
+        let now = Clock.monotonic
         for refusal in refusals {
-            if let sequence = refusal.sequence { gates[refusal.connection, default: NumberGate()].refused(sequence) }
+            guard let sequence = refusal.sequence else { continue }
+            gates[refusal.connection, default: (NumberGate(), now)].gate.refused(sequence)
+            gates[refusal.connection]?.refusedAt = now
+        }
+        if gates.count > maxGates {
+            gates = gates.filter { $0.value.refusedAt.duration(to: now) < Self.gateTime }
+            maxGates = max(Self.minGates, 2 * gates.count)
         }
         callbacks.refused(refusals)
     }
@@ -219,7 +231,7 @@ final class WriterRun {
             let connection = submissions[index].process.connection
             guard gates[connection] != nil else { continue }
             submissions[index].calls.removeAll { call in
-                guard let sequence = call.numbering?.sequence, gates[connection]?.accepts(sequence) == false
+                guard let sequence = call.numbering?.sequence, gates[connection]?.gate.accepts(sequence) == false
                 else {
                     return false
                 }
@@ -227,7 +239,7 @@ final class WriterRun {
                 refusals += call.each.map { Refusal($0, of: connection, .busy(retryAfter: .milliseconds(100))) }
                 return true
             }
-            if gates[connection]?.isOpen == true { gates[connection] = nil }
+            if gates[connection]?.gate.isOpen == true { gates[connection] = nil }
         }
         return refusals
     }
