@@ -102,6 +102,16 @@ struct ReportingTests {
         }
     }
 
+    @Test("A oneway query with several replies gets none of them")
+    func onewayStream() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            for number in 1...5 { _ = try client.report("Number \(number) went wrong") }
+            try client.begin(CollectorMethod.records.fullName, #"{"limit":1}"#, oneway: true, more: true)
+            #expect(try client.status().received == 5)
+        }
+    }
+
     @Test("Pipelined calls are answered in order, including queries between reports")
     func pipelining() async throws {
         try await DaemonFixture.with { daemon in

@@ -229,7 +229,10 @@ extension SocketLoop {
             isOutdated: connection.queryViewer != viewer(of: connection), at: Clock.monotonic)
         switch action {
         case .none: break
-        case .send: if let reply = answer.content.reply { connection.intake.replies.add(reply) }
+        case .send:
+            if let reply = answer.content.reply, !connection.intake.silent.contains(answer.queryToken) {
+                connection.intake.replies.add(reply)
+            }
         case .finish:
             if case .fileReply(_, let file) = answer.content, !connection.intake.silent.contains(answer.queryToken) {
                 connection.file = file

@@ -382,7 +382,7 @@ final class QueryService: Sendable {
         let scope = declared.scope(
             requestedBy: requester.uid, isOperator: isOperator, isReused: job.viewer == .nothing)
         guard let scope else { throw CollectorError.denied }
-        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
+        try beginChange(.state, job, isOperator: isOperator, thread)
         let removed = try writer.perform {
             try $0.removeDeployment(of: ApplicationVersion(text: parameters.version), app: parameters.app, scope)
         }

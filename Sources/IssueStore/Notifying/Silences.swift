@@ -80,7 +80,8 @@ enum SilenceTable {
     static func id(_ number: Int64) -> String { "s\(number)" }
 
     static func number(_ id: String) -> Int64? {
-        id.first == "s" ? Int64(id.dropFirst()) : nil
+        // Only the form of `id`, not "s+5" or "s05".
+        Int64(id.dropFirst()).flatMap { Self.id($0) == id ? $0 : nil }
     }
 
     static func text(_ names: [String]) -> String {
