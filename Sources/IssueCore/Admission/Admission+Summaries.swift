@@ -23,8 +23,11 @@ extension Admission {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
         let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
-        summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
-        unsaved.buckets.insert(.init(account: nil, role: summaryRole))
+        // Not without drafts: `now` may be too late after a jump of the clock, and the bucket would stay there.
+        if !drafts.isEmpty {
+            summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
+            unsaved.buckets.insert(.init(account: nil, role: summaryRole))
+        }
         for window in windows.values { close(window, wasReported: window.suppressedCount > 0) }
         earliestDue = nil
         return drafts

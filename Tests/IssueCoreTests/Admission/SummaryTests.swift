@@ -154,6 +154,7 @@ struct SummaryTests {
         #expect(admission.nextSummaryDue == nil)
         #expect(admission.takeChanges().closedWindows.count == 3)
         #expect(admission.closeAll(at: at(6)) == [])
+        #expect(admission.takeChanges() == AdmissionChanges())
     }
 
     @Test("An evicted group is summarised at once and continues from its stored state")
