@@ -258,6 +258,18 @@ struct MaintenanceTests {
             #expect(
                 try root.refusal(of: .purge, PurgeParameters(filter: IssueFilter()))
                     == .invalidFilter(field: "filter", reason: "an empty one would erase everything"))
+            // Nor one with conditions that each record meets, or a misspelt destination.
+            var filters = [IssueFilter(), IssueFilter(), IssueFilter()]
+            filters[0].text = " "
+            filters[1].destination = "logzio"
+            (filters[2].destination, filters[2].outcomes) = ("logzoi", [.pending])
+            for (filter, field) in zip(filters, ["text", "destination", "destination"]) {
+                guard case .invalidFilter(field, _) = try root.refusal(of: .purge, PurgeParameters(filter: filter))
+                else {
+                    Issue.record("A purge with an invalid \(field) is not refused")
+                    continue
+                }
+            }
         }
     }
 }

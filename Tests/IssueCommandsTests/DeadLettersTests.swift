@@ -37,10 +37,36 @@ struct DeadLettersTests {
     @Test("show prints all details of a dead letter, and fails if there is none")
     func show() {
         let outcome = issuectl(["dead-letters", "show", "r1"], .reply(Self.reply))
-        #expect(outcome.calls == [#"DeadLetters {"records":["r1"],"lines":true}"#])
+        #expect(outcome.calls == [#"DeadLetters {"records":["r1"],"lines":true,"limit":500}"#])
         #expect(outcome.output.contains(#"{"a":1}"#))
         #expect(issuectl(["dead-letters", "show", "r2"], .reply(#"{"dead_letters":[]}"#)).code == .refused)
         #expect(issuectl(["dead-letters", "show"]).code == .usage)
+    }
+
+    @Test("show reads all pages, and names the ids without a dead letter")
+    func pages() {
+        let pages = [
+            Self.reply.dropLast() + #","next":"p"}"#, Self.reply.replacing("\"r1\"", with: "\"r3\""),
+        ]
+        let arguments = ["dead-letters", "show", "r1", "r3", "R4", "summary-7"]
+        let outcome = issuectl(arguments, .reply(String(pages[0])), .reply(pages[1]))
+        #expect(outcome.calls.count == 2 && outcome.calls.last?.contains(#""after":"p""#) == true)
+        #expect(outcome.output.contains("r1 for logzio") && outcome.output.contains("r3 for logzio"))
+        #expect(outcome.code == .refused)
+        #expect(outcome.errors == lines("issuectl: no dead letter for R4: see issuectl dead-letters"))
+        let json = issuectl(arguments + ["--json"], .reply(String(pages[0])), .reply(pages[1])).output
+        #expect((try? JSONValue(json: Array(json.utf8)))?["dead_letters"]?.asArray?.count == 4)
+    }
+
+    @Test(
+        "Options that an action would ignore are refused",
+        arguments: [
+            ["requeue", "--all", "--limit", "10"], ["requeue", "r1", "--limit", "1"], ["show", "r1", "--all"],
+            ["show", "r1", "--limit", "1"], ["export", "--all"], ["list", "--all", "--limit", "5"],
+        ])
+    func ignoredOptions(_ arguments: [String]) {
+        let outcome = issuectl(["dead-letters"] + arguments)
+        #expect(outcome.code == .usage && outcome.calls.isEmpty)
     }
 
     @Test("requeue requires ids or --all, and reports how many cannot be requeued")

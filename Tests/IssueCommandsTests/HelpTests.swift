@@ -236,7 +236,7 @@ struct HelpTests {
                       --fate FATE           Only this fate: pending, delivered, summarised,
                                             dead_lettered, withheld, expired, unconfirmed
                                             (repeatable)
-                      --destination NAME    The destination that --fate refers to
+                      --destination NAME    With --fate, only the fate at this destination
 
                 Output:
                       --order ORDER         newest (default) or oldest first
@@ -321,7 +321,7 @@ struct HelpTests {
                       --fate FATE           Only this fate: pending, delivered, summarised,
                                             dead_lettered, withheld, expired, unconfirmed
                                             (repeatable)
-                      --destination NAME    The destination that --fate refers to
+                      --destination NAME    With --fate, only the fate at this destination
 
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
@@ -395,8 +395,8 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
-                Exits with 75 if some of the records or corrections are still pending when the
-                time is over, or if a destination is paused even after another attempt.
+                Exits with 75 if some of the records or corrections are still pending after the
+                timeout, or if a destination is paused even after another attempt.
 
                 Examples:
                   issuectl flush

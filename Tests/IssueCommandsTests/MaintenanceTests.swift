@@ -89,6 +89,8 @@ struct MaintenanceTests {
     @Test("A purge requires a filter, and --yes if it cannot ask")
     func purgeUsage() {
         #expect(issuectl(["purge", "--yes"]).code == .usage)
+        let destination = issuectl(["purge", "--destination", "logzio", "--yes"])
+        #expect(destination.code == .usage && destination.errors.contains("--destination needs --fate"))
         let piped = issuectl(["purge", "--app", "shop"])
         #expect(piped.code == .usage)
         #expect(piped.errors.contains("--yes"))

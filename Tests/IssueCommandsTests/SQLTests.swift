@@ -234,6 +234,7 @@ struct SQLTests {
             (["--csv", "--json", "one"], "--csv and --json cannot be used together"),
             (["--table", "--ndjson", "one"], "--table and --ndjson cannot be used together"),
             (["one", "two"], "unexpected argument 'two'"),
+            (["--all", "--limit", "5", "one"], "--all and --limit cannot be used together"),
         ])
     func usage(_ arguments: [String], _ message: String) {
         let run = sql(arguments)
@@ -261,6 +262,17 @@ struct SQLTests {
         let bad = sql([], input: ["bad;\n", "one;\n"])
         #expect(bad.statements == ["bad"])
         #expect(bad.outcome.code == .refused)
+    }
+
+    @Test("Input of any size is read if each query is short")
+    func longInput() {
+        let text = Array(String(repeating: "none;\nnone\n;\n", count: 60_000).utf8)
+        let parts = stride(from: 0, to: text.count, by: 65_536).map {
+            String(decoding: text[$0..<min($0 + 65_536, text.count)], as: UTF8.self)
+        }
+        let run = sql([], input: parts)
+        #expect(run.outcome.code == .success)
+        #expect(run.statements == Array(repeating: "none", count: 120_000))
     }
 
     @Test("A query that never ends, or contains NUL, is refused")

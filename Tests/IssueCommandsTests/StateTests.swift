@@ -237,6 +237,14 @@ struct StateTests {
         #expect(run("--ndjson").output.split(separator: "\n").count == 2)
     }
 
+    @Test("If the daemon stops answering, the groups changed before are printed as JSON")
+    func halfway() throws {
+        let outcome = issuectl(
+            ["mute", "g7", "g8", "--for", "1h", "--json"], reply("muted"), .failure(.timedOut))
+        #expect(outcome.code != .success)
+        #expect(try JSONValue(json: outcome.output)["groups"]?.asArray?.count == 1)
+    }
+
     @Test("A missing or unknown group is an error")
     func failures() {
         for command in ["resolve", "mute", "reopen"] {

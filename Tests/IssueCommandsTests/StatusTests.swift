@@ -190,6 +190,17 @@ struct StatusTests {
         #expect(issuectl(["flush", "--ndjson"], .reply("{\"destinations\":[\(after)]}")).output == after + "\n")
     }
 
+    @Test("Flush does not wait for a destination that is no longer configured")
+    func removedDestination() {
+        let removed = Fixtures.flushed("old", pending: 2, delivered: 6)
+            .replacing(#""state":"idle""#, with: #""state":"idle","reason":"no longer configured""#)
+        let all = issuectl(
+            ["flush"], .reply(Fixtures.status(removed)), .reply("{\"destinations\":[\(removed)]}"))
+        #expect(all.code == .success)
+        let named = issuectl(["flush", "old"], .reply(Fixtures.status(removed)))
+        #expect(named.code == .refused && named.errors.contains("no destination 'old' is configured"))
+    }
+
     @Test("Flush and status show corrections that wait, and flush fails if they still do")
     func corrections() {
         func waiting(_ count: Int) -> String {

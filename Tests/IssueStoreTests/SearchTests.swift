@@ -35,7 +35,7 @@ struct SearchTests {
         "123e4567-e89b", "192.168.0.1:8080", "8080,", "control", "more", "ОШИБКА", "\"5 в\"", "17", "\"12 34\"", "2 3",
         "\"2 3\"", "tail", "\"long tail\"", "tabbed", "nothing", "payment nothing", "shop", "com.example", "<n>",
         "\" \"",
-        "*", "%", "_", "\"", "\"\"", "' OR 1", "title:payment", "payment*", "\u{0}payment", "+", "🔥", " ",
+        "*", "%", "_", "\"", "' OR 1", "title:payment", "payment*", "\u{0}payment", "+", "🔥",
         "а", "1", "e", "\"e \"",
     ]
 

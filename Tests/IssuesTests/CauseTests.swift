@@ -36,6 +36,16 @@ private struct Tree: ReportableError {
     var underlyingErrors: [any Error] { [Tree(name: name + "0"), Tree(name: name + "1")] }
 }
 
+/// Has sixteen causes that read the same, with sixteen causes each, and so on.
+private struct Alike: ReportableError {
+    static let count = Mutex(0)
+    var message: String { "alike" }
+    var underlyingErrors: [any Error] {
+        Self.count.withLock { $0 += 1 }
+        return Array(repeating: Alike(), count: 16)
+    }
+}
+
 @Suite("Causes of errors")
 struct CauseTests {
     @Test("An error in an associated value is a cause")
@@ -72,5 +82,7 @@ struct CauseTests {
         let deep = (0..<100).reduce(Caught.end) { error, _ in .caught(error) }
         #expect(IssueReport(deep).causes.count <= 16)
         #expect(IssueReport(Tree()).causes.count == 16)
+        #expect(IssueReport(Alike()).causes.isEmpty)
+        #expect(Alike.count.withLock { $0 } < 1000)
     }
 }

@@ -134,4 +134,26 @@ struct ReportingTests {
 
         #expect(echo.count.load(ordering: .relaxed) == 1)
     }
+
+    @Test("A reporter that reports an issue with captured responders is not called for it")
+    func recursionThroughResponders() {
+        final class RecursiveSink: IssueSink {
+            let count = Atomic(0)
+            let captured = Mutex<ErrorResponders?>(nil)
+
+            func receive(_ report: IssueReport) {
+                guard count.add(1, ordering: .relaxed).newValue < 100 else { return }
+                ErrorResponders.current.report("While receiving (this line is expected)")
+                captured.withLock { $0 }?.report(CancellationError(), "While receiving (this line is expected)")
+            }
+        }
+        let echo = RecursiveSink()
+
+        withIssueReporters([echo]) {
+            echo.captured.withLock { $0 = .current }
+            reportIssue("first")
+        }
+
+        #expect(echo.count.load(ordering: .relaxed) == 1)
+    }
 }

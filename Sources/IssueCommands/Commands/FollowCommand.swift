@@ -35,12 +35,10 @@ struct FollowCommand: Command {
                 } catch {
                     throw .connection(error)
                 }
-                hasConnected = true
+                if isWaiting { context.warn("connected again") }
+                (hasConnected, isWaiting) = (true, false)
                 let parameters = RecordsParameters(filter: progress.filter, order: .oldest, follow: true)
                 try session.follow(parameters) { answer throws(FollowEnd) in
-                    // Not before: without its store, the daemon accepts connections and ends each call at once.
-                    if isWaiting { context.warn("connected again") }
-                    isWaiting = false
                     do throws(CommandFailure) {
                         try show(answer, &progress, in: context)
                     } catch {

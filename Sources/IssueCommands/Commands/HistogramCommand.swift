@@ -16,8 +16,8 @@ struct HistogramCommand: Command {
         sections: [("Filter", FilterOptions.all), ("Output", [bucket, by])],
         notes: [
             "Counts the records of the last 24 hours unless --since or --until is given, including those that "
-                + "retention has removed. Counts older than a week are per hour. By app or group, the last line, *, counts "
-                + "those that have no line of their own. SPAN is \(DurationExpression.forms). "
+                + "retention has removed. Counts older than a week are per hour. With --by app or group, the last line, *, "
+                + "counts those that have no line of their own. SPAN is \(DurationExpression.forms). "
                 + FilterOptions.timeNote
         ],
         examples: [

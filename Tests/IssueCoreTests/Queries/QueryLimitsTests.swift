@@ -44,6 +44,25 @@ struct QueryLimitsTests {
         #expect(throws: excess) { try QueryLimits.check(filter) }
     }
 
+    @Test(
+        "A text without a word is refused, since it would match everything",
+        arguments: ["", " \t\n", "\"\"", " \"\" "])
+    func noWord(text: String) throws {
+        var filter = IssueFilter()
+        filter.text = text
+        let excess = QueryLimits.Excess(field: "text", reason: "it contains no word")
+        #expect(throws: excess) { try QueryLimits.check(filter) }
+    }
+
+    @Test("A destination without a fate is refused, since it would match everything")
+    func destinationAlone() throws {
+        var filter = IssueFilter()
+        filter.destination = "logzio"
+        #expect(throws: QueryLimits.Excess.self) { try QueryLimits.check(filter) }
+        filter.outcomes = [.delivered]
+        try QueryLimits.check(filter)
+    }
+
     @Test("A text has at most 16 words and 1 KiB")
     func text() throws {
         var filter = IssueFilter()
