@@ -220,6 +220,10 @@ struct SQLTests {
             ["--socket", "/own.sock", "one"], status: .reply(known.replacing(#""id":"s1""#, with: #""id":"s2""#)))
         #expect(other.outcome.code == .refused && other.statements == [])
         #expect(other.outcome.errors.contains("/own/issues.db is not the database of the daemon at this socket"))
+        let closed = sql(
+            ["--socket", "/own.sock", "one"], status: .reply(known.replacing(#""id":"s1""#, with: #""id":"""#)))
+        #expect(closed.outcome.code == .refused && closed.paths == [])
+        #expect(closed.outcome.errors.contains("cannot open its database"))
         let unreachable = sql(["--socket", "/absent", "one"])
         #expect(unreachable.outcome.code == .unavailable && unreachable.paths == [])
         #expect(unreachable.outcome.errors.hasSuffix(" (--database FILE needs no daemon)\n"))

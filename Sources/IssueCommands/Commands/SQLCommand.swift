@@ -90,6 +90,11 @@ struct SQLCommand: Command {
         } catch {
             throw CommandFailure(error.code, error.message.map { "\($0) (--database FILE needs no daemon)" })
         }
+        guard !store.id.isEmpty else {
+            throw CommandFailure(
+                .refused,
+                "the daemon at this socket cannot open its database (see issuectl status): use --database FILE")
+        }
         guard let path = store.path else {
             throw CommandFailure(
                 .refused,
@@ -97,7 +102,7 @@ struct SQLCommand: Command {
                     + "records or it is older than issuectl: use --database FILE")
         }
         let database = try open(path)
-        // In a container, the path names a different file.
+        // If the daemon runs in a container, the path may lead to a different file here.
         guard try database.contains(store: store.id) else {
             throw CommandFailure(
                 .refused,
@@ -115,15 +120,17 @@ struct SQLCommand: Command {
         var hasSemicolon = false
         prompt(isInteractive, isContinued: false, context)
         while var more = context.input.read()?[...] {
-            // Only checked at the end of a line: within a line, the text could end inside a query.
+            // Checked only at the end of a line, because the text read so far could end inside a query.
             while let end = more.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = more[...end]
                 more = more[(end + 1)...]
                 text += line
                 hasSemicolon = hasSemicolon || line.contains(UInt8(ascii: ";"))
-                guard hasSemicolon, database.isComplete(String(decoding: text, as: UTF8.self)) else { continue }
+                guard hasSemicolon else { continue }
+                hasSemicolon = false
+                guard database.isComplete(String(decoding: text, as: UTF8.self)) else { continue }
                 try runInput(text, isInteractive, on: database, context)
-                (text, hasSemicolon) = ([], false)
+                text = []
             }
             text += more
             hasSemicolon = hasSemicolon || more.contains(UInt8(ascii: ";"))
@@ -187,7 +194,7 @@ package enum SQLAccess {
 
 /// A database that is open for reading.
 package protocol SQLDatabase {
-    /// Returns `true` if the database is that of a daemon, or a copy of it.
+    /// Returns `true` if the database is that of the daemon with this store, or a copy of it.
     ///
     /// - Parameter store: The id of the store, as the daemon reports it in its status.
     /// - Throws: `CommandFailure` if the database cannot be read.
