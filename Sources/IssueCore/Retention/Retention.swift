@@ -227,17 +227,25 @@ package enum EvictionPolicy {
     package static func evictionCandidate(
         _ holdings: [RetentionSnapshot.Holding], _ users: AccountableUsers = AccountableUsers()
     ) -> RetentionSnapshot.Holding? {
-        var sums: [UInt32: Int64] = [:]
-        for holding in holdings where holding.bytes > 0 {
-            sums[users.owner(of: holding.user), default: 0] += holding.bytes
-        }
-        let largest = sums.max { ($0.value, $1.key) < ($1.value, $0.key) }
-        guard let user = largest?.key else { return nil }
+        guard let user = largestUser(holdings.lazy.map { ($0.user, $0.bytes) }, users) else { return nil }
         let own = holdings.filter { users.owner(of: $0.user) == user && $0.bytes > 0 }
         let settled = own.filter(\.isSettled)
         let giving = settled.isEmpty ? own : settled
         let mean = giving.reduce(0) { $0 + $1.bytes } / Int64(giving.count)
         return giving.filter { $0.bytes >= mean / 2 }.min { $0.range.id < $1.range.id }
+    }
+
+    /// Returns the user with the most data, or nil if no user has any.
+    ///
+    /// - Parameters:
+    ///   - shares: User ids with the bytes of their data.
+    ///   - users: The users who are accountable for user ids.
+    package static func largestUser(
+        _ shares: some Sequence<(user: UInt32, bytes: Int64)>, _ users: AccountableUsers
+    ) -> UInt32? {
+        var sums: [UInt32: Int64] = [:]
+        for (user, bytes) in shares where bytes > 0 { sums[users.owner(of: user), default: 0] += bytes }
+        return sums.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 
     /// Returns the groups whose records are removed from a range: those that are not rare, or all if the rare ones make

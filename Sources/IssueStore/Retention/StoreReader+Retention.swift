@@ -30,10 +30,10 @@ extension StoreReader {
             }
             try addRate(to: &usage, now: now)
             try addPortions(to: &usage, retention)
-            // The user whom EvictionPolicy.evictionCandidate chooses, unless they have subordinate ids.
-            usage.largestUser = try connection.first(
-                "SELECT uid FROM shares WHERE bytes > 0 GROUP BY uid ORDER BY sum(bytes) DESC, uid LIMIT 1"
-            ) { UInt32(clamping: $0.int64(0)) }
+            let shares = try connection.all("SELECT uid, sum(bytes) FROM shares WHERE bytes > 0 GROUP BY uid") {
+                (user: UInt32(clamping: $0.int64(0)), bytes: $0.int64(1))
+            }
+            usage.largestUser = EvictionPolicy.largestUser(shares, retention.users)
             return usage
         }
     }
