@@ -11,7 +11,8 @@ package struct SearchFormat: HTTPFormat {
     }
 
     package static let frame = BodyFrame.lines
-    /// An item has about 30 bytes, and 80 if it was rejected. A proxy may remove the filter; then it has up to 500.
+    /// With the filter in the URL, an item of the response has about 30 bytes, or 80 if it was rejected. Without it,
+    /// for example because a proxy removes the query, an item has up to 500.
     package static let answerBytesPerLine = 512
 
     package let http: HTTPSettings
@@ -27,7 +28,7 @@ package struct SearchFormat: HTTPFormat {
 
     package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
         request.url += request.url.hasSuffix("/") ? "_bulk" : "/_bulk"
-        // Only what `result` reads. A whole item repeats the index and the id, and an error its document.
+        // Requests only what `result` reads. A whole item repeats the index and the id, and an error the document.
         request.url += "?filter_path=errors,items.*.status,items.*.error.type"
         request.headers = ["Content-Type": "application/x-ndjson"]
         if let token { request.headers.append(name: "Authorization", value: authorization(token)) }

@@ -135,7 +135,7 @@ extension OTLPFormat {
             attributes: [.init("event.id", .string(correction.eventID))] + Self.attributes(fields))
     }
 
-    /// Returns fields as attributes, without those that have a place elsewhere.
+    /// Returns fields as attributes, without those in `elsewhere`.
     private static func attributes(_ fields: [JSONValue.Member]) -> [JSONValue.Member] {
         fields.filter { !elsewhere.contains($0.key) }.map { .init("issue.\($0.key)", $0.value) }
     }

@@ -149,8 +149,8 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// In UTF-16 code units, with a margin. Discord rejects messages of more than 2,000 characters. No text has more
-    /// characters than UTF-16 code units.
+    /// The maximum length of a message for Discord, in UTF-16 code units. Discord rejects more than 2,000 characters;
+    /// this is stricter, because no text has more characters than UTF-16 code units.
     private static let maxDiscordLength = 1900
 
     /// Returns as much of a text as fits into a message for Discord, without half of an escape.

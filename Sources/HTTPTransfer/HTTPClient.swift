@@ -226,7 +226,7 @@ extension HTTPAttempt {
     }
 }
 
-/// Cancels transfers from another thread: those that are running, and all later ones.
+/// Cancels transfers from another thread: those that are running, and all later ones. Programs of notifiers check it too.
 package final class HTTPCancellation: Sendable {
     /// A running transfer.
     @safe

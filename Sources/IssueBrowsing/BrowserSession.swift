@@ -55,7 +55,7 @@ package struct BrowserSession<Failure: Error> {
         try stream(CollectorCalls.records, parameters, receive: receive)
     }
 
-    /// Runs a long operation and returns its last reply. `progress` receives each reply before the last.
+    /// Runs a long operation and returns its last reply. `progress` receives each earlier reply.
     package func order<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, progress: (Reply) -> Void = { _ in }
     ) throws(Failure) -> BrowserReply<Reply> {

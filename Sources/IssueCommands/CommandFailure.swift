@@ -41,7 +41,7 @@ extension CommandFailure {
         }
     }
 
-    /// Returns the message for a user who lacks the right to see all records, which `subject` requires.
+    /// Returns the message for a user who may not see `subject`, because that needs the right to see all records.
     static func deniedToSee(_ subject: String) -> String {
         "permission denied: only root, the daemon's user and the groups in Operators= and Readers= (issued.conf) see "
             + subject

@@ -9,7 +9,7 @@ enum CommonOptions {
     static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
     static let timeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
-    /// Of commands that monitoring runs.
+    /// The timeout of commands that monitoring runs, `health` and `metrics`.
     static let shortTimeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
     static let color = OptionSpecification(

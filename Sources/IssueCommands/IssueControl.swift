@@ -308,7 +308,7 @@ struct CommandContext {
 
     /// Connects to the daemon.
     ///
-    /// - Parameter noticesDelay: `true` if the user should know when a reply takes long.
+    /// - Parameter noticesDelay: `true` to tell the user if the first reply takes long.
     func connect(noticesDelay: Bool = true) throws(CollectorConnectionError) -> any BrowserLink {
         let link = try makeLink(socket)
         hasConnected.value = true
@@ -373,9 +373,12 @@ struct CommandContext {
         }
     }
 
-    /// Prints a list whose elements are JSON: as a document with one member, or each on a line of its own.
+    /// Prints a list as text, as one JSON document, or as one line of JSON per element.
     ///
-    /// - Parameter text: Returns the lines for users.
+    /// - Parameters:
+    ///   - member: The name of the list in the document.
+    ///   - elements: The JSON of each element.
+    ///   - text: Returns the lines of text.
     func print(_ member: String, _ elements: [[UInt8]], text: () -> [String]) throws(CommandFailure) {
         switch format {
         case .human: try print(text())

@@ -292,7 +292,7 @@ extension FileSystem {
 enum Clock {
     static var wall: IssueTimestamp { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) }
     static var monotonic: MonotonicInstant { MonotonicInstant(sinceBoot: MonotonicClock.now.sinceBoot) }
-    /// The monotonic clock as the clock of limits.
+    /// The monotonic clock, for limits whose state is not stored.
     static var sinceBoot: RecordLogInstant { RecordLogInstant(milliseconds: monotonic.sinceBoot.wholeMilliseconds) }
 
     static func sleep(for duration: Duration) {
@@ -306,7 +306,7 @@ enum Clock {
 }
 
 extension Configuration {
-    /// The rules of retention, with the users who are accountable for the ids of this host.
+    /// The settings of retention, with the users who are accountable for the user ids of this host.
     fileprivate var retentionOnThisHost: RetentionSettings {
         var settings = retention
         settings.users = AccountableUsers.onThisHost(access)

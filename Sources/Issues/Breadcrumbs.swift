@@ -15,7 +15,7 @@ public struct IssueBreadcrumb: Hashable, Sendable {
 
     init(_ message: String, metadata: IssueMetadata) {
         timestamp = .now
-        self.message = message.prefix(ofBytes: Self.messageLimit)
+        self.message = message.truncated(toBytes: Self.messageLimit)
         let bytes = metadata.estimatedBytes
         self.metadata = bytes <= Self.metadataLimit ? metadata : [.omittedBytes: .init(bytes)]
     }

@@ -38,7 +38,7 @@ package struct Migrator: Sendable {
         return version
     }
 
-    /// Returns the version of a file that is new or belongs to this program. Changes nothing.
+    /// Returns the version of a file that is new or belongs to this program. Does not change the file.
     ///
     /// - Throws: An error if the file belongs to another program, cannot be upgraded, or is unreadable.
     package func recognize(_ connection: DatabaseConnection) throws(MigrationError) -> Int {

@@ -192,7 +192,7 @@ package enum IOResult: Hashable, Sendable {
     /// The call failed.
     case failed(Errno)
 
-    /// Makes an attempt to write, which returns the number of bytes.
+    /// Calls `write`, which returns the number of bytes written, and stores its result or error.
     init(writing write: () throws(Errno) -> Int) {
         do throws(Errno) {
             self = .bytes(try write())
@@ -201,7 +201,7 @@ package enum IOResult: Hashable, Sendable {
         }
     }
 
-    /// Makes an attempt to read, which returns the number of bytes. No bytes are the end.
+    /// Calls `read`, which returns the number of bytes read, and stores its result or error. 0 means the end.
     package init(reading read: () throws(Errno) -> Int) {
         self.init(writing: read)
         if self == .bytes(0) { self = .end }

@@ -70,7 +70,7 @@ package enum FileSystem {
         try readLink(path, in: AT_FDCWD)
     }
 
-    /// Returns the target of a symbolic link, whose path is relative to an open folder.
+    /// Returns the target of a symbolic link. The path of the link is relative to an open folder.
     static func readLink(_ path: String, in folder: CInt) throws(Errno) -> [UInt8] {
         var bytes = [CChar](repeating: 0, count: 4096)
         let count = try calling { unsafe readlinkat(folder, path, &bytes, bytes.count) }

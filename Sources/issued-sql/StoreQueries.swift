@@ -102,7 +102,7 @@ package final class StoreQueries: SQLDatabase {
     package func contains(store: String) throws(CommandFailure) -> Bool {
         do throws(SQLiteError) {
             let stores = try connection.all("SELECT code FROM stores") { UInt64(bitPattern: $0.int64(0)) }
-            // Until the first record, the daemon reports 0.
+            // Before the first record is stored, the daemon reports the id 0.
             return (stores.isEmpty ? [0] : stores).contains {
                 RecordID(store: $0, row: RowID(rawValue: 0)).storeText == store
             }

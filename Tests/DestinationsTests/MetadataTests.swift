@@ -60,7 +60,7 @@ import Testing
         #expect(second.context == ["a": 0.5])
     }
 
-    @Test("New keys of a user beyond 400 are sent as text, and known keys stay")
+    @Test("A user's new keys beyond 400 are sent as text, and known keys are kept")
     func manyKeys() throws {
         var types = FieldTypes()
         var new = 0

@@ -88,7 +88,7 @@ struct ArgumentTests {
         #expect(EditDistance.between("kitten", "sitting") == 3)
     }
 
-    @Test("An action of group that is given as a command is an error that suggests the whole command")
+    @Test("If an action of group is given as a command, the error suggests the whole command")
     func groupAction() {
         for action in ["merge", "split", "rule", "undo", "suggest"] {
             let outcome = issuectl([action, "g92c9da597585468b"])

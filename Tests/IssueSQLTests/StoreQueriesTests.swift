@@ -189,7 +189,7 @@ struct StoreQueriesTests {
         }
     }
 
-    @Test("A database contains the store whose records it has, and without records that with no id")
+    @Test("A database contains the stores of its records or, before the first record, the store with the id 0")
     func stores() throws {
         try withStore { path, writer in
             #expect(try StoreQueries(path: path).contains(store: "000000000000"))

@@ -241,7 +241,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("The texts of a new series count for the user who has reported it")
+    @Test("The texts of a new series count towards the space of the user who reported it")
     func newSeries() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

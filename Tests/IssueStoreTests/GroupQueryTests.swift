@@ -22,7 +22,7 @@ struct GroupQueryTests {
         return groups
     }
 
-    @Test("Occurrences above the largest integer are counted as this, and fail neither commits nor queries")
+    @Test("A sum of occurrences is limited to the largest integer, so that commits and queries do not fail")
     func manyOccurrences() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

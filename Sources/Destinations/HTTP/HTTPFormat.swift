@@ -34,8 +34,7 @@ package protocol HTTPFormat: Sendable {
     /// The bytes that join lines to a body.
     static var frame: BodyFrame { get }
 
-    /// The number of bytes of a response that are read for each line, in addition to those for any response. 0 by
-    /// default.
+    /// The number of bytes by which each line of a request raises the limit on the size of the response. 0 by default.
     static var answerBytesPerLine: Int { get }
 
     /// Returns what the operator should do when the destination is paused.

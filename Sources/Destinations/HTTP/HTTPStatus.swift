@@ -29,7 +29,7 @@ extension DeliveryResult {
     ///
     /// A 413 (`tooLarge`) makes the forwarder send the lines in halves (`Bisection`).
     ///
-    /// - Parameter lines: The number of lines in the request; nil if it consisted of something else.
+    /// - Parameter lines: The number of lines in the request; nil if its body does not consist of lines.
     init(statusOf response: HTTPResponse, lines: Int?, from origin: String, at now: IssueTimestamp) {
         let status = response.status
         let lines = lines.map { Self.count($0) }

@@ -435,8 +435,8 @@ enum BundleQuery {
                 (
                     "ledger",
                     """
-                    SELECT destination, fate, sum(records) AS records, sum(occurrences) AS occurrences FROM ledgers
-                    GROUP BY 1, 2 ORDER BY 1, 2
+                    SELECT destination, fate, sum(records) AS records, CAST(total(occurrences) AS INTEGER) AS occurrences
+                    FROM ledgers GROUP BY 1, 2 ORDER BY 1, 2
                     """
                 ),
                 ("accounts whose ledger does not balance (must be empty)", "SELECT * FROM ledger_check"),

@@ -117,9 +117,9 @@ extension FileSaving {
         return (folder, path)
     }
 
-    /// Returns the path of a new file, whose name is `name` if the destination is an existing folder.
+    /// Returns the path of a new file: the destination, or `name` in it if the destination is an existing folder.
     ///
-    /// - Parameter consequence: The end of the error for a folder that does not exist.
+    /// - Parameter consequence: What did not happen, for the error if the folder does not exist.
     static func path(
         at destination: String, named name: String, otherwise consequence: String
     ) throws(CommandFailure) -> String {

@@ -55,7 +55,7 @@ struct GroupCommand: Command {
 
     /// The maximum number of groups that a filter merges, or that a split by a field creates, without `--yes`.
     private static let maxUnconfirmed = 50
-    /// The daemon's limit on the groups in one call.
+    /// The maximum number of groups in one call, as limited by the daemon.
     private static let groupsPerCall = 256
 
     private let action: Action

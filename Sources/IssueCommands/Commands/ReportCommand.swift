@@ -66,7 +66,7 @@ struct ReportCommand: Command {
         do throws(CommandFailure) {
             try report(in: &session, context)
         } catch {
-            // Receipts of earlier calls are printed nevertheless.
+            // The receipts of earlier calls are printed even if a later one failed.
             session.printReceipts()
             throw error
         }

@@ -90,7 +90,7 @@ struct ReportSession {
         return hasFailed ? .refused : .success
     }
 
-    /// Prints the receipts of a JSON document that is not complete, since a later call failed.
+    /// Prints the receipts so far as a JSON document, after a call has failed.
     mutating func printReceipts() {
         if context.format == .json, !how.isQuiet, !receipts.isEmpty {
             output(PrettyJSON.document("receipts", receipts))

@@ -23,7 +23,8 @@ extension Admission {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
         let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
-        // Not without drafts: `now` may be too late after a jump of the clock, and the bucket would stay there.
+        // Without drafts, the bucket must not change. After a jump of the clock, `now` may be too late, and the bucket
+        // would keep that time.
         if !drafts.isEmpty {
             summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
             unsaved.buckets.insert(.init(account: nil, role: summaryRole))

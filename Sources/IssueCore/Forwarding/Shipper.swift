@@ -222,13 +222,14 @@ package struct FieldTypes: Equatable, Sendable {
 
     /// The maximum number of sender-defined fields created at a destination.
     package static let maxFields = 500
-    /// The number of fields that are kept for users who have added few since the start, so that no user takes all.
+    /// The number of fields that are reserved for users who have added fewer than `fewFields`, so that no user takes
+    /// all.
     package static let reservedFields = 100
-    /// The number of fields above which a user has added more than few.
+    /// The number of fields that a user may add before the reserved ones are no longer available to them.
     package static let fewFields = 20
 
     private var kinds: [String: Kind] = [:]
-    /// The number of fields that each user has added since the start.
+    /// The number of fields that each user has added since this value was read from the store.
     private var counts: [UInt32: Int] = [:]
     private var added: [String] = []
 

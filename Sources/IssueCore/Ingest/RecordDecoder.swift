@@ -141,7 +141,7 @@ package struct RecordDecoder: Sendable {
         return split(message.span, from: 0, to: message.count, scanner)
     }
 
-    /// Splits a message without escapes, and replaces the secrets that the redactor finds in it.
+    /// Splits an unescaped message into its template and the other parts, and replaces the secrets in it.
     private mutating func split(
         _ message: Span<UInt8>, from start: Int, to end: Int, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm {
@@ -288,7 +288,7 @@ extension RecordDecoder {
         }
     }
 
-    /// Returns the beginning of a text, without a part of a character or escape at its end.
+    /// Returns as much of a text as its limit allows. No character or escape is split.
     private func cut(_ text: JSONText, in bytes: Span<UInt8>) -> JSONText {
         let limit = text.start + limits.attributeBytes
         var end = text.hasEscapes ? text.start : limit

@@ -378,8 +378,8 @@ package struct RecordLimits: Equatable, Sendable {
     package var keys = 256
     /// The maximum number of records in one call.
     package var recordsPerCall = 1000
-    /// The maximum size of each text that describes a series, such as a function, in bytes of JSON. The rest is cut off:
-    /// each series stores these texts, and caches hold those of thousands of series.
+    /// The maximum size of each text that describes a series, such as the function, in bytes of JSON. The rest is cut
+    /// off, because each series stores these texts, and caches hold the texts of thousands of series.
     package var attributeBytes = 2048
     /// The number of bytes of a message that its template covers. The rest is not part of the fingerprint.
     package var templateBytes = 1024

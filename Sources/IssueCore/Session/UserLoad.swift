@@ -97,7 +97,7 @@ package struct UserLoad: Sendable {
     ///   - unread: The bytes of its unread replies.
     ///   - allowance: The current allowance.
     package func mayBegin(unanswered own: Int, unread: Int, within allowance: Allowance) -> Bool {
-        return mayQuery(unread: unread, within: allowance) && (unanswered <= allowance.calls || own < limits.little)
+        mayQuery(unread: unread, within: allowance) && (unanswered <= allowance.calls || own < limits.little)
     }
 
     private func mayQuery(unread: Int, within allowance: Allowance) -> Bool {

@@ -318,7 +318,7 @@ struct ConfigurationBuilder {
             !configuration.misconfiguredNotifiers.contains(name)
         else {
             return complain(
-                section.location, "Two notifiers are named “\(name)”; only the first one is used. Rename one of them.",
+                section.location, "Two notifiers are named “\(name)”; this one is ignored. Rename one of them.",
                 section)
         }
         if let notifier, !faulty.contains(section.scope) {

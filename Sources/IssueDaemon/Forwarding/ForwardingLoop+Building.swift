@@ -324,7 +324,7 @@ struct BatchLines {
     private(set) var bytes = 0
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
-    /// All lines as one request body, which can be sent again; nil if a line has changed.
+    /// All lines as one request body, which can be sent again; nil if a line has changed or its record was removed.
     private(set) var whole: (any PreparedBody)?
     /// The individual lines, if they were needed; nil for a line whose record was removed.
     var all: [[UInt8]?]?
@@ -338,7 +338,7 @@ struct BatchLines {
         whole = body
     }
 
-    /// Adds a line; nil for one whose record was removed. The body is then built from the other lines when it is sent.
+    /// Adds a line; nil for one whose record was removed. The body is then built when it is sent, without that line.
     mutating func add(_ line: [UInt8]?, of user: UInt32?) {
         count += 1
         guard let line else {

@@ -110,7 +110,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     ) throws -> Forwarding.NextAction {
         switch action {
         case .settle(let id, let outcome):
-            // It may be the preempted batch, if its time to retry is over.
+            // This may be the preempted batch, if its time for retries has elapsed.
             makeCurrent(id)
             return try settle(outcome, answer, at: now)
         case .send(let shipment): return .send(shipment)

@@ -116,7 +116,7 @@ package struct JournalEntry {
     private mutating func add(_ name: String, _ value: String) {
         var value = Array(value.utf8.prefix(Self.valueLimit * 4 + 1))
         if value.count > Self.valueLimit * 4 {
-            // Not within a character: journalctl does not show text that is not UTF-8.
+            // A character must not be split, because journalctl does not show text that is not UTF-8.
             while let byte = value.popLast(), byte & 0xC0 == 0x80 {}
         }
         bytes += Array(name.utf8)

@@ -23,10 +23,12 @@ final class WriterRun {
     private var pace: CommitSizePolicy
     /// The connections whose later calls must be refused, because an earlier one was.
     private var gates: [UInt64: (gate: NumberGate, refusedAt: MonotonicInstant)] = [:]
+    /// The number of gates above which those older than `gateTime` are removed. A connection may have been closed
+    /// without sending the refused call again.
     private var maxGates = minGates
-    /// The number of gates above which old ones are removed, and the time after which no call that was sent before its
-    /// sender knew of the refusal can arrive. Connections may have been closed without sending the refused call again.
+    /// The minimum of `maxGates`.
     private static let minGates = 8192
+    /// The time after a refusal after which calls that were sent before the sender knew of it no longer arrive.
     private static let gateTime: Duration = .seconds(60)
     private var lastEnd = CommitEnd.stored
     /// `true` if the file was moved aside or replaced. Reports stored in it must no longer be acknowledged.

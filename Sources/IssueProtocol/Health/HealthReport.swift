@@ -249,7 +249,8 @@ extension StoreStatus {
         faultIDs.append(kind.rawValue)
     }
 
-    /// The faults with their kinds. The kind is nil if the daemon is newer.
+    /// The faults with their kinds. The kind is nil if this version does not know it, or if the daemon is too old to
+    /// send identifiers.
     package var faultsByKind: [(text: String, kind: StoreFaultKind?)] {
         faults.enumerated().map { index, fault in
             (fault, index < faultIDs.count ? StoreFaultKind(rawValue: faultIDs[index]) : nil)

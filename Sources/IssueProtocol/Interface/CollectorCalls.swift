@@ -9,7 +9,7 @@ package struct CollectorCall<Parameters: JSONCodable, Reply: JSONCodable>: Senda
     }
 }
 
-/// The methods that read and change what is stored. `Report` and `Await` have clients of their own.
+/// All methods of the daemon except `Report` and `Await`, which have clients of their own.
 package enum CollectorCalls {
     package static let list = CollectorCall<ListParameters, ListReply>(.list)
     package static let records = CollectorCall<RecordsParameters, RecordsReply>(.records)
@@ -52,7 +52,7 @@ package struct NoParameters: Equatable, JSONObjectCodable, Sendable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {}
 }
 
-/// The parameters of a method that needs an id only.
+/// The parameters of a method whose only parameter is an id.
 package struct IDParameters: Equatable, JSONObjectCodable, Sendable {
     /// The id of a record or of a group, or of a silence for `EndSilence`.
     package var id: String

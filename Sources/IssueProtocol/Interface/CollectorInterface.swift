@@ -95,9 +95,10 @@ package enum CollectorInterface {
         type DeploymentChange (new, gone)
 
         # All members that are given must match; a list matches if one of its elements does. severity: this severity and
-        # above. text: every word, and every phrase in quotation marks, must occur in the record. metadata: entries
+        # above. text: at least one word or phrase in quotation marks; all must occur in the record. metadata: entries
         # "KEY=VALUE"; of the entries with the same key, one must match. users: user ids of senders. end_users: values of the
-        # member user of records. since_deploy: selects groups, not records.
+        # member user of records. since_deploy: selects groups, not records. destination: the destination of the fates;
+        # it requires fates.
         type Filter (
           apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?Severity,
           domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string, metadata: ?[]string,

@@ -37,7 +37,8 @@ public struct IssueFilter: Equatable, Sendable {
     public var sinceDeployment: DeploymentChange?
     /// The outcomes of records. They select single records only, not issues or counts.
     public var outcomes: [IssueFate.Outcome]?
-    /// The destination that ``outcomes`` refers to. Nil for any destination. Supported like ``outcomes``.
+    /// The destination that ``outcomes`` refers to. Nil for any destination. Without ``outcomes``, the daemon
+    /// rejects the filter.
     public var destination: String?
     /// The earliest time at which the daemon received a record.
     public var since: IssueTimestamp?

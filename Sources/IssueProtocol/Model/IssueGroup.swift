@@ -112,7 +112,7 @@ extension IssueGroup {
         text.utf8.count == 17 && text.first == "g" && text.dropFirst().allSatisfy { "0123456789abcdef".contains($0) }
     }
 
-    /// The title, after the state unless it is open.
+    /// The title, preceded by the state in brackets unless the group is open and has not regressed.
     package var markedTitle: String {
         switch state {
         case .open: hasRegressed ? "[regressed] \(title)" : title

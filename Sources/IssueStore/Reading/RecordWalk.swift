@@ -212,7 +212,7 @@ struct SeriesBits {
 }
 
 extension StoreReader {
-    /// Returns the records above a row, oldest first: the ones that a follower has not seen yet.
+    /// Returns the records above a row, oldest first, which a follower has not seen yet.
     ///
     /// - Parameter limit: The maximum number of records.
     /// - Returns: The records, and the row up to which the follower has then seen all of them.

@@ -80,8 +80,8 @@ extension StoreReader {
     ///
     /// - Parameter isBounded: `true` if the filter has a time.
     static func groupSumsSQL(_ order: ResultOrder, isBounded: Bool) -> String {
-        // All keys are sorted in descending order, so that one cursor condition serves all of them. sum() would fail
-        // above the largest integer.
+        // All keys are sorted in descending order, so that one cursor condition serves all of them. sum() fails above
+        // the largest integer, so total() is used for occurrences.
         let sortKey: StaticString
         switch order {
         case .newest: sortKey = "max(last_at)"

@@ -342,7 +342,7 @@ struct LedgerChanges {
 
     /// Adds the changes to the `ledger` table, in the current transaction.
     func write(on connection: DatabaseConnection) throws(SQLiteError) {
-        // A sum above the largest integer would fail this commit, and all later ones of the account.
+        // A sum above the largest integer would make this commit fail, and all later ones of the account.
         for (line, sum) in sums {
             try connection.run(
                 """

@@ -87,7 +87,7 @@ extension StoreWriter {
     }
 }
 
-/// The user of a series, and the bytes of its texts that the usual bytes of a series do not cover.
+/// The user of a series, and the bytes of its texts beyond those that each series is assumed to take.
 struct SeriesOwner: Equatable, Sendable {
     var user: Int64
     var excessBytes: Int64

@@ -1,5 +1,5 @@
 extension String {
-    /// Creates hexadecimal digits in lower case, with zeros in front.
+    /// Creates the hexadecimal form of a number in lower case, padded with leading zeros.
     ///
     /// - Parameters:
     ///   - number: The number.
@@ -9,7 +9,7 @@ extension String {
         self = String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
     }
 
-    /// Returns the longest beginning of at most `limit` bytes in UTF-8 that splits no Unicode scalar.
+    /// Returns the longest prefix of at most `limit` bytes of UTF-8 that does not split a Unicode scalar.
     package func prefix(bytes limit: Int) -> Substring {
         guard utf8.count > limit else { return self[...] }
         var end = utf8.index(startIndex, offsetBy: limit)

@@ -52,7 +52,7 @@ package struct CollectorConnection: ~Copyable {
     /// - Parameters:
     ///   - method: The full name of the method, with its interface.
     ///   - parameters: The parameters, a JSON object.
-    ///   - receivesFile: Whether to keep a file descriptor that is passed with the parts. Otherwise the kernel closes it.
+    ///   - receivesFile: Whether to keep a descriptor that is passed with a part. Otherwise the kernel closes it.
     ///   - onReply: Receives a part. Returns false to stop; the connection cannot be used again then.
     /// - Returns: The passed file; nil if there is none. The peer may pass any kind of descriptor, so check its status
     ///   before reading from it.

@@ -157,13 +157,13 @@ extension IssueRecord {
         guard whole.count > limit else { return whole }
         var record = self
         // An escaped byte can take up to six bytes.
-        record.message = message.prefix(ofBytes: limit / 8)
+        record.message = message.truncated(toBytes: limit / 8)
         record.template = nil
         record.parts = []
         record.causes = []
         record.backtrace = []
-        record.domain = domain?.prefix(ofBytes: 1024)
-        record.fingerprint = fingerprint?.prefix(ofBytes: 1024)
+        record.domain = domain?.truncated(toBytes: 1024)
+        record.fingerprint = fingerprint?.truncated(toBytes: 1024)
         let small = metadata?.smallest(ofBytes: limit / 8) ?? []
         record.metadata = .object(small)
         let omitted = JSONValue.integer(Int64(whole.count - record.json.count))
@@ -173,9 +173,9 @@ extension IssueRecord {
 }
 
 extension String {
-    /// Returns the string or, if it is longer than `limit` bytes, a prefix of at most so many and an ellipsis. No
-    /// character is split.
-    func prefix(ofBytes limit: Int) -> String {
+    /// Returns the string or, if it is longer than `limit` bytes, a prefix of at most `limit` bytes and an ellipsis. No
+    /// Unicode scalar is split.
+    func truncated(toBytes limit: Int) -> String {
         utf8.count > limit ? "\(prefix(bytes: limit))…" : self
     }
 }

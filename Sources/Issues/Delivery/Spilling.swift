@@ -161,7 +161,7 @@ package struct SpillFolder: Sendable {
         try? PrivateFolder(path)
     }
 
-    /// Whether there are neither saved calls nor a number of lost issues.
+    /// Whether there are no saved calls, and no file with the number of lost issues.
     package var isEmpty: Bool {
         guard let folder = open() else { return true }
         return Self.isEmpty(folder)

@@ -336,14 +336,15 @@ struct ErrorTypeInfo: Sendable {
 struct CauseWalk {
     private static let deepest = 8
     private static let maxCauses = 16
-    /// The maximum number of errors to read. Errors that read the same are no new causes, so there may be far more.
+    /// The maximum number of errors to visit. There may be far more errors than causes, because errors with the same
+    /// text are not added as causes.
     private static let maxErrors = 256
 
     private(set) var causes: [IssueCause] = []
     // Class instances are recognized by identity, all other errors by their domain, code and message.
     private var objects: Set<ObjectIdentifier> = []
     private var path: [IssueCause] = []
-    private var errors = 0
+    private var errorCount = 0
 
     init(_ error: any Error, _ reading: ErrorReading) {
         // Nearly all errors have no underlying errors.
@@ -365,11 +366,11 @@ struct CauseWalk {
         }
     }
 
-    /// Records an error as visited. Returns false if the same object was visited before, or too many errors were.
+    /// Records an error as visited. Returns false if the same object was visited before, or if the maximum is exceeded.
     @discardableResult
     private mutating func note(_ error: any Error) -> Bool {
-        errors += 1
-        guard errors <= Self.maxErrors else { return false }
+        errorCount += 1
+        guard errorCount <= Self.maxErrors else { return false }
         guard type(of: error) is AnyClass else { return true }
         return objects.insert(ObjectIdentifier(error as AnyObject)).inserted
     }

@@ -23,7 +23,7 @@ public struct ErrorResponders: Sendable {
     private func inScope(_ operation: () -> Void) {
         let here = ReportingScope.here
         guard here.isReporting else { return ReportingScope.$box.withValue(scope, operation: operation) }
-        // A reporter of this thread must not be called for an issue that it reports itself.
+        // A reporter that is running on this thread must not be called for issues that it reports itself.
         var inside = scope.scope
         inside.reportingBox = here
         ReportingScope.$box.withValue(ReportingScope.Box(inside), operation: operation)

@@ -59,7 +59,7 @@ struct RetentionForecastTests {
         #expect(usage.reply(settings(), now: now).rules.last?.at == nil)
     }
 
-    @Test("For a limit on space, no number of records is forecast, since more ranges are closed before then")
+    @Test("For a limit on space, no number of records is forecast, since other ranges are closed before it is reached")
     func unknownNumber() {
         var usage = usage(age: 1)
         (usage.usedBytes, usage.freeBytes) = (2 << 30, 0)

@@ -89,7 +89,7 @@ struct NotifierConfigurationTests {
             ),
             (
                 "[Notify]\nURL=https://h/\n[Notify webhook]\nURL=https://h/",
-                "a.conf:3: Two notifiers are named “webhook”; only the first one is used. Rename one of them."
+                "a.conf:3: Two notifiers are named “webhook”; this one is ignored. Rename one of them."
             ),
             (
                 "[Notify a]\nURL=https://h/\nURLCredential=x",
