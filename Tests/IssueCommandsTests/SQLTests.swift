@@ -13,7 +13,12 @@ private final class ScriptedDatabase: SQLDatabase {
     var bounds: [SQLBounds] = []
 
     func contains(store: String) -> Bool { store == "s1" }
-    func isComplete(_ text: String) -> Bool { text.last { $0 > " " } == ";" }
+    var checkedBytes = 0
+
+    func isComplete(_ text: String) -> Bool {
+        checkedBytes += text.utf8.count
+        return text.last { $0 > " " } == ";"
+    }
 
     func runFirst(of text: inout ArraySlice<UInt8>, within bounds: SQLBounds) throws(CommandFailure) -> SQLResult? {
         while !text.isEmpty {
@@ -36,6 +41,7 @@ struct SQLTests {
     private struct Run {
         var outcome: Outcome
         var statements: [String]
+        var checkedBytes: Int
         var bounds: [SQLBounds]
         var paths: [String?]
     }
@@ -73,7 +79,9 @@ struct SQLTests {
                 if path == "/absent" { throw CommandFailure(.refused, "there is no database at /absent") }
                 return database
             }, status)
-        return Run(outcome: outcome, statements: database.statements, bounds: database.bounds, paths: paths)
+        return Run(
+            outcome: outcome, statements: database.statements, checkedBytes: database.checkedBytes,
+            bounds: database.bounds, paths: paths)
     }
 
     @Test("issuectl itself runs the program issued-sql and exits as it does")
@@ -277,6 +285,14 @@ struct SQLTests {
         let run = sql([], input: parts)
         #expect(run.outcome.code == .success)
         #expect(run.statements == Array(repeating: "none", count: 120_000))
+    }
+
+    @Test("Input with a semicolon in each line of a query is checked in linear time")
+    func semicolons() {
+        func checkedBytes(lines: Int) -> Int {
+            sql([], input: Array(repeating: "a; b\n", count: lines)).checkedBytes
+        }
+        #expect(checkedBytes(lines: 200_000) < 2 * checkedBytes(lines: 100_000))
     }
 
     @Test("A query that never ends, or contains NUL, is refused")

@@ -41,6 +41,8 @@ struct SQLCommand: Command {
     private static let defaultLimit = 1000
     /// The maximum size of one statement, in bytes.
     private static let maxQueryBytes = 1 << 20
+    /// The size of input, in bytes, up to which it is checked for a complete query after each line with a semicolon.
+    private static let maxCheckedBytes = 16 << 10
 
     private let query: String?
     private let path: String?
@@ -118,6 +120,8 @@ struct SQLCommand: Command {
         if isInteractive { context.warn("end each query with a semicolon, and the input with Ctrl-D") }
         var text: [UInt8] = []
         var hasSemicolon = false
+        /// The size at the last check.
+        var checked = 0
         prompt(isInteractive, isContinued: false, context)
         while var more = context.input.read()?[...] {
             // Checked only at the end of a line, because the text read so far could end inside a query.
@@ -128,9 +132,12 @@ struct SQLCommand: Command {
                 hasSemicolon = hasSemicolon || line.contains(UInt8(ascii: ";"))
                 guard hasSemicolon else { continue }
                 hasSemicolon = false
+                // Each check reads the whole text. A long one is checked again when it has grown by an eighth.
+                guard text.count <= Self.maxCheckedBytes || text.count >= checked + checked / 8 else { continue }
+                checked = text.count
                 guard database.isComplete(String(decoding: text, as: UTF8.self)) else { continue }
                 try runInput(text, isInteractive, on: database, context)
-                text = []
+                (text, checked) = ([], 0)
             }
             text += more
             hasSemicolon = hasSemicolon || more.contains(UInt8(ascii: ";"))
