@@ -109,6 +109,14 @@ struct DeadLettersTests {
         #expect(outcome.errors == lines("issuectl: no dead letter for r9: see issuectl dead-letters"))
     }
 
+    @Test("export writes the lines that exist, and names the ids without a dead letter")
+    func partialExport() {
+        let outcome = issuectl(["dead-letters", "export", "r1", "summary-7", "nope"], .reply(Self.reply))
+        #expect(outcome.output == lines("{\"a\":1}\n{\"b\":2}"))
+        #expect(outcome.errors == lines("issuectl: no dead letter for nope: see issuectl dead-letters"))
+        #expect(outcome.code == .refused)
+    }
+
     @Test("The usage line closes its brackets")
     func help() {
         let help = issuectl(["dead-letters", "--help"]).output

@@ -396,7 +396,8 @@ struct HelpTests {
                   -h, --help          Show this help
 
                 Exits with 75 if some of the records or corrections are still pending after the
-                timeout, or if a destination is paused even after another attempt.
+                timeout, or if a destination is paused even after another attempt. Destinations
+                that are no longer configured do not count.
 
                 Examples:
                   issuectl flush

@@ -41,7 +41,7 @@ struct DeadLettersCommand: Command {
         isAll = arguments.has(Self.all)
         limit = try arguments.integer(PagingOptions.limit, in: 1...Int64.max)
         switch action {
-        case .list where !ids.isEmpty: throw UsageError("list takes no ID: did you mean show?")
+        case .list where !ids.isEmpty: throw UsageError("list takes no ID, but show does")
         case .show where ids.isEmpty: throw UsageError("missing argument ID")
         case .requeue where ids.isEmpty && !isAll: throw UsageError("give IDs or --all")
         case .requeue where !ids.isEmpty && isAll: throw UsageError("--all and IDs cannot be used together")
@@ -58,7 +58,7 @@ struct DeadLettersCommand: Command {
         case .list: try list(in: context)
         case .show: return try show(in: context)
         case .requeue: return try requeue(in: context)
-        case .export: try export(in: context)
+        case .export: return try export(in: context)
         }
         return .success
     }
@@ -120,7 +120,11 @@ struct DeadLettersCommand: Command {
             }
             return page.lines
         }
-        let found = Set(letters.map(\.record))
+        return warnOfMissing(Set(letters.map(\.record)), context)
+    }
+
+    /// Names the given ids that are not among those found. Returns the exit code.
+    private func warnOfMissing(_ found: Set<String>, _ context: CommandContext) -> ExitCode {
         let missing = ids.filter { !found.contains($0.lowercased()) }
         guard !missing.isEmpty else { return .success }
         context.warn(none(of: missing))
@@ -147,11 +151,11 @@ struct DeadLettersCommand: Command {
         return .success
     }
 
-    private func export(in context: CommandContext) throws(CommandFailure) {
+    private func export(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
         var left = limit
         var after: String?
-        var isAny = false
+        var found: Set<String> = []
         repeat {
             let answer = try collector.call(
                 CollectorCalls.deadLetters,
@@ -161,10 +165,11 @@ struct DeadLettersCommand: Command {
             let lines = answer.value.deadLetters.compactMap(\.line)
             // Exactly the bytes that were to be sent.
             for line in lines { try context.print(json: Array(line.utf8)) }
-            isAny = isAny || !lines.isEmpty
+            found.formUnion(answer.value.deadLetters.map(\.record))
             left = left.map { $0 - Int64(lines.count) }
             after = lines.isEmpty ? nil : answer.value.next
         } while after != nil && left != 0
-        if !isAny, !ids.isEmpty { throw CommandFailure(.refused, none(of: ids)) }
+        // With a limit, the others may follow later.
+        return left == 0 ? .success : warnOfMissing(found, context)
     }
 }

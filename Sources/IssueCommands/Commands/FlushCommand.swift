@@ -14,7 +14,8 @@ struct FlushCommand: Command {
         sections: [("Options", [timeout])],
         notes: [
             "Exits with 75 if some of the records or corrections are still pending after the timeout, or if a "
-                + "destination is paused even after another attempt."
+                + "destination is paused even after another attempt. Destinations that are no longer configured do not "
+                + "count."
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
