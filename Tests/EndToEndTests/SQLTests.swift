@@ -106,7 +106,7 @@ struct SQLTests {
             }
             #expect(try client.allRecords().count == 1)
             let missing = try sql(["--database", daemon.folder["none.db"], "SELECT 1"], in: daemon, ends: .exit(1))
-            #expect(missing.errors.contains("name the file with --database"))
+            #expect(missing.errors == "issuectl: there is no database at \(daemon.folder["none.db"])\n")
         }
     }
 
