@@ -47,7 +47,8 @@ struct SelfHostedTests {
         try await with {
             "[Elasticsearch]\nURL=http://127.0.0.1:\($0.port)/behind-proxy\nCredential=TOKENFILE\nUser=elastic"
         } _: { daemon, stores, client in
-            let ids = try report(900, "Broken", client)
+            // Requests are small at first, so that thousands of records are needed for a large one.
+            let ids = try (0..<5).flatMap { _ in try report(1000, "Broken", client) }
             try await settled(client, daemon)
             #expect(try Set(stores.documents.keys) == Set(ids))
             // No document was sent again.
