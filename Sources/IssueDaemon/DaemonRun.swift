@@ -281,13 +281,6 @@ final class JoinableThread: Sendable {
     }
 }
 
-extension FileSystem {
-    /// Returns the free space on the file system of a folder, in bytes; nil if it is unknown.
-    static func freeSpace(in folder: String) -> Int64? {
-        (try? freeBytes(at: folder)).map { Int64(clamping: $0) }
-    }
-}
-
 /// The clocks of this host.
 enum Clock {
     static var wall: IssueTimestamp { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) }

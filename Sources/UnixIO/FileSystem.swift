@@ -84,6 +84,11 @@ package enum FileSystem {
         return freeBytes(status)
     }
 
+    /// Returns the free space on the file system of a folder, in bytes; nil if it is unknown.
+    package static func freeSpace(in folder: String) -> Int64? {
+        (try? freeBytes(at: folder)).map { Int64(clamping: $0) }
+    }
+
     static func freeBytes(_ status: statvfs) -> UInt64 {
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return overflow ? .max : bytes
