@@ -165,6 +165,24 @@ struct FrameDecoderTests {
         String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
     }
 
+    @Test(
+        "An escaped half of a surrogate pair is replaced, and nothing else",
+        arguments: [
+            (#"\udcff"#, #"\ufffd"#), (#"a\uD800b"#, #"a\ufffdb"#), (#"\ud83d\ude00"#, nil), (#"\uFFFD\ue000"#, nil),
+            (#"\ud83d\ud83d\ude00"#, #"\ufffd\ud83d\ude00"#), (#"\ude00\ud83d"#, #"\ufffd\ufffd"#),
+            (#"\\udcff"#, nil), (#"\\\udcff"#, #"\\\ufffd"#), (#"\ud83d\n"#, #"\ufffd\n"#), (#"\ud8"#, nil),
+            (#"\u+d80"#, nil), ("\\", nil),
+        ] as [(String, String?)])
+    func loneSurrogates(message: String, expected: String?) throws {
+        var decoder = FrameDecoder(limit: 100)
+        decoder.receive(Array((message + "\0" + #"\udc00"#).utf8))
+        let frame = try #require(try decoder.next())
+        #expect(decoder.replaceLoneSurrogates(in: frame) == (expected != nil))
+        #expect(Self.text(decoder[frame]) == expected ?? message)
+        #expect(decoder.replaceLoneSurrogates(in: frame) == false)
+        #expect(Self.text(decoder[decoder.partialFrame]) == #"\udc00"#, "The next message has not changed")
+    }
+
     @Test("A message that arrives byte by byte is copied only after it has grown by half")
     func singleBytes() throws {
         var decoder = FrameDecoder(limit: 1 << 20)

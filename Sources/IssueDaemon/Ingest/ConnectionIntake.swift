@@ -79,7 +79,7 @@ struct ConnectionIntake {
                 isHeld = false
                 var envelope: VarlinkCall.Envelope?
                 if !ReportReader.beginsFast(frames[message]) {
-                    let scanned = try Self.scan(message, of: frames)
+                    let scanned = try scan(message)
                     guard CollectorMethod(scanned, in: frames[message]) == .report else {
                         if begun > 0 { state.reportsBegan(begun) }
                         begun = 0
@@ -107,9 +107,18 @@ struct ConnectionIntake {
         }
     }
 
-    /// Parses the call around its parameters.
+    /// Parses the call around its parameters, after replacing escapes that stand for no character if there are any.
     ///
     /// - Throws: The error with which the connection must end, because the message is not a call.
+    private mutating func scan(_ message: Range<Int>) throws(CollectorError) -> VarlinkCall.Envelope {
+        do throws(CollectorError) {
+            return try Self.scan(message, of: frames)
+        } catch {
+            guard frames.replaceLoneSurrogates(in: message) else { throw error }
+            return try Self.scan(message, of: frames)
+        }
+    }
+
     private static func scan(
         _ message: Range<Int>, of frames: borrowing FrameDecoder
     ) throws(CollectorError) -> VarlinkCall.Envelope {
@@ -172,6 +181,7 @@ struct ConnectionIntake {
             return true
         } catch {
             batch.truncate(records: before.records, bytes: before.bytes)
+            if frames.replaceLoneSurrogates(in: message) { return try read(message, envelope, with: &reader, &counts) }
             counts.refusedReports += 1
             try refuse(message, envelope, error)
             return false

@@ -94,6 +94,49 @@ package struct FrameDecoder: Sendable {
         borrowing get { buffer.span.extracting(message) }
     }
 
+    /// Replaces each escape of half a surrogate pair in a message with that of U+FFFD, which has the same length.
+    ///
+    /// Such an escape stands for no character, so it makes JSON invalid here. Some languages write it nevertheless:
+    /// Python for each byte of a file name that is not UTF-8, JavaScript for half of an emoji.
+    ///
+    /// - Returns: `true` if the message contained such an escape.
+    package mutating func replaceLoneSurrogates(in message: Range<Int>) -> Bool {
+        var hasLone = false
+        var index = message.lowerBound
+        while index < message.upperBound {
+            guard buffer[index] == UInt8(ascii: "\\") else {
+                index += 1
+                continue
+            }
+            switch surrogate(at: index, in: message) {
+            case nil: index += 2
+            case .high where surrogate(at: index + Self.escapeSize, in: message) == .low: index += 2 * Self.escapeSize
+            case .high, .low:
+                hasLone = true
+                for (offset, digit) in "fffd".utf8.enumerated() { buffer[index + 2 + offset] = digit }
+                index += Self.escapeSize
+            }
+        }
+        return hasLone
+    }
+
+    private enum Surrogate {
+        case high, low
+    }
+
+    /// The size of an escape such as `\ud83d`, in bytes.
+    private static let escapeSize = 6
+
+    /// Returns which half of a pair is escaped at an index of a message; nil if none is.
+    private func surrogate(at index: Int, in message: Range<Int>) -> Surrogate? {
+        guard index + Self.escapeSize <= message.upperBound else { return nil }
+        let escape = buffer[index..<index + Self.escapeSize]
+        guard let text = String(validating: escape, as: UTF8.self), text.hasPrefix("\\u"),
+            let unit = UInt16(text.dropFirst(2), radix: 16)
+        else { return nil }
+        return unit & 0xFC00 == 0xD800 ? .high : unit & 0xFC00 == 0xDC00 ? .low : nil
+    }
+
     /// Releases the memory if no bytes are buffered, as for an idle connection.
     package mutating func releaseMemory() {
         guard start == end else { return }

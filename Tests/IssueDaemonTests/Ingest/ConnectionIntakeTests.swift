@@ -89,6 +89,28 @@ struct ConnectionIntakeTests {
         #expect(results.allSatisfy { $0 == results[0] })
     }
 
+    @Test("A report or query with half of a surrogate pair is read with U+FFFD in its place")
+    mutating func loneSurrogates() {
+        let query = #"{"method":"org.issued.Collector.Show","parameters":{"id":"\udc80"}}"#
+        let messages = [Self.report(#"\udcff \ud83d\ude00"#, "b"), Self.unusual(#"\ud83d \\udc80"#), Self.report("c")]
+        guard case .noMessage = receive(messages) else {
+            Issue.record("All reports are read")
+            return
+        }
+        #expect(counts.reports == 3 && counts.refusedReports == 0)
+        #expect(
+            submitted() == [
+                #"0 {"\ufffd \ud83d\ude00":1} {"b":1} - 0"#, #"1 {"\ufffd \\udc80":1} - 0"#, #"2 {"c":1} - 0"#,
+            ])
+
+        intake = ConnectionIntake(messageBytes: 1 << 20)
+        guard case .query(let message, let envelope) = receive([query]) else {
+            Issue.record("The query begins")
+            return
+        }
+        #expect(intake.query(message, envelope).parameters == Array(#"{"id":"\ufffd"}"#.utf8))
+    }
+
     @Test("A report counts its bytes and the memory of its records until it is answered")
     mutating func weight() {
         let message = Self.report("a")
