@@ -143,7 +143,10 @@ extension SearchFormat {
         members += RecordColumns.members(of: outbound)
         members += RecordColumns.context(of: stored.record, named: Self.name(of:))
         if !stored.record.causes.isEmpty { members.append(.init("causes", RecordColumns.causes(of: stored.record))) }
-        if let metadata = outbound.metadata, !metadata.isNull { members.append(.init("metadata", metadata)) }
+        if let metadata = outbound.metadata, !metadata.isNull {
+            // Elasticsearch refuses duplicate keys and long numbers even in an object that it does not index.
+            members.append(.init("metadata", RecordColumns.portable(metadata)))
+        }
         return document(members, id: stored.id)
     }
 

@@ -92,7 +92,9 @@ extension OTLPFormat {
         attributes.put("issue.request_id", record.context.requestID)
         attributes.put("user.id", record.context.user)
         if !record.causes.isEmpty { attributes.append(.init("issue.causes", RecordColumns.causes(of: record))) }
-        attributes += (outbound.metadata?.asObject ?? []).map { .init("issue.metadata.\($0.key)", $0.value) }
+        attributes += ReservedKeys.unique(outbound.metadata?.asObject ?? []).map {
+            .init("issue.metadata.\($0.key)", $0.value)
+        }
         return Self.resourceLogs(
             app: outbound.app, version: record.app?.version, environment: record.app?.environment,
             host: outbound.host, time: stored.believedTime.time, observed: stored.receivedAt,
@@ -185,22 +187,39 @@ extension OTLPFormat {
         }
     }
 
-    private static func list(_ attributes: [JSONValue.Member]) -> JSONValue {
-        .array(attributes.map { .object([.init("key", .string($0.key)), .init("value", value($0.value))]) })
+    private static func list(_ attributes: [JSONValue.Member], depth: Int = 0) -> JSONValue {
+        .array(
+            attributes.map {
+                .object([.init("key", .string($0.key)), .init("value", value($0.value, depth: depth))])
+            })
     }
 
-    /// Returns an `AnyValue`.
-    private static func value(_ value: JSONValue) -> JSONValue {
-        switch value {
+    /// The maximum nesting of a value; what is deeper is sent as text. Each level takes four levels of JSON, or three of
+    /// Protocol Buffers, and receivers allow as few as 100 of either.
+    private static let maxDepth = 16
+
+    /// Returns an `AnyValue`. A receiver must accept each one, since it refuses a request as a whole.
+    private static func value(_ value: JSONValue, depth: Int = 0) -> JSONValue {
+        func text(_ text: String) -> JSONValue { .object([.init("stringValue", .string(text))]) }
+        return switch value {
         case .null: .object([])
         case .bool(let bool): .object([.init("boolValue", .bool(bool))])
         case .integer(let integer): .object([.init("intValue", .string("\(integer)"))])
-        case .number: .object([.init("doubleValue", value)])
-        case .string(let text): .object([.init("stringValue", .string(text))])
+        case .number(let spelling):
+            RecordColumns.isFraction(spelling) ? .object([.init("doubleValue", value)]) : text(spelling)
+        case .string(let string): text(string)
+        case .array where depth >= maxDepth, .object where depth >= maxDepth:
+            text(String(decoding: value.json, as: UTF8.self))
         case .array(let elements):
-            .object([.init("arrayValue", .object([.init("values", .array(elements.map(Self.value)))]))])
+            .object([
+                .init(
+                    "arrayValue",
+                    .object([.init("values", .array(elements.map { Self.value($0, depth: depth + 1) }))]))
+            ])
         case .object(let members):
-            .object([.init("kvlistValue", .object([.init("values", list(members))]))])
+            .object([
+                .init("kvlistValue", .object([.init("values", list(ReservedKeys.unique(members), depth: depth + 1))]))
+            ])
         }
     }
 }

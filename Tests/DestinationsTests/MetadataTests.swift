@@ -105,6 +105,35 @@ import Testing
             ])
     }
 
+    @Test(
+        "A number that some receivers can't read is sent as text, even if it is finite",
+        arguments: [
+            "0.\(String(repeating: "1", count: 5_000))", "1e-999", "1e-99999999999", "0e99999999999",
+            "1.5e\(String(repeating: "0", count: 70))1",
+        ])
+    func unreadableNumbers(spelling: String) throws {
+        let result = try fit(["a": .number(spelling), "b": .number("-0.0"), "c": .number("1E5")])
+        #expect(result.metadata == ["b": .number("-0.0"), "c": .number("1E5")])
+        #expect(result.context == ["a": .number(spelling)])
+    }
+
+    @Test("The reserved fields are for the users who are accountable, not for each of their ids")
+    func subordinateIDs() throws {
+        var types = FieldTypes()
+        for id in UInt32(0)..<30 {
+            let members = (0..<20).map { JSONValue.Member("key\(id)_\($0)", .integer(1)) }
+            var outbound = Samples.outbound(metadata: .object(members))
+            outbound.own.sender.uid = 600_000 + id
+            outbound.user = 1001
+            _ = Golden.payload.line(of: outbound, types: &types)
+        }
+        #expect(types.takeAdded().count == FieldTypes.maxFields - FieldTypes.reservedFields)
+        var other = Samples.outbound(metadata: ["mine": 1])
+        other.user = 1002
+        let line = try parsed(Golden.payload.line(of: other, types: &types))
+        #expect(line["linux.metadata"] == ["mine": 1])
+    }
+
     @Test("Metadata that is nested too deeply is cut at the limit")
     func depth() throws {
         for depth in 1...30 {

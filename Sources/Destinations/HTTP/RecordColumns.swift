@@ -121,6 +121,39 @@ package enum RecordColumns {
     }
 }
 
+/// Values that every receiver can read.
+extension RecordColumns {
+    /// Receivers limit the length of a number: Python allows 4,300 digits, and Jackson 1,000.
+    private static let maxNumberBytes = 64
+
+    /// Returns `true` if every receiver can read a number of JSON as a double. If not, it must be sent as text, because
+    /// some receivers refuse the whole request.
+    ///
+    /// An integer that does not fit into 64 bits is not such a number, since it would lose its last digits. Neither is
+    /// one that is infinite or too small, because the mapping of Protocol Buffers to JSON forbids the former, and some
+    /// receivers can't read the exponent of the latter.
+    ///
+    /// - Parameter spelling: The number, as in `JSONValue.number`.
+    static func isFraction(_ spelling: String) -> Bool {
+        let bytes = spelling.utf8
+        guard bytes.count <= maxNumberBytes, let number = Double(spelling),
+            bytes.contains(where: { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") })
+        else { return false }
+        return number.isNormal || !bytes.contains { (0x31...0x39).contains($0) }
+    }
+
+    /// Returns a value with texts instead of the numbers that some receivers can't read, and with the last of several
+    /// members with the same key.
+    static func portable(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .null, .bool, .integer, .string: value
+        case .number(let spelling): isFraction(spelling) ? value : .string(spelling)
+        case .array(let elements): .array(elements.map { portable($0) })
+        case .object(let members): .object(ReservedKeys.unique(members).map { .init($0.key, portable($0.value)) })
+        }
+    }
+}
+
 extension [JSONValue.Member] {
     /// Appends a text, unless it is nil.
     mutating func put(_ key: String, _ text: String?) {

@@ -349,7 +349,7 @@ extension LogzFormat {
         }
         let (members, repairs) = Self.metadata(of: outbound)
         guard !members.isEmpty else { return ([], repairs) }
-        var fitting = MetadataFitting(types: types, user: outbound.stored.sender.uid)
+        var fitting = MetadataFitting(types: types, user: outbound.user)
         if let object = fitting.fit(members, under: name) { line.put(name, object) }
         types = fitting.types
         let cut = fitting.truncated.names

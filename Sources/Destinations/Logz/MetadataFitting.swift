@@ -7,7 +7,7 @@ import IssueProtocol
 /// silently.
 struct MetadataFitting {
     private(set) var types: FieldTypes
-    /// The user who has sent the metadata.
+    /// The user who is accountable for the metadata.
     private let user: UInt32
     /// The members that did not fit, with their paths within the metadata.
     private(set) var context: [JSONValue.Member] = []
@@ -140,12 +140,7 @@ struct MetadataFitting {
     /// Returns `true` if a floating-point field accepts a number. Such a field has single precision and rejects values
     /// that are infinite in it.
     static func isFraction(_ spelling: String) -> Bool {
-        guard !isInteger(spelling), let number = Float(spelling) else { return false }
-        return number.isFinite
-    }
-
-    private static func isInteger(_ spelling: String) -> Bool {
-        !spelling.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
+        RecordColumns.isFraction(spelling) && Float(spelling)?.isFinite == true
     }
 }
 

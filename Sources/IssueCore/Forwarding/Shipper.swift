@@ -109,6 +109,8 @@ package struct OutboundRecord: Sendable {
     package var occurrences: Int64
     /// The cached parts of the lines of its series; nil if the record differs from them.
     package var memory: (any LineCache)?
+    /// The user who is accountable for the record, such as the owner of a subordinate user id.
+    package var user: UInt32
 
     /// The complete record. Its id is the `event_id` by which a receiver detects duplicates.
     package var stored: StoredRecord {
@@ -132,9 +134,10 @@ package struct OutboundRecord: Sendable {
     ///   - suppressedBefore: The number of records of its group that were suppressed since the last one sent.
     ///   - occurrences: The number of occurrences of its group so far.
     ///   - memory: The cached parts of the lines of its series; nil if there are none.
+    ///   - user: The user who is accountable for the record; nil for the sender.
     package init(
         stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
-        suppressedBefore: Int64, occurrences: Int64, memory: (any LineCache)? = nil
+        suppressedBefore: Int64, occurrences: Int64, memory: (any LineCache)? = nil, user: UInt32? = nil
     ) {
         own = stored
         self.storedMetadata = storedMetadata
@@ -144,6 +147,7 @@ package struct OutboundRecord: Sendable {
         self.suppressedBefore = suppressedBefore
         self.occurrences = occurrences
         self.memory = memory
+        self.user = user ?? stored.sender.uid
     }
 }
 
@@ -243,7 +247,7 @@ package struct FieldTypes: Equatable, Sendable {
     /// - Parameters:
     ///   - kind: The type of the value.
     ///   - path: The path of the field.
-    ///   - user: The user who has sent the value.
+    ///   - user: The user who is accountable for the value.
     package mutating func record(_ kind: Kind, at path: String, by user: UInt32) -> Bool {
         if let known = kinds[path] {
             return known == kind || (known == .number && kind == .integer)

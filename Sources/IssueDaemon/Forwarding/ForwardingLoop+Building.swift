@@ -86,7 +86,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             of: OutboundRecord(
                 stored: row.stored, storedMetadata: row.metadata, app: row.accountName, fingerprint: row.fingerprint,
                 host: service.settings.host, suppressedBefore: sent.suppressedBefore, occurrences: sent.occurrences,
-                memory: row.memory),
+                memory: row.memory, user: reader.users.owner(of: row.stored.sender.uid)),
             types: &types)
     }
 
