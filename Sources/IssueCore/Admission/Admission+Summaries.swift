@@ -23,10 +23,10 @@ extension Admission {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
         let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
-        // Without drafts, the bucket must not change. After a jump of the clock, `now` may be too late, and the bucket
-        // would keep that time.
-        if !drafts.isEmpty {
-            summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
+        // After a jump of the clock, `now` may be days too late. A bucket would keep that time, and would not be refilled
+        // until then.
+        if let last = open.map(\.lastSeen).max() {
+            summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: min(now, last))
             unsaved.buckets.insert(.init(account: nil, role: summaryRole))
         }
         for window in windows.values { close(window, wasReported: window.suppressedCount > 0) }

@@ -103,7 +103,7 @@ package struct Admission: Sendable {
     ///
     /// It changes nothing. It is `mutating` because the caller then passes the value by reference and does not copy it.
     package mutating func lacks(_ candidate: AdmissionCandidate) -> (account: Bool, group: Bool) {
-        (!knows(account: candidate.account), !candidate.isFirstOfGroup && !knows(group: candidate.group))
+        (!knows(account: candidate.account), !knows(group: candidate.group))
     }
 
     /// Returns `true` if a group's state is in memory. Otherwise its stored state must be adopted before one of its

@@ -157,6 +157,15 @@ struct SummaryTests {
         #expect(admission.takeChanges() == AdmissionChanges())
     }
 
+    @Test("Windows that are closed after a jump of the clock leave the tokens of later times alone")
+    func closingLate() {
+        var admission = Admission(settings: settings)
+        for id in 1...9 as ClosedRange<Int64> { _ = admission.evaluate(record(id, group: id % 3), at: at(0)) }
+        #expect(admission.closeAll(at: at(10 * 86_400)).count == 3)
+        let times = admission.takeChanges().buckets.map(\.at)
+        #expect(!times.isEmpty && times.allSatisfy { $0 <= at(0) })
+    }
+
     @Test("An evicted group is summarised at once and continues from its stored state")
     func eviction() {
         var bounds = Admission.Bounds()
