@@ -319,12 +319,16 @@ struct CommandContext {
     /// Connects to the daemon for queries.
     ///
     /// - Parameters:
-    ///   - notFound: The error message if the daemon does not find what was asked for; nil for the default.
+    ///   - notFound: Returns the error message if the daemon does not find what has this id; nil for the default.
     ///   - denied: The error message if the user may not do this; nil for the default.
-    func collector(notFound: String? = nil, denied: String? = nil) throws(CommandFailure) -> Collector {
+    func collector(
+        notFound: ((_ id: String) -> String)? = nil, denied: String? = nil
+    ) throws(CommandFailure) -> Collector {
         do throws(CollectorConnectionError) {
             return Collector(link: try connect(), timeout: timeout) { failure in
-                if case .refused(.notFound) = failure, let notFound { return CommandFailure(.refused, notFound) }
+                if case .refused(.notFound(let id)) = failure, let notFound {
+                    return CommandFailure(.refused, notFound(id))
+                }
                 if case .refused(.denied) = failure, let denied { return CommandFailure(.refused, denied) }
                 return CommandFailure(failure)
             }

@@ -28,6 +28,9 @@ struct DeadLetterTests {
             func requeue(_ records: [String]?) throws -> RequeueReply {
                 try client.call(.requeue, RequeueParameters(records: records), returning: RequeueReply.self)
             }
+            // One id without a dead letter, and nothing is requeued.
+            let mixed = try client.refusal(of: .requeue, RequeueParameters(records: [ids[1], ids[0]]))
+            #expect(try mixed == .notFound(id: ids[0]) && letters().count == 2)
             #expect(try requeue([ids[1]]) == RequeueReply(count: 1))
             try await eventually("it is a dead letter again") { try letters().count == 2 }
             #expect(try daemon.file.ledgerFaults == [])

@@ -89,6 +89,31 @@ struct ErasingTests {
         }
     }
 
+    @Test("After a purge of an issue that another one was split from, its earlier records can still be forwarded")
+    func splitAndPurge() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            for (message, version) in [("Read of /a failed", "1.0"), ("Write of /b failed", "2.0")] {
+                let record = IssueRecord(
+                    message: message, app: Application(name: "shop", version: version), fingerprint: "io")
+                try store.store([record], to: writer)
+            }
+            let group = GroupID(try store.shell().number("SELECT id FROM groups"))
+            let author = StoreWriter.CorrectionAuthor(uid: 0, at: store.wall, reason: nil)
+            guard case .done(let other) = try writer.split(group, by: try #require(TitlePattern("Write *")), author)
+            else {
+                Issue.record("not split")
+                return
+            }
+            let series = SeriesID(try store.shell().number("SELECT id FROM series WHERE version = '2.0'"))
+            #expect(try store.reader().info(ofSeries: series, at: 2)?.group == group)
+            #expect(try purge(filter { $0.versions = ["1.0"] }, store, writer).records == 1)
+            #expect(try store.reader().info(ofSeries: series, at: 2)?.group == other)
+            try expectConsistentCounts(store)
+        }
+    }
+
     @Test("A purge leaves no trace of erased text in the file: no title, template, text or index entry")
     func words() throws {
         try TemporaryStore.with { store in

@@ -161,7 +161,7 @@ final class OutboxDriver {
         return sums
     }
 
-    private static func sent(_ candidate: AdmissionCandidate) -> SentRecord {
+    static func sent(_ candidate: AdmissionCandidate) -> SentRecord {
         SentRecord(
             row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: 0,
             occurrences: 1)

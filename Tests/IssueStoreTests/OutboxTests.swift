@@ -119,6 +119,46 @@ struct OutboxTests {
         }
     }
 
+    @Test("A dead letter is removed with its record, and none is stored for a record that has been removed")
+    func lettersOfRemovedRecords() throws {
+        try TemporaryStore.with { store in
+            let driver = try OutboxDriver(store, seed: 5)
+            func letters() throws -> Int64 { try store.shell().number("SELECT count(*) FROM dead_letters") }
+            func send(_ rows: ClosedRange<RowID>) throws -> StoredBatch {
+                var batch = NewBatch(destination: driver.destination, at: store.wall)
+                batch.span = rows
+                batch.sent = try driver.reader.walk(after: rows.lowerBound - 1, limit: 150)
+                    .map { OutboxDriver.sent($0.candidate) }
+                return try driver.writer.store(batch)
+            }
+            func forgetAll() throws {
+                try driver.writer.closeOpenRange()
+                func oldest() throws -> RetentionSnapshot.ClosedRange? {
+                    try driver.writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+                        .oldest
+                }
+                while let range = try oldest() {
+                    while try !driver.writer.forget(range).isDone {}
+                }
+            }
+            // More than are deleted in one transaction.
+            try store.store((0..<150).map { IssueRecord(message: "m", code: $0) }, to: driver.writer)
+            let first = try send(1...150)
+            try driver.writer.settle(settlement(first, store, dead: Array(0..<150)), destination: driver.destination)
+            #expect(try letters() == 150)
+            try forgetAll()
+            #expect(try letters() == 0)
+            #expect(try driver.ledger.deadLettered == 150)
+
+            try store.store([IssueRecord(message: "n")], to: driver.writer)
+            let second = try send(151...151)
+            try forgetAll()
+            try driver.writer.settle(settlement(second, store, dead: [0]), destination: driver.destination)
+            #expect(try letters() == 0)
+            #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
+        }
+    }
+
     private func fate(_ id: RecordID, _ driver: OutboxDriver) throws -> IssueFate.Outcome {
         try driver.reader.fates(of: id.text, viewer: .everything)[0].outcome
     }

@@ -55,6 +55,27 @@ struct RangeTests {
         }
     }
 
+    @Test("Ranges of the record log close when the attributes of new series take enough bytes")
+    func closeByAttributes() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeBytes = 35_000
+            let writer = try store.writer()
+            let long = String(repeating: "x", count: 2000)
+            func send(_ codes: Range<Int64>) throws {
+                for code in codes {
+                    let source = SourceLocation(fileID: long, line: code, function: long)
+                    try store.store([IssueRecord(message: "m", source: source)], to: writer)
+                }
+            }
+            try send(0..<20)
+            #expect(try store.shell().numbers("SELECT records FROM ranges ORDER BY id") == [5, 5, 5, 5])
+            // Known series take no further space.
+            try send(0..<20)
+            #expect(try store.shell().number("SELECT count(*) FROM ranges") == 4)
+            try expectSound(store)
+        }
+    }
+
     @Test(
         "Ranges of the record log are the same whether or not the store was reopened in the middle of one",
         arguments: [1, 4, 13])
@@ -73,7 +94,8 @@ struct RangeTests {
                 #expect(bytes >= 0)
                 let again = try store.writer()
                 #expect(again.memory.open.firstID == writer.memory.open.firstID)
-                #expect(again.memory.open.byteCount == writer.memory.open.byteCount)
+                // The attributes of series that are not new any more are not counted.
+                #expect(again.memory.open.byteCount <= writer.memory.open.byteCount)
                 #expect(again.memory.open.postings() == writer.memory.open.postings())
                 #expect(again.memory.values.rangeID == writer.memory.values.rangeID)
             }

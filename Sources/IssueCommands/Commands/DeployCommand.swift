@@ -67,9 +67,10 @@ extension DeployCommand {
     private func remove(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let (app, version) = (parameters.app, parameters.version)
         let collector = try context.collector(
-            notFound:
+            notFound: { _ in
                 "no deployment of \(app) \(version) was declared for \(parameters.user.map { "user \($0)" } ?? "you")"
-                + ": see the column USER of issuectl deploys \(app)")
+                    + ": see the column USER of issuectl deploys \(app)"
+            })
         let answer = try collector.call(
             CollectorCalls.removeDeployment,
             RemoveDeploymentParameters(app: app, version: version, user: parameters.user))

@@ -199,7 +199,7 @@ struct GroupCommand: Command {
         var failure: CommandFailure?
         for id in ids {
             do throws(CommandFailure) {
-                let collector = try context.collector(notFound: "no correction \(id): see issuectl group rule")
+                let collector = try context.collector(notFound: { "no correction \($0): see issuectl group rule" })
                 let answer = try collector.call(
                     CollectorCalls.undoCorrection, UndoCorrectionParameters(id: Int64(id) ?? 0))
                 guard context.format == .json, ids.count > 1 else {

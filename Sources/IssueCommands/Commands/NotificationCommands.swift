@@ -53,7 +53,7 @@ struct NotifyCommand: Command {
             return .success
         case .test:
             let collector = try context.collector(
-                notFound: "no notifier named '\(name)' is running: see issuectl status and issued --check")
+                notFound: { "no notifier named '\($0)' is running: see issuectl status and issued --check" })
             let answer = try collector.call(CollectorCalls.testNotifier, TestNotifierParameters(notifier: name))
             try context.print(answer) { reply in
                 [
@@ -179,7 +179,7 @@ struct SilenceCommand: Command {
             let answer = try context.collector().call(CollectorCalls.addSilence, AddSilenceMessage(silence: silence))
             try context.print(answer) { lines([$0.silence], context) }
         case .end:
-            let collector = try context.collector(notFound: "no silence \(id) is in effect: see issuectl silence")
+            let collector = try context.collector(notFound: { "no silence \($0) is in effect: see issuectl silence" })
             let answer = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
             try context.print(answer) { _ in [TerminalSanitizer.line("\(id) has ended.")] }
         }

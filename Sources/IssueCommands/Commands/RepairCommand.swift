@@ -27,8 +27,8 @@ struct RepairCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let notFound = parameters.file.map { "no database '\($0)' was moved aside: see issuectl repair --list" }
-        let collector = try context.collector(notFound: notFound)
+        let collector = try context.collector(
+            notFound: { "no database '\($0)' was moved aside: see issuectl repair --list" })
         let answer = try context.order(
             CollectorCalls.repair, parameters, on: collector
         ) { reply in

@@ -58,6 +58,11 @@ package struct OpenRange: Sendable {
         note(series)
     }
 
+    /// Adds bytes that a new series takes besides its records, so that a range with large ones closes earlier.
+    package mutating func grow(by bytes: Int) {
+        byteCount &+= bytes
+    }
+
     @inline(__always)
     private mutating func note(_ series: SeriesID) {
         let bit = Int(truncatingIfNeeded: series.rawValue) & 0xFFFF

@@ -28,7 +28,7 @@ struct PurgeJob {
                 count += Int64(rows.count)
                 return count
             }
-            return PurgeReply(count: count, unreachable: try unreachable(Erasure(), reader, run))
+            return PurgeReply(count: count, unreachable: try unreachable(Erasure(), run))
         }
         // Only records in closed ranges can be erased: a closed range stores which ids were assigned.
         try run.writer.perform { try $0.closeOpenRange() }
@@ -43,7 +43,7 @@ struct PurgeJob {
         let leftInFile = try eraseUnusedBytes(erasure, &run)
         run.log.notice(.jobPurged, ["records": "\(erasure.records)"])
         return PurgeReply(
-            count: erasure.records, unreachable: leftInFile + (try unreachable(erasure, reader, run)))
+            count: erasure.records, unreachable: leftInFile + (try unreachable(erasure, run)))
     }
 
     private func walk(
@@ -116,7 +116,7 @@ struct PurgeJob {
     }
 
     /// Lists the places outside the database where erased records may be left.
-    private func unreachable(_ erasure: Erasure, _ reader: StoreReader, _ run: JobRun) throws -> [String] {
+    private func unreachable(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
         var remaining: [String] = []
         for name in try FileSystem.names(in: run.folder).sorted()
         where !name.hasSuffix("-wal") && !name.hasSuffix("-shm") {
@@ -130,8 +130,6 @@ struct PurgeJob {
         for (destination, count) in erasure.delivered.sorted(by: { $0.key < $1.key }) {
             remaining.append("\(count) of them at the destination \(destination)")
         }
-        let orphans = try reader.orphanedDeadLetters()
-        if orphans > 0 { remaining.append("\(orphans) dead letters of records that retention has removed") }
         return remaining
     }
 }
@@ -148,7 +146,6 @@ struct RequeueJob {
 
     func run(_ run: inout JobRun) throws -> RequeueReply {
         let letters = try run.reader().deadLetterNumbers(parameters)
-        if let first = parameters.records?.first, letters.isEmpty { throw CollectorError.notFound(id: first) }
         var count: Int64 = 0
         var left = letters[...]
         while !left.isEmpty {

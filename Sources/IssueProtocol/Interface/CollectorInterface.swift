@@ -307,8 +307,8 @@ package enum CollectorInterface {
         # Lists dead letters, newest first. With lines, each includes the line that was to be sent.
         method DeadLetters(destination: ?string, records: ?[]string, lines: ?bool, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
 
-        # Makes dead letters pending again. left: how many remain dead letters because their record or their destination no
-        # longer exists.
+        # Makes dead letters pending again. Makes none pending, and replies with NotFound, if one of the records has no dead
+        # letter. left: how many remain dead letters because their record or their destination no longer exists.
         method Requeue(destination: ?string, records: ?[]string) -> (count: int, left: int)
 
         # Waits until the record has a fate other than pending, or until the timeout.

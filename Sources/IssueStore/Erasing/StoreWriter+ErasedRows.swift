@@ -396,6 +396,8 @@ extension RecordRemoval {
         try connection.run("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1", group)
         try connection.run("DELETE FROM corrections WHERE source = ?1 OR target = ?1", group)
         try connection.run("DELETE FROM correction_events WHERE source = ?1 OR target = ?1", group)
+        // Records that were stored before their series left the group belong to its new one from now on.
+        try connection.run(#"DELETE FROM moves WHERE "group" = ?1"#, group)
         try connection.run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
         try connection.run(
             """

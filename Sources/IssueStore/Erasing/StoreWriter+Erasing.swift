@@ -246,17 +246,6 @@ extension StoreReader {
         }
         return try matches(fatesOf: row, filter)
     }
-
-    /// Returns the number of dead letters whose records are gone, so that no filter can be applied to them.
-    package func orphanedDeadLetters() throws -> Int64 {
-        try snapshot {
-            try connection.integer(
-                """
-                SELECT count(*) FROM dead_letters
-                WHERE summary IS NULL AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
-                """)
-        }
-    }
 }
 
 /// The last phase of an erasure: overwrites what deleted rows have left in the file.

@@ -122,12 +122,20 @@ extension StoreReader {
 
     /// Returns the ids of the matching dead letters, oldest first.
     ///
-    /// - Throws: `QueryFailure` if a parameter is invalid or the destination is unknown, or the error of the query.
+    /// - Throws: `QueryFailure` if a parameter is invalid, or if the destination or one of the records is unknown or
+    ///   has no dead letter; or the error of the query.
     package func deadLetterNumbers(_ parameters: RequeueParameters) throws -> [Int64] {
         try snapshot {
             try expectDestination(parameters.destination)
-            return try letters(parameters.destination, parameters.records, below: .max, .everything, .max)
-                .map(\.id).reversed()
+            let found = try letters(parameters.destination, parameters.records, below: .max, .everything, .max)
+            let summaries = Set(found.compactMap(\.summary))
+            let records = Set(found.lazy.filter { $0.summary == nil }.map(\.record))
+            for id in parameters.records ?? [] {
+                if let summary = Self.summary(id), summaries.contains(summary) { continue }
+                if let row = try row(ofID: id), records.contains(row) { continue }
+                throw QueryFailure.notFound(id: id)
+            }
+            return found.map(\.id).reversed()
         }
     }
 

@@ -108,6 +108,8 @@ struct ForwardingOutbox {
             }
             guard let reason = dead[line] else { continue }
             deadRows.append(record.row)
+            // Retention has removed the record, and a dead letter is removed with it.
+            guard before == .pending else { continue }
             try addDeadLetter(record: record.row, reason, settlement, line: line, destination: destination)
         }
         ledger.move(run, in: destination)

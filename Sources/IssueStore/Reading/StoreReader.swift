@@ -140,16 +140,25 @@ package protocol SnapshotControl: Sendable {
 struct RowCache {
     /// The maximum number of entries per table. A page of records or a batch rarely needs more.
     private static let maxEntries = 4096
+    /// The maximum size of all series keys, in bytes. A key has about 300 bytes, but a sender can make it 70 times as
+    /// long.
+    private static let maxKeyBytes = 2 << 20
 
     private var series: [SeriesID: SeriesRowCache] = [:]
+    private var keyBytes = 0
     private var senders: [ProcessRowID: Sender] = [:]
     /// A store code, and the rows whose ids contain it.
     private(set) var code: (rows: ClosedRange<RowID>, code: UInt64)?
 
     mutating func forget() {
-        series.removeAll(keepingCapacity: true)
+        forgetSeries()
         senders.removeAll(keepingCapacity: true)
         code = nil
+    }
+
+    private mutating func forgetSeries() {
+        series.removeAll(keepingCapacity: true)
+        keyBytes = 0
     }
 
     func series(_ id: SeriesID) -> SeriesRowCache? { series[id] }
@@ -157,8 +166,9 @@ struct RowCache {
     func sender(_ process: ProcessRowID) -> Sender? { senders[process] }
 
     mutating func learn(_ found: SeriesRowCache, as id: SeriesID) {
-        if series.count >= Self.maxEntries { series.removeAll(keepingCapacity: true) }
-        series[id] = found
+        if series.count >= Self.maxEntries || keyBytes >= Self.maxKeyBytes { forgetSeries() }
+        let previous = series.updateValue(found, forKey: id)
+        keyBytes += found.keySize - (previous?.keySize ?? 0)
     }
 
     mutating func learn(_ found: Sender, ofProcess id: ProcessRowID) {
@@ -183,6 +193,8 @@ final class SeriesRowCache: LineCache {
     let fingerprint: String
     let firstOfGroup: RowID
     let accountName: String
+    /// The size of the key that `description` was read from, in bytes.
+    let keySize: Int
     private let kept = Mutex(CachedLine())
 
     static let sql: StaticString = """
@@ -210,7 +222,7 @@ final class SeriesRowCache: LineCache {
     /// Creates an entry for a series whose other attributes may be unknown.
     init(
         _ description: SeriesDescription, group: GroupID = 0, groupID: String = "", fingerprint: String = "",
-        firstOfGroup: RowID = 0, accountName: String = ""
+        firstOfGroup: RowID = 0, accountName: String = "", keySize: Int = 0
     ) {
         self.description = description
         app = description.app == Application() ? nil : description.app
@@ -220,14 +232,16 @@ final class SeriesRowCache: LineCache {
         self.fingerprint = fingerprint
         self.firstOfGroup = firstOfGroup
         self.accountName = accountName
+        self.keySize = keySize
     }
 
     /// Reads a row of `sql`. Returns nil if the row is corrupt.
     convenience init?(_ row: borrowing Row) {
-        guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
+        let key = row.bytes(0)
+        guard let description = SeriesKey.decode(key) else { return nil }
         self.init(
             description, group: row.id(1), groupID: GroupKey.text(key: row.int64(2)), fingerprint: row.text(3),
-            firstOfGroup: row.id(4), accountName: row.text(5))
+            firstOfGroup: row.id(4), accountName: row.text(5), keySize: key.count)
     }
 }
 

@@ -169,7 +169,8 @@ extension StoreWriter {
         }
     }
 
-    /// Removes summaries that were delivered and that are older than the retention period, and such corrections.
+    /// Removes summaries that were delivered or given up and that are older than the retention period, and such
+    /// corrections.
     ///
     /// - Parameters:
     ///   - number: Only summaries with a higher id are examined.
@@ -184,7 +185,10 @@ extension StoreWriter {
             let old = some.filter { $0.at < time.millisecondsSince1970 }
             try removal.delete(
                 "DELETE FROM summaries WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM summaries)",
-                old.filter { $0.state == 1 }.map(\.id))
+                old.filter { $0.state != 0 }.map(\.id))
+            try removal.delete(
+                "DELETE FROM dead_letters WHERE summary IN (SELECT value FROM json_each(?1)) AND summary NOT IN (SELECT id FROM summaries)",
+                old.filter { $0.state != 0 }.map(\.id))
             try removal.delete(
                 "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
                 old.map(\.id))

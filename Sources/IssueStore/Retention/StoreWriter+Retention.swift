@@ -71,6 +71,8 @@ struct RecordRemoval {
     private static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
+    /// The number of dead letters. Each line can take hundreds of KiB, even if its record compresses well.
+    private static let sliceLetters: Int64 = 64
 
     func forget(
         _ range: RetentionSnapshot.ClosedRange, _ memory: inout WriterMemory
@@ -112,6 +114,7 @@ struct RecordRemoval {
         _ range: RetentionSnapshot.ClosedRange, through last: RowID, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
+        if try deleteDeadLetters(of: range.firstID...last) { return progress }
         progress.expired = try outbox.expire(range.firstID...last)
         memory.values.removals.removed()
         progress.records = try blocks.remove(range.firstID...last)
@@ -119,6 +122,20 @@ struct RecordRemoval {
         try outbox.deleteSingles(through: last)
         try shrink(range: range.id, by: Int(progress.records))
         return progress
+    }
+
+    /// Deletes some of the dead letters of records that are about to be removed. Without their records, they could not
+    /// be requeued, and their lines would fill the database.
+    ///
+    /// - Returns: `true` if there may be more.
+    func deleteDeadLetters(of rows: ClosedRange<RowID>, keeping kept: [RowID] = []) throws(SQLiteError) -> Bool {
+        try connection.run(
+            """
+            DELETE FROM dead_letters WHERE id IN (
+                SELECT id FROM dead_letters WHERE record BETWEEN ?1 AND ?2 AND summary IS NULL
+                    AND record NOT IN (SELECT value FROM json_each(?3)) LIMIT ?4)
+            """, rows.lowerBound, rows.upperBound, StoreWriter.list(kept), Self.sliceLetters)
+        return connection.changes >= Self.sliceLetters
     }
 
     // MARK: Postings and batches

@@ -88,7 +88,9 @@ extension RecordRemoval {
     func thin(_ thinning: Thinning, _ memory: inout WriterMemory) throws(SQLiteError) -> (ExpiryProgress, Thinning) {
         var next = thinning
         if let rows = try slice(of: thinning) {
-            let progress = try remove(rows, thinning, &memory)
+            let kept = Array(thinning.remainingRows[thinning.passed...].prefix { $0 <= rows.upperBound })
+            if try deleteDeadLetters(of: rows, keeping: kept) { return (ExpiryProgress(), next) }
+            let progress = try remove(rows, keeping: kept, thinning, &memory)
             if progress.records > 0 { memory.values.removals.removed(ahead: rows) }
             next.turn(to: rows.upperBound + 1)
             return (progress, next)
@@ -246,10 +248,10 @@ extension RecordRemoval {
     }
 
     private func remove(
-        _ rows: ClosedRange<RowID>, _ thinning: Thinning, _ memory: inout WriterMemory
+        _ rows: ClosedRange<RowID>, keeping remaining: [RowID], _ thinning: Thinning, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
-        var kept = Array(thinning.remainingRows[thinning.passed...].prefix { $0 <= rows.upperBound })
+        var kept = remaining
         // If a destination still waits for some of the rows, the ledger must count each of them.
         if try !outbox.isSettled(rows) {
             progress.expired = try outbox.expire(toErase(rows, thinning))

@@ -42,7 +42,8 @@ extension StoreReader {
 
     private func salvageSeries(_ id: SeriesID) -> SeriesRowCache? {
         first("SELECT key FROM series WHERE id = ?1", id.rawValue) {
-            SeriesKey.decode($0.bytes(0)).map { SeriesRowCache($0) }
+            let key = $0.bytes(0)
+            return SeriesKey.decode(key).map { SeriesRowCache($0, keySize: key.count) }
         }
     }
 

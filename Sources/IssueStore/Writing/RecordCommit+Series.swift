@@ -74,6 +74,8 @@ extension RecordCommit {
         switch verdict {
         case .allow:
             let location = try insert(description, key, account, group, fingerprint, process)
+            // Its user's share includes these bytes only once the range has been closed.
+            memory.open.grow(by: Int(SeriesOwner(user: 0, keyBytes: Int64(key.count)).excessBytes))
             try observe(description.app, of: account, &memory)
             memory.caches.series.insert(
                 record.series,
