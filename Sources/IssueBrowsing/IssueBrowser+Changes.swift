@@ -122,7 +122,8 @@ extension IssueBrowser {
     ///   - destination: The name of a destination. Nil selects the dead letters of all destinations.
     ///   - records: The ids of records. Nil selects the dead letters of all records.
     /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of those that
-    ///   cannot be requeued, because their record or destination no longer exists.
+    ///   cannot be requeued, because their record cannot be read or their destination is no
+    ///   longer configured.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon cannot be reached.
     @discardableResult

@@ -82,7 +82,7 @@ struct DeadLettersTests {
                 == lines(
                     """
                     5 dead letters are pending again.
-                    1 can only be exported: the record or its destination no longer exists.
+                    1 can only be exported: the record cannot be read, or its destination is no longer configured.
                     """))
     }
 

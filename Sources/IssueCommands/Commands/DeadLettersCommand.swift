@@ -21,7 +21,8 @@ struct DeadLettersCommand: Command {
         notes: [
             "list (the default) shows dead letters, newest first; show ID shows all details of those of a record; "
                 + "requeue ID... or requeue --all makes them pending again; export [ID...] writes the lines that were "
-                + "to be sent. If its record no longer exists, a dead letter can only be exported."
+                + "to be sent. If its destination is no longer configured or its record cannot be read, a dead letter can "
+                + "only be exported. It is removed with its record."
         ],
         examples: [
             "issuectl dead-letters", "issuectl dead-letters requeue --all --destination logzio",
@@ -146,7 +147,8 @@ struct DeadLettersCommand: Command {
                 "\(Quantity.text(reply.count, "dead letter")) \(reply.count == 1 ? "is" : "are") pending again."
             guard reply.left > 0 else { return [pending] }
             let left = Quantity.text(reply.left)
-            return [pending, "\(left) can only be exported: the record or its destination no longer exists."]
+            let reason = "the record cannot be read, or its destination is no longer configured"
+            return [pending, "\(left) can only be exported: \(reason)."]
         }
         return .success
     }

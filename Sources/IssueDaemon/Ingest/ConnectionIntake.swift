@@ -107,7 +107,7 @@ struct ConnectionIntake {
         }
     }
 
-    /// Parses the call around its parameters, after replacing escapes that stand for no character if there are any.
+    /// Parses the call around its parameters, after replacing escapes that encode no character, if there are any.
     ///
     /// - Throws: The error with which the connection must end, because the message is not a call.
     private mutating func scan(_ message: Range<Int>) throws(CollectorError) -> VarlinkCall.Envelope {

@@ -308,7 +308,8 @@ package enum CollectorInterface {
         method DeadLetters(destination: ?string, records: ?[]string, lines: ?bool, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
 
         # Makes dead letters pending again. Makes none pending, and replies with NotFound, if one of the records has no dead
-        # letter. left: how many remain dead letters because their record or their destination no longer exists.
+        # letter. left: how many remain dead letters because their record cannot be read or their destination is no longer
+        # configured.
         method Requeue(destination: ?string, records: ?[]string) -> (count: int, left: int)
 
         # Waits until the record has a fate other than pending, or until the timeout.

@@ -183,12 +183,13 @@ extension StoreWriter {
                 Self.maxSummariesPerTransaction
             ) { (id: $0.int64(0), state: $0.int64(1), at: $0.int64(2)) }
             let old = some.filter { $0.at < time.millisecondsSince1970 }
+            let settled = old.filter { $0.state != 0 }.map(\.id)
             try removal.delete(
                 "DELETE FROM summaries WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM summaries)",
-                old.filter { $0.state != 0 }.map(\.id))
+                settled)
             try removal.delete(
                 "DELETE FROM dead_letters WHERE summary IN (SELECT value FROM json_each(?1)) AND summary NOT IN (SELECT id FROM summaries)",
-                old.filter { $0.state != 0 }.map(\.id))
+                settled)
             try removal.delete(
                 "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
                 old.map(\.id))

@@ -75,7 +75,7 @@ extension RecordCommit {
         case .allow:
             let location = try insert(description, key, account, group, fingerprint, process)
             // Its user's share includes these bytes only once the range has been closed.
-            memory.open.grow(by: Int(SeriesOwner(user: 0, keyBytes: Int64(key.count)).excessBytes))
+            memory.open.grow(by: Int(SeriesOwner.excessBytes(ofKey: Int64(key.count))))
             try observe(description.app, of: account, &memory)
             memory.caches.series.insert(
                 record.series,

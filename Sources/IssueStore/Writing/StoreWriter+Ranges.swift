@@ -94,8 +94,12 @@ struct SeriesOwner: Equatable, Sendable {
 
     init(user: Int64, keyBytes: Int64) {
         self.user = user
-        // The texts are in the key and in columns of their own.
-        excessBytes = max(0, 2 * keyBytes - RangePostings.Posting.bytesOfSeries)
+        excessBytes = Self.excessBytes(ofKey: keyBytes)
+    }
+
+    /// Returns `excessBytes` for a key of a size. The texts are in the key and in columns of their own.
+    static func excessBytes(ofKey keyBytes: Int64) -> Int64 {
+        max(0, 2 * keyBytes - RangePostings.Posting.bytesOfSeries)
     }
 }
 

@@ -96,7 +96,7 @@ package struct FrameDecoder: Sendable {
 
     /// Replaces each escape of half a surrogate pair in a message with that of U+FFFD, which has the same length.
     ///
-    /// Such an escape stands for no character, so it makes JSON invalid here. Some languages write it nevertheless:
+    /// Such an escape encodes no character, so it makes JSON invalid here. Some languages write it nevertheless:
     /// Python for each byte of a file name that is not UTF-8, JavaScript for half of an emoji.
     ///
     /// - Returns: `true` if the message contained such an escape.
@@ -129,10 +129,10 @@ package struct FrameDecoder: Sendable {
 
     /// Returns which half of a pair is escaped at an index of a message; nil if none is.
     private func surrogate(at index: Int, in message: Range<Int>) -> Surrogate? {
-        guard index + Self.escapeSize <= message.upperBound else { return nil }
-        let escape = buffer[index..<index + Self.escapeSize]
-        guard let text = String(validating: escape, as: UTF8.self), text.hasPrefix("\\u"),
-            let unit = UInt16(text.dropFirst(2), radix: 16)
+        guard index + Self.escapeSize <= message.upperBound, buffer[index + 1] == UInt8(ascii: "u") else { return nil }
+        let digits = buffer[index + 2..<index + Self.escapeSize]
+        guard buffer[index] == UInt8(ascii: "\\"), let text = String(validating: digits, as: UTF8.self),
+            let unit = UInt16(text, radix: 16)
         else { return nil }
         return unit & 0xFC00 == 0xD800 ? .high : unit & 0xFC00 == 0xDC00 ? .low : nil
     }

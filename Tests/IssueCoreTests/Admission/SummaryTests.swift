@@ -166,6 +166,14 @@ struct SummaryTests {
         #expect(!times.isEmpty && times.allSatisfy { $0 <= at(0) })
     }
 
+    @Test("The stored state of a group is needed for a record that reopens the group, too")
+    func reopening() {
+        var admission = Admission(settings: settings)
+        var candidate = record(1)
+        candidate.isFirstOfGroup = true
+        #expect(admission.lacks(candidate).group)
+    }
+
     @Test("An evicted group is summarised at once and continues from its stored state")
     func eviction() {
         var bounds = Admission.Bounds()

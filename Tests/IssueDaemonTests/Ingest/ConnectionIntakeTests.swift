@@ -89,7 +89,7 @@ struct ConnectionIntakeTests {
         #expect(results.allSatisfy { $0 == results[0] })
     }
 
-    @Test("A report or query with half of a surrogate pair is read with U+FFFD in its place")
+    @Test("A report or query with half of a surrogate pair is read with U+FFFD instead")
     mutating func loneSurrogates() {
         let query = #"{"method":"org.issued.Collector.Show","parameters":{"id":"\udc80"}}"#
         let messages = [Self.report(#"\udcff \ud83d\ude00"#, "b"), Self.unusual(#"\ud83d \\udc80"#), Self.report("c")]
