@@ -9,13 +9,19 @@ package struct ForwardingBatch: Equatable, Sendable {
     package var isPriority: Bool
     /// Lines that were sent before the daemon was restarted and whose arrival is unknown.
     package var unacknowledged: LineSet
+    /// The accountable user of each line, nil for a summary or a correction; empty if the users are unknown.
+    package var users: [UInt32?]
 
-    package init(id: BatchID, count: Int, bytes: Int, isPriority: Bool = false, unacknowledged: LineSet = LineSet()) {
+    package init(
+        id: BatchID, count: Int, bytes: Int, isPriority: Bool = false, unacknowledged: LineSet = LineSet(),
+        users: [UInt32?] = []
+    ) {
         self.id = id
         self.count = count
         self.bytes = bytes
         self.isPriority = isPriority
         self.unacknowledged = unacknowledged
+        self.users = users
     }
 }
 
@@ -85,7 +91,7 @@ struct BatchProgress: Sendable {
     init(_ batch: ForwardingBatch, spent: Duration = .zero, isBacklog: Bool = false) {
         self.batch = batch
         self.isBacklog = isBacklog
-        bisection = Bisection(count: batch.count)
+        bisection = Bisection(count: batch.count, users: batch.users)
         clock = RetryStopwatch(spent: spent)
         unacknowledged = batch.unacknowledged
         sentUpTo = batch.unacknowledged.ranges.last?.upperBound ?? 0

@@ -40,13 +40,19 @@ package struct Bisection: Equatable, Sendable {
     package private(set) var repeated = LineSet()
     /// The evidence about the share of refused lines.
     private var evidence = RefusalEvidence()
+    /// The accountable user of each line, nil for a summary or a correction; empty if the users are unknown.
+    private var users: [UInt32?]
     /// A stack: the last part is sent next.
     private var parts: [Part]
     private var inFlight: Part?
 
-    /// - Parameter count: The number of lines of the batch.
-    package init(count: Int) {
+    /// - Parameters:
+    ///   - count: The number of lines of the batch.
+    ///   - users: The accountable user of each line, nil for a summary or a correction; empty if the users are unknown.
+    package init(count: Int, users: [UInt32?] = []) {
         precondition(count > 0, "A batch must have at least one line")
+        precondition(users.isEmpty || users.count == count, "Each line must have a user or nil")
+        self.users = users
         parts = [Part(0..<count)]
     }
 
@@ -55,9 +61,11 @@ package struct Bisection: Equatable, Sendable {
     /// `true` if some lines have an outcome and others do not.
     package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && dead.isEmpty) }
 
-    /// `true` if the destination accepts the majority of the lines, as far as known.
+    /// `true` if the destination accepts the majority of the lines, or lines of the majority of the users, as far as
+    /// known.
     package var isMajorityAccepted: Bool {
         evidence.isMajorityAccepted(delivered: deliveredCount, refused: refusedCount)
+            || triedUsers.isMajorityAccepted
     }
 
     /// The lines without an outcome.
@@ -192,8 +200,46 @@ package struct Bisection: Equatable, Sendable {
         guard evidence.isSystemicFailure(delivered: deliveredCount, refused: refusedCount) else {
             return isDone ? .done : .proceed
         }
+        // One user's lines may be bad however many there are. The lines of other users show whether the destination
+        // refuses everything.
+        let tried = triedUsers
+        if tried.isMajorityAccepted { return isDone ? .done : .proceed }
+        if tried.refused.count == 1, moveToTop(otherThan: tried.refused) { return .proceed }
         stop()
         return .stop
+    }
+
+    /// The users some of whose lines were tried, in this batch and in those of which it is the rest.
+    private var triedUsers: TriedUsers {
+        var tried = evidence.triedUsers
+        guard !users.isEmpty else { return tried }
+        for range in delivered { tried.accept(users[range]) }
+        for one in dead where one.reason == .refused { tried.refuse(users[one.line]) }
+        return tried
+    }
+
+    /// Moves the next lines without an outcome that are not of these users to the top of the stack.
+    ///
+    /// - Returns: `false` if there are no such lines.
+    private mutating func moveToTop(otherThan known: Set<UInt32>) -> Bool {
+        let users = users
+        func isOther(_ line: Int) -> Bool { users[line].map { !known.contains($0) } ?? false }
+        for index in parts.indices.reversed() {
+            let range = parts[index].range
+            guard let first = range.first(where: isOther) else { continue }
+            let end = (first..<range.upperBound).first { !isOther($0) } ?? range.upperBound
+            let part = parts.remove(at: index)
+            guard first..<end != range else {
+                parts.append(part)
+                return true
+            }
+            // Nothing is known about the pieces of a part that is split.
+            let rest = [end..<range.upperBound, range.lowerBound..<first].filter { !$0.isEmpty }
+            parts.insert(contentsOf: rest.map { Part($0) }, at: index)
+            parts.append(Part(first..<end))
+            return true
+        }
+        return false
     }
 
     /// Takes back all refusals, because the lines are probably not the cause.
@@ -215,7 +261,9 @@ package struct Bisection: Equatable, Sendable {
     /// Removes the lines with an outcome and renumbers the others.
     package mutating func removeFinished() {
         let left = left
-        evidence.ended(delivered: deliveredCount, refused: refusedCount)
+        let tried = triedUsers
+        evidence.ended(delivered: deliveredCount, refused: refusedCount, tried)
+        if !users.isEmpty { users = left.ranges.flatMap { users[$0] } }
         repeated = repeated.counted(among: left)
         // The parts cover all remaining lines, so each one starts where the previous ones end.
         var indexes: [Int: Int] = [:]
@@ -246,6 +294,8 @@ struct RefusalEvidence: Equatable, Sendable {
     /// The outcomes of lines that have already been removed from the batch.
     private var delivered = 0
     private var refused = 0
+    /// The users of those lines.
+    private(set) var triedUsers = TriedUsers()
     /// The largest number of refusals that were taken back.
     private var maxTakenBack = 0
     /// The size of the largest part with refused lines, and how many of its lines were refused. If all lines are sent
@@ -258,9 +308,11 @@ struct RefusalEvidence: Equatable, Sendable {
 
     mutating func recordTakenBack(refused: Int) { maxTakenBack = max(maxTakenBack, refused) }
 
-    mutating func ended(delivered: Int, refused: Int) {
+    /// - Parameter users: The users of these lines and of those removed before.
+    mutating func ended(delivered: Int, refused: Int, _ users: TriedUsers) {
         self.delivered += delivered
         self.refused += refused
+        triedUsers = users
     }
 
     /// Returns `true` if the lines are probably not the cause. The number of refused lines is then above
@@ -281,6 +333,30 @@ struct RefusalEvidence: Equatable, Sendable {
     /// The number of refused lines stated in the response for the largest part, if at least half of its lines were
     /// accepted; otherwise 0.
     private var statedRefusals: Int { largestRefused * 2 <= largestCount ? largestRefused : 0 }
+}
+
+/// The users whose lines the destination has accepted or refused.
+struct TriedUsers: Equatable, Sendable {
+    private(set) var accepted: Set<UInt32> = []
+    private(set) var refused: Set<UInt32> = []
+
+    mutating func accept(_ users: ArraySlice<UInt32?>) {
+        var last: UInt32?
+        for case let user? in users where user != last {
+            accepted.insert(user)
+            last = user
+        }
+    }
+
+    mutating func refuse(_ user: UInt32?) {
+        if let user { refused.insert(user) }
+    }
+
+    /// `true` if lines of some users were refused, and of at least as many others, all were accepted so far. The lines
+    /// that were refused are then bad themselves, however many they are.
+    var isMajorityAccepted: Bool {
+        !refused.isEmpty && accepted.count { !refused.contains($0) } >= refused.count
+    }
 }
 
 /// A response that accepts some lines and refuses others (Logz.io's 400).

@@ -82,7 +82,7 @@ extension Forwarding {
         return .build(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
 
-    private mutating func waitForRecords(until: MonotonicInstant, isPaced: Bool = false) -> NextAction {
+    mutating func waitForRecords(until: MonotonicInstant, isPaced: Bool = false) -> NextAction {
         state = .batching(until: until, isPaced: isPaced)
         return .wait(until: until)
     }
@@ -111,7 +111,8 @@ extension Forwarding {
         current.requestsSinceStored += 1
         lastRange = part.range
         begun = now
-        let isShort = breaker.isOpen && fullRequestStart.duration(to: now) < Self.fullTimeoutInterval
+        let isRecent = fullRequestStart.map { $0.duration(to: now) < Self.fullTimeoutInterval } ?? false
+        let isShort = breaker.isOpen && isRecent
         if !isShort { fullRequestStart = now }
         self.current = current
         return Shipment(

@@ -41,6 +41,8 @@ package struct Forwarding: Sendable {
     package static let maxProbeDelay: Duration = .seconds(900)
     /// The time after which a destination that keeps refusing the majority of lines is considered to be at fault.
     package static let bisectionTimeout: Duration = .seconds(300)
+    /// The minimum delay before another batch is built after a build that found nothing.
+    static let minEmptyBuildDelay: Duration = .seconds(1)
     /// The maximum number of requests for parts of a batch before their outcomes are stored.
     package static let maxUnstoredRequests = 64
     /// The age from which pending records count as backlog.
@@ -66,8 +68,8 @@ package struct Forwarding: Sendable {
     var lastRange = 0..<0
     /// The start of the last request.
     var begun: MonotonicInstant
-    /// The start of the last request that had the full request timeout.
-    var fullRequestStart: MonotonicInstant
+    /// The start of the last request that had the full request timeout; nil before the first one.
+    var fullRequestStart: MonotonicInstant?
 
     var schedule = RetrySchedule()
     var breaker = CircuitBreaker()
@@ -92,7 +94,6 @@ package struct Forwarding: Sendable {
         self.pacer = pacer ?? SendPacer(settings: settings, at: now)
         size = AdaptiveBodyLimit(most: settings.batchBytes)
         begun = now
-        fullRequestStart = now
     }
 
     package var isStopped: Bool { state == .stopped }
@@ -158,10 +159,22 @@ package struct Forwarding: Sendable {
     }
 
     /// Handles the case that all records up to the cursor were suppressed, so there is no batch.
-    package mutating func nothingToSend(_ pending: PendingCounts, at now: MonotonicInstant) -> NextAction {
+    ///
+    /// - Parameters:
+    ///   - pending: The current counts of pending records.
+    ///   - hasAdvanced: `false` if the cursor has not moved, for example because the pending records can't be read. The
+    ///     next batch then waits, even if it is due.
+    ///   - now: The current time.
+    /// - Returns: The action the caller must perform.
+    package mutating func nothingToSend(
+        _ pending: PendingCounts, hasAdvanced: Bool = true, at now: MonotonicInstant
+    ) -> NextAction {
         self.pending = pending
         switch state {
-        case .preparing: return preempted == nil ? plan(at: now) : resumePreempted(isAnswered: false, at: now)
+        case .preparing:
+            guard preempted == nil else { return resumePreempted(isAnswered: false, at: now) }
+            guard !hasAdvanced, !isStopping, pending.records > 0 else { return plan(at: now) }
+            return waitForRecords(until: now.advanced(by: max(settings.batchDelay, Self.minEmptyBuildDelay)))
         case .stopped: return .none
         case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
             preconditionFailure("The log was scanned in a state that did not ask for it")
@@ -252,6 +265,18 @@ package struct Forwarding: Sendable {
             return .awaitAnswer
         case .preparing, .settling:
             return .awaitStore
+        }
+    }
+
+    /// Handles the cancellation of the request in flight by the caller, who stops next. It does not count as a failure.
+    ///
+    /// - Parameter mayHaveArrived: `true` if the whole request was sent.
+    package mutating func requestCancelled(mayHaveArrived: Bool) {
+        switch state {
+        case .sending, .probing:
+            if mayHaveArrived { current?.unacknowledged.insert(lastRange) }
+            current?.bisection.requestFailed()
+        case .idle, .batching, .preparing, .waiting, .paused, .settling, .stopped: break
         }
     }
 

@@ -55,6 +55,26 @@ package struct RetrySchedule: Equatable, Sendable {
     }
 }
 
+/// The delay before forwarding resumes after a failure of the store. It doubles up to a minute, because a request whose
+/// result can't be stored is made again each time.
+package struct StoreRecovery: Equatable, Sendable {
+    package static let base: Duration = .seconds(5)
+    package static let cap: Duration = .seconds(60)
+
+    private var next = Self.base
+
+    package init() {}
+
+    /// Returns the delay after a failure.
+    ///
+    /// - Parameter elapsed: How long forwarding ran before the failure. After more than `cap` the delay starts anew.
+    package mutating func failed(after elapsed: Duration) -> Duration {
+        if elapsed > Self.cap { next = Self.base }
+        defer { next = min(next * 2, Self.cap) }
+        return next
+    }
+}
+
 /// Measures how long a batch has been retried without success. Stopped while the destination is paused.
 struct RetryStopwatch: Equatable, Sendable {
     private var before: Duration = .zero

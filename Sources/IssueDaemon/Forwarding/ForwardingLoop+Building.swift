@@ -56,7 +56,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let now = Clock.monotonic
         let new = scan.finished
         if new.span == nil, new.lineCount == 0, new.changes.isEmpty {
-            return machine.nothingToSend(try pending(), at: now)
+            return machine.nothingToSend(try pending(), hasAdvanced: false, at: now)
         }
         let stored: StoredBatch
         do {
@@ -65,14 +65,20 @@ extension ForwardingLoop where Destination: ~Copyable {
             // Retention has removed records of the batch meanwhile. The decisions on it were not stored.
             admission = try Self.admission(service, reader)
             types = try reader.fieldTypes(of: service.destination.id)
+            defer { wasOutdated = true }
+            // The reason may remain, so only the first repetition is immediate.
+            if wasOutdated { return machine.nothingToSend(try pending(), hasAdvanced: false, at: now) }
             return current == nil ? .build(scan.limit) : .preempt(scan.limit)
         }
+        wasOutdated = false
         // Only after this thread has the new state, because it may look up names.
         defer { service.settings.limitMonitor?.heldBack(scan.reachedLimits, by: service.destination.name, reader) }
         cursor = new.span?.upperBound ?? cursor
         priority = max(priority, new.priorityThrough ?? priority)
         if new.span != nil { fatesMoved() }
-        guard new.lineCount > 0 else { return machine.nothingToSend(try pending(), at: now) }
+        guard new.lineCount > 0 else {
+            return machine.nothingToSend(try pending(), hasAdvanced: new.span != nil, at: now)
+        }
         if current != nil { preempt() }
         let built = BatchInFlight(batch: stored, lines: BatchLines(of: scan))
         current = built
@@ -324,6 +330,8 @@ struct BatchLines {
     private(set) var bytes = 0
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
+    /// The user of each line; nil for a summary.
+    private(set) var lineUsers: [UInt32?] = []
     /// All lines as one request body, which can be sent again; nil if a line has changed or its record was removed.
     private(set) var whole: (any PreparedBody)?
     /// The individual lines, if they were needed; nil for a line whose record was removed.
@@ -331,6 +339,7 @@ struct BatchLines {
 
     init(of scan: OutboxScan) {
         (count, bytes, users, whole) = (scan.lineCount, scan.lineBytes, scan.users, scan.body)
+        lineUsers = scan.lineUsers
     }
 
     /// Creates an empty value that adds lines to `body`.
@@ -341,6 +350,7 @@ struct BatchLines {
     /// Adds a line; nil for one whose record was removed. The body is then built when it is sent, without that line.
     mutating func add(_ line: [UInt8]?, of user: UInt32?) {
         count += 1
+        lineUsers.append(user)
         guard let line else {
             whole = nil
             return
@@ -357,6 +367,7 @@ struct BatchLines {
     mutating func keep(_ left: LineSet) {
         all = all.map { all in all.indices.filter { left.contains($0) }.map { all[$0] } }
         count = all?.count ?? 0
+        lineUsers = left.ranges.flatMap { lineUsers[$0] }
         let left = (all ?? []).reduce(0) { $0 + ($1?.count ?? 0) + 1 }
         (users, bytes, whole) = (users(in: left), left, nil)
     }
@@ -385,7 +396,9 @@ struct BatchInFlight {
 
     /// The batch for the state machine, before any attempt.
     var fresh: ForwardingBatch {
-        ForwardingBatch(id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority)
+        ForwardingBatch(
+            id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority,
+            users: lines.lineUsers)
     }
 
     /// The batch of the last run for the state machine.

@@ -53,7 +53,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         _ step: ScanRow, _ number: Int, _ ahead: StoreReader.SentAhead, offset: Int64, _ position: inout ScanCursor,
         _ scan: inout OutboxScan
     ) throws {
-        guard let series = position.runs.info(at: number) else { return }
+        guard let series = position.runs.info(at: number) else {
+            // Counted like a record that needs no decision. Otherwise the batch would count as outdated forever.
+            scan.batch.gone += 1
+            return
+        }
         if ahead.gone.contains(step.row) {
             scan.batch.gone += 1
             return
@@ -118,6 +122,8 @@ struct OutboxScan {
     let body: any PreparedBody
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
+    /// The user of each line; nil for a summary.
+    private(set) var lineUsers: [UInt32?] = []
     /// The limits that have held back records of this scan.
     private(set) var reachedLimits: Set<ReachedLimit> = []
     private var builder: BatchBuilder
@@ -140,6 +146,7 @@ struct OutboxScan {
     mutating func add(_ line: [UInt8], of user: UInt32?) {
         body.add(line)
         builder.add(bytes: line.count + 1)
+        lineUsers.append(user)
         if let user { users[user, default: 0] += line.count + 1 }
     }
 

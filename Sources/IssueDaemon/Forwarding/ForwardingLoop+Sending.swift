@@ -1,3 +1,4 @@
+import HTTPTransfer
 import IssueCore
 import IssueProtocol
 import IssueStore
@@ -10,7 +11,14 @@ extension ForwardingLoop where Destination: ~Copyable {
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
         let before = (budget: budget, requests: state.requests)
         let answer = try answer(to: shipment)
-        if machine.isInParts { machine.learned(try pending()) }
+        if service.cancellation.isCancelled, answer.isFailure {
+            // The cancellation by a stop or reload says nothing about the destination.
+            machine.requestCancelled(mayHaveArrived: answer.mayHaveArrived)
+            countResent()
+            return .none
+        }
+        // An error of the store must not discard the reply.
+        if machine.isInParts, let pending = try? pending() { machine.learned(pending) }
         let now = Clock.monotonic
         let action = machine.answered(answer, unit: random, at: now)
         if answer.verdict.isUnsent { count(before.budget, requests: before.requests) }
@@ -301,5 +309,20 @@ extension ForwardingLoop where Destination: ~Copyable {
                 .warning, isReached ? .destinationUnavailable : .destinationUnreachable,
                 present: ["destination": name, "reason": reason, "answer": answer, "left_out": leftOut])
         }
+    }
+}
+
+extension DeliveryResult {
+    /// `true` if there was no usable reply to the request.
+    fileprivate var isFailure: Bool {
+        switch verdict {
+        case .again, .ambiguous: true
+        case .accepted, .unconfirmed, .partial, .paused, .tooLarge: false
+        }
+    }
+
+    /// `true` if the destination may have received the lines although it did not reply.
+    fileprivate var mayHaveArrived: Bool {
+        if case .ambiguous = verdict { true } else { mayHaveArrivedTwice }
     }
 }

@@ -29,6 +29,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var countedResent: Int64 = 0
     /// Flushes that wait until the cursor has passed a row and no batch is in flight.
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
+    /// `true` if the last batch was not stored because some of its records had been removed.
+    var wasOutdated = false
     var deadline: MonotonicInstant?
     var published = PublishedLimits(at: Clock.monotonic)
     /// The time of the next attempt to read a missing credential.
@@ -105,6 +107,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         }
         let pending = try pending()
         guard let current else { return machine.recordsArrived(pending, at: now) }
+        // While the store can't be written, the batch must not be sent, because its result could not be stored.
+        try saveState()
         machine.learned(pending)
         let known = current.resumed(state.unacknowledged)
         guard let first = preempted?.resumed(state.unacknowledged) else {
@@ -298,9 +302,6 @@ final class ForwardingService: Sendable {
         cancellation.cancel()
     }
 
-    /// The pause after a failure of the store, before forwarding resumes from the stored state.
-    private static let recovery: Duration = .seconds(5)
-
     /// Forwards records until the service is stopped.
     ///
     /// A failure of the store does not end it; it resumes from the stored state.
@@ -313,7 +314,9 @@ final class ForwardingService: Sendable {
     ) {
         // Receiving reports has a higher priority. What is forwarded is already on disk.
         Thread.yieldToOthers()
+        var recovery = StoreRecovery()
         while true {
+            let begun = Clock.monotonic
             do {
                 let loop = try ForwardingLoop(self, makeShipper(), fatesMoved: fatesMoved)
                 try loop.run()
@@ -324,7 +327,8 @@ final class ForwardingService: Sendable {
             } catch {
                 log.error(.forwardingFailed, ["destination": destination.name, "error": "\(error)"])
             }
-            let deadline = MonotonicClock.now.advanced(by: Self.recovery)
+            let delay = recovery.failed(after: begun.duration(to: Clock.monotonic))
+            let deadline = MonotonicClock.now.advanced(by: delay)
             if inbox.wait(deadline: deadline, until: { $0.isStopping ? true : nil }) == true { break }
         }
         for completed in inbox.withLock({ $0.take() }).flushes { completed() }

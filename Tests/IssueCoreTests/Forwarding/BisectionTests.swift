@@ -132,6 +132,76 @@ struct BisectionTests {
     }
 }
 
+/// Users of the lines: one user must not be able to pause a destination for others.
+extension BisectionTests {
+    /// Runs a bisection of lines of these users, of whom some have only bad lines.
+    private func run(_ users: [UInt32?], bad: Set<UInt32>) -> (step: Bisection.Step, Bisection, Destination) {
+        var destination = Destination()
+        for (line, user) in users.enumerated() {
+            if let user, bad.contains(user) { destination.poison.insert(line) }
+        }
+        var bisection = Bisection(count: users.count, users: users)
+        let step = destination.run(&bisection)
+        return (step, bisection, destination)
+    }
+
+    @Test("The bad lines of one user are given up, however many they are, if those of another user are accepted")
+    func oneBadUser() {
+        let bad = [UInt32?](repeating: 1001, count: 300)
+        let good: [UInt32?] = [nil, 1000, 1000]
+        let batches: [[UInt32?]] = [bad + good, good + bad, bad + good + bad, [1000] + bad]
+        for users in batches {
+            let (step, bisection, destination) = run(users, bad: [1001])
+            #expect(step == .done)
+            #expect(bisection.dead.count == users.count { $0 == 1001 })
+            #expect(bisection.delivered.map(\.count).reduce(0, +) == users.count { $0 != 1001 })
+            #expect(Set(bisection.dead.map(\.line)) == destination.poison)
+            #expect(bisection.isMajorityAccepted)
+        }
+    }
+
+    @Test("A destination that refuses the lines of all users is paused, and no line is given up")
+    func everyUserRefused() {
+        let users = [UInt32?](repeating: 1001, count: 300) + [UInt32?](repeating: 1000, count: 64)
+        let (step, bisection, destination) = run(users, bad: [1000, 1001])
+        #expect(step == .stop)
+        #expect(bisection.dead.isEmpty)
+        #expect(!bisection.isMajorityAccepted)
+        #expect(destination.requests < 150)
+    }
+
+    @Test("A destination that refuses most users is paused, although it accepts the lines of one")
+    func mostUsersRefused() {
+        let users: [UInt32?] = (0..<400).map { UInt32(1000 + $0 % 4) }
+        let (step, bisection, _) = run(users, bad: [1001, 1002, 1003])
+        #expect(step == .stop)
+        #expect(bisection.dead.isEmpty)
+    }
+
+    @Test("A destination is paused if it refuses everything of the only user; summaries are no users")
+    func onlyUser() {
+        let users: [UInt32?] = [UInt32?](repeating: 1000, count: 100) + [nil]
+        let (step, bisection, _) = run(users, bad: [1000])
+        #expect(step == .stop)
+        #expect(bisection.dead.isEmpty)
+    }
+
+    @Test("The users of lines without an outcome keep their places when the others are removed")
+    func usersOfTheRest() {
+        let users: [UInt32?] = [1000] + [UInt32?](repeating: 1001, count: 200)
+        var destination = Destination(poison: Set(1...200))
+        var bisection = Bisection(count: users.count, users: users)
+        while bisection.dead.count < 40, let part = bisection.next(atMost: 10) {
+            #expect(destination.answer(part, of: &bisection) == .proceed)
+        }
+        let given = bisection.dead.count
+        bisection.removeFinished()
+        destination.poison = Set(0..<bisection.left.count)
+        #expect(destination.run(&bisection) == .done)
+        #expect(bisection.dead.count == 200 - given)
+    }
+}
+
 extension BisectionTests {
     @Test("Lines without content count as accepted, and the indexes of the others are mapped back")
     func left() {

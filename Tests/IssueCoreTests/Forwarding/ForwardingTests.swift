@@ -268,9 +268,8 @@ struct ForwardingTests: ForwardingSteps {
             forwarding.started(
                 resuming: unknown, RetryProgress(attempts: 5, spent: .seconds(9)), unit: 0.5, at: at(0))
                 == .wait(until: at(2.5)))
-        #expect(
-            forwarding.waited(at: at(2.5))
-                == .send(.init(batch: 7, range: 0..<1, timeLimit: RetrySchedule.probeLimit)))
+        // No request of this run has had the full time yet.
+        #expect(forwarding.waited(at: at(2.5)) == .send(.init(batch: 7, range: 0..<1)))
         #expect(forwarding.progress(at: at(3)) == RetryProgress(attempts: 5, spent: .seconds(9)))
         _ = forwarding.answered(answer(.accepted), unit: 0, at: at(3))
         #expect(forwarding.view.resent == 11)
@@ -356,6 +355,29 @@ struct ForwardingTests: ForwardingSteps {
         #expect(preparing.stopRequested() == .awaitStore)
         #expect(preparing.batchStored(batch(1, 3), at: at(1)) == .none)
         #expect(preparing.isStopped)
+    }
+
+    @Test("After a build that found nothing the next one waits, although records are pending")
+    func emptyBuild() {
+        var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
+        let build = Forwarding.NextAction.build(BatchLimit(records: 50, bytes: 1 << 20))
+        #expect(forwarding.recordsArrived(pending(500, since: 0), at: at(0)) == build)
+        #expect(forwarding.nothingToSend(pending(500, since: 0), at: at(0)) == build)
+        #expect(forwarding.nothingToSend(pending(500, since: 0), hasAdvanced: false, at: at(0)) == .wait(until: at(5)))
+        #expect(forwarding.waited(at: at(5)) == build)
+    }
+
+    @Test("A request that a stop cancels is no failure, but its lines may have arrived")
+    func cancelled() {
+        for mayHaveArrived in [true, false] {
+            var forwarding = sending(3)
+            forwarding.requestCancelled(mayHaveArrived: mayHaveArrived)
+            #expect(forwarding.unacknowledged[1] == (mayHaveArrived ? LineSet([0..<3]) : LineSet()))
+            #expect(forwarding.stopRequested() == .awaitAnswer)
+            forwarding.abandoned()
+            #expect(forwarding.progress(at: at(1)) == RetryProgress())
+            #expect(forwarding.view.reason == nil)
+        }
     }
 
     @Test("A response after the end changes nothing")

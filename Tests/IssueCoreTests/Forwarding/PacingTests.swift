@@ -109,6 +109,14 @@ struct PacingTests {
         #expect(failed(&schedule, unit: 0, retryAfter: .zero) == 250)
     }
 
+    @Test("After failures of the store the delay doubles up to a minute, and starts anew after a longer run")
+    func storeRecovery() {
+        var recovery = StoreRecovery()
+        let delays = (0..<6).map { _ in recovery.failed(after: .seconds(3)) }
+        #expect(delays == [5, 10, 20, 40, 60, 60].map { Duration.seconds($0) })
+        #expect(recovery.failed(after: .seconds(61)) == .seconds(5))
+    }
+
     @Test("After five failures, or one that hung, the next request has one line and grows with each success")
     func breaker() {
         var breaker = CircuitBreaker()
