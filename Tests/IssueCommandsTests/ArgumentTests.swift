@@ -163,7 +163,7 @@ struct ArgumentTests {
             ),
             (
                 ["list", "-p", "eror"],
-                "issuectl: invalid value 'eror' for --severity; expected one of: debug, info, warning, error, critical (did you mean error?). See issuectl list --help\n"
+                "issuectl: invalid value 'eror' for --severity; expected debug, info, warning, error, critical, a priority of logger such as err, notice or user.crit, or its number from 0 to 7 (did you mean error?). See issuectl list --help\n"
             ),
             (
                 ["list", "--limit", "0"],

@@ -291,6 +291,13 @@ struct DoctorTests {
             status.destinations[0].oldestPending = noon.advanced(by: .seconds(-7 * 3600))
         }
         #expect(findings(late)["delivery"]?.map(\.severity) == [.problem])
+        var advised = late
+        advised.status = advised.status.map { status in
+            var status = status
+            status.destinations[0].advice = "Raise SendRate="
+            return status
+        }
+        #expect(findings(advised)["delivery"]?.map(\.fix) == ["Raise SendRate="])
     }
 
     @Test("A notifier that delivers nothing is a problem, with its last answer")

@@ -56,7 +56,7 @@ struct HistogramTests {
                 Counts the records of the last 24 hours unless --since or --until is given,
                 including those that retention has removed. Counts older than a week are per
                 hour. With --by app or group, the last line, *, counts those that have no line
-                of their own. SPAN is a time span such as 30s, 5min or 2h. TIME is RFC 3339, a
+                of their own. SPAN is a time span such as 5min, 1h or 1d. TIME is RFC 3339, a
                 date, 15:30, 2h or 7d (ago), now, today or yesterday. Times are UTC unless they
                 have an offset.
 

@@ -41,6 +41,12 @@ struct LimitsTests {
                 """)
     }
 
+    @Test("On a narrow terminal, what was held back and what would have been needed remain")
+    func narrow() {
+        let outcome = issuectl(["limits"], width: 50, .reply(Self.reply))
+        #expect(outcome.output.hasPrefix("LIMIT             HELD BACK  NEEDED\n"))
+    }
+
     @Test("The first 20 limits are shown, and all with --all or as JSON")
     func bounded() {
         let limits = (1...30).map { #"{"limit": "group_rate", "held": \#($0)}"# }.joined(separator: ",")

@@ -58,6 +58,13 @@ struct ListTests {
                 """#)
     }
 
+    @Test("On 40 columns, the severity remains next to an id of usual length")
+    func fortyWithSeverity() {
+        let group = Fixtures.decodingGroup.replacing(#""id":"g7""#, with: #""id":"g92c9da597585468b""#)
+        let output = issuectl(["list"], width: 40, .reply(Fixtures.groups(group))).output
+        #expect(output.hasPrefix("ID                 SEVERITY  TITLE\ng92c9da597585468b  error     Decoding"))
+    }
+
     @Test("On 200 columns, the activity of the last 24 hours is shown")
     func twoHundred() {
         let outcome = issuectl(["list"], width: 200, .reply(Self.all))
@@ -197,6 +204,7 @@ struct ListTests {
             let outcome = issuectl(["list"] + words)
             #expect(outcome.code == .usage)
             #expect(outcome.errors.contains("--since"))
+            #expect(words.count > 2 || outcome.errors.contains("times are UTC unless they have an offset"))
             #expect(outcome.calls.isEmpty)
         }
     }
@@ -211,13 +219,23 @@ struct ListTests {
         #expect(issuectl(["list", "--user", "no such user"]).code == .usage)
     }
 
-    @Test("If there are more results, a note is printed on a terminal but not in a pipe")
+    @Test("If there are more results than fit, a note is printed on standard error")
     func more() {
-        let page = Fixtures.groups(Fixtures.decodingGroup, next: "c1")
-        let person = issuectl(["list", "-n", "1"], width: 80, .reply(page))
-        #expect(person.output.hasSuffix("\nMore results: use --limit or --all.\n"))
-        let pipe = issuectl(["list", "-n", "1"], .reply(page))
-        #expect(!pipe.output.contains("more"))
+        // As many as the default limit.
+        let full = String(
+            Fixtures.groups(Fixtures.decodingGroup).dropFirst(#"{"groups":["#.count).dropLast("]}".count))
+        let page = #"{"groups":[\#(Array(repeating: full, count: 50).joined(separator: ","))],"next":"c1"}"#
+        let hint = lines("issuectl: more results: use --limit or --all")
+        for words in [["list"], ["list", "--json"], ["list", "--ndjson"]] {
+            let pipe = issuectl(words, .reply(page))
+            #expect(pipe.errors == hint && pipe.code == .success)
+            #expect(!pipe.output.contains("more results"))
+        }
+        #expect(issuectl(["list"], width: 80, rows: 53, .reply(page)).errors == hint)
+        #expect(issuectl(["list", "--json"], .reply(page)).output.hasSuffix("],\"more\":true}\n"))
+        let one = Fixtures.groups(Fixtures.decodingGroup, next: "c1")
+        #expect(issuectl(["list", "-n", "1"], .reply(one)).errors.isEmpty)
+        #expect(issuectl(["list", "-n", "1", "--json"], .reply(one)).output.hasSuffix("],\"more\":true}\n"))
     }
 
     @Test("JSON is one document and preserves members unknown to issuectl")

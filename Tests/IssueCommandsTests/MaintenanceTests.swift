@@ -35,6 +35,8 @@ struct MaintenanceTests {
         #expect(full.code == .refused)
         #expect(full.errors == lines("issuectl: the disk is full"))
         // Checked before anything is copied.
+        let output = issuectl(["backup", "-"])
+        #expect(output.code == .usage && output.calls.isEmpty && output.errors.contains("use ./-"))
         let taken = issuectl(["backup", "/taken/copy.db"])
         #expect(taken.code == .refused)
         #expect(taken.calls.isEmpty)

@@ -1,5 +1,6 @@
 import IssueCommands
 import IssueProtocol
+import Issues
 import Testing
 import UnixIO
 
@@ -12,6 +13,19 @@ struct NotifyTests {
         let json = issuectl(["notify", "--json"], .reply(Fixtures.status()))
         #expect(try JSONValue(json: json.output)["notifiers"] == .array([]))
         #expect(json.code == .success)
+    }
+
+    @Test("Several silences can be ended, and those in effect are ended even if others are not")
+    func endSilences() {
+        let outcome = issuectl(
+            ["silence", "end", "s3", "s4", "s5"], .reply(#"{"silences":[]}"#),
+            .failure(.refused(.notFound(id: "s4"))), .reply(#"{"silences":[]}"#))
+        #expect(outcome.calls.count == 3 && outcome.code == .refused)
+        #expect(outcome.output == lines("s3 has ended.\ns5 has ended."))
+        #expect(outcome.errors == lines("issuectl: no silence s4 is in effect: see issuectl silence"))
+        #expect(
+            issuectl(["silence", "end"]).errors
+                == lines("issuectl: missing argument ID. See issuectl silence --help"))
     }
 
     @Test("The list in JSON has only the notifiers, and with --ndjson a line for each")

@@ -224,10 +224,15 @@ struct ReportTests {
         #expect(
             outcome.errors == """
                 issuectl: the daemon disconnected and did not return within 50 ms, and may have stored the report: retry with \
-                --id \(ScriptedSurroundings.producer) to avoid storing it twice; lines 2 to 3 have no receipt
+                --id \(ScriptedSurroundings.producer) to avoid storing it twice; lines 2 to 3 have no receipt, \
+                and all after line 3 are not stored
 
                 """)
         #expect(outcome.code == .tryAgain)
+        let refused = issuectl(
+            ["report"], input: ["one\n", "two\nthree\n"], .reply(Self.one), .failure(.refused(.denied)))
+        #expect(refused.output == "r1\n")
+        #expect(refused.errors.hasSuffix("; line 2 and all after it are not stored\n"))
     }
 
     // MARK: Numbers, timeouts and spooling

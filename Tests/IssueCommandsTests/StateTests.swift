@@ -37,7 +37,37 @@ struct StateTests {
         #expect(outcome.code == .refused)
         let unknown = issuectl(
             ["resolve", "g8"], .failure(.refused(.notFound(id: "g8"))))
-        #expect(unknown.errors.hasPrefix("issuectl: no record or group 'g8'"))
+        #expect(unknown.errors == lines("issuectl: 'g8' is too short: give at least 4 digits after the g"))
+    }
+
+    @Test(
+        "Other commands that take the id of an issue accept its beginning",
+        arguments: [
+            (["group", "merge", "g0123456789abcdef", "gab12"], "MergeGroups "),
+            (["group", "split", "gab12"], "SplitGroup "),
+            (["group", "rule", "list", "gab12"], "Corrections "), (["list", "--group", "gab12"], "List "),
+            (["records", "--group", "gab12"], "Records "),
+            (["silence", "add", "--group", "gab12", "--for", "1h", "--reason", "r"], "AddSilence "),
+        ])
+    func abbreviationsElsewhere(words: [String], call: String) {
+        let found = Fixtures.groups(
+            Fixtures.decodingGroup.replacing(#""id":"g7""#, with: #""id":"gab12000000000007""#))
+        let outcome = issuectl(words, .reply(found), .failure(.timedOut))
+        #expect(outcome.calls.count == 2 && outcome.calls.last?.hasPrefix(call) == true)
+        #expect(outcome.calls.last?.contains("\"gab12000000000007\"") == true)
+        let none = issuectl(words, .reply(Fixtures.groups()))
+        #expect(none.code == .refused && none.errors.hasPrefix("issuectl: no record or group 'gab12'"))
+    }
+
+    @Test("explain accepts the beginning of an issue's id, and says that one is too short")
+    func explainAbbreviated() {
+        let found = Fixtures.groups(
+            Fixtures.decodingGroup.replacing(#""id":"g7""#, with: #""id":"gab12000000000007""#))
+        let outcome = issuectl(
+            ["explain", "gab12"], .failure(.refused(.notFound(id: "gab12"))), .reply(found), .failure(.timedOut))
+        #expect(outcome.calls.last == #"Explain {"id":"gab12000000000007"}"#)
+        let short = issuectl(["explain", "g33a"], .failure(.refused(.notFound(id: "g33a"))))
+        #expect(short.errors == lines("issuectl: 'g33a' is too short: give at least 4 digits after the g"))
     }
 
     @Test("The beginning of an issue's id is enough if it is that of one issue only")

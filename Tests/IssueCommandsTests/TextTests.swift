@@ -124,7 +124,10 @@ struct TextTests {
             ("2026-11-20T10:00", "2026-11-20T10:00:00.000Z"), ("2026-11-20T10:00Z", "2026-11-20T10:00:00.000Z"),
             ("2026-11-20 10:00+01:00", "2026-11-20T09:00:00.000Z"), ("15:30", "2026-11-21T15:30:00.000Z"),
             ("8:05", "2026-11-21T08:05:00.000Z"), ("08:05:30", "2026-11-21T08:05:30.000Z"),
-            ("yesterday 15:00", "2026-11-20T15:00:00.000Z"), ("tomorrow", "2026-11-22T00:00:00.000Z"),
+            ("15:00Z", "2026-11-21T15:00:00.000Z"), ("15:00+01:00", "2026-11-21T14:00:00.000Z"),
+            ("8:05:30-02:30", "2026-11-21T10:35:30.000Z"), ("00:30+13:00", "2026-11-21T11:30:00.000Z"),
+            ("yesterday 15:00+01:00", "2026-11-20T14:00:00.000Z"), ("yesterday 15:00", "2026-11-20T15:00:00.000Z"),
+            ("tomorrow", "2026-11-22T00:00:00.000Z"),
         ])
     func moments(text: String, expected: String) {
         #expect(TimeExpression.moment(text, now: noon)?.description == expected)
@@ -134,7 +137,8 @@ struct TextTests {
         "Anything else is not a time",
         arguments: [
             "", "soon", "2026", "2026-13-01", "2h ago", "h", "5 parsecs", "-", "99999999999999999999d", "1.5h", "25:00",
-            "8:0", "12:60", "today 8", "today  08:00", "2026-11-20T10", "2026-11-20T10:00+1",
+            "8:0", "12:60", "today 8", "today  08:00", "2026-11-20T10", "2026-11-20T10:00+1", "15:00+1",
+            "15:00+25:00", "15:00zz",
         ])
     func noMoments(text: String) {
         #expect(TimeExpression.moment(text, now: noon) == nil)
@@ -145,7 +149,8 @@ struct TextTests {
         arguments: [
             ("8h", "2026-11-21T20:00:00.000Z"), ("+8h", "2026-11-21T20:00:00.000Z"),
             ("15:30", "2026-11-21T15:30:00.000Z"), ("08:00", "2026-11-22T08:00:00.000Z"),
-            ("12:00", "2026-11-22T12:00:00.000Z"), ("tomorrow 8:00", "2026-11-22T08:00:00.000Z"),
+            ("12:00", "2026-11-22T12:00:00.000Z"), ("08:00+01:00", "2026-11-22T07:00:00.000Z"),
+            ("tomorrow 8:00", "2026-11-22T08:00:00.000Z"),
             ("tomorrow", "2026-11-22T00:00:00.000Z"), ("2026-12-01", "2026-12-01T00:00:00.000Z"),
             ("now", nil), ("today", nil), ("yesterday 23:00", nil), ("0s", nil), ("-8h", nil), ("8", nil),
             ("soon", nil),
@@ -175,6 +180,8 @@ struct TextTests {
         arguments: [
             ("error", IssueLevel.error), ("user.err", .error), ("daemon.crit", .critical), ("warn", .warning),
             ("local0.notice", .info), ("EMERG", .critical), ("debug", .debug),
+            ("fatal", .critical), ("0", .critical), ("2", .critical), ("3", .error), ("4", .warning), ("5", .info),
+            ("6", .info), ("7", .debug),
         ])
     func severities(word: String, severity: IssueLevel) {
         #expect(SeverityWord.severity(word) == severity)

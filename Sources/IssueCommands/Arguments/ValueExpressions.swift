@@ -67,10 +67,10 @@ package enum TimeExpression {
         if word == "now" { return now }
         let parts = word.split(separator: " ", omittingEmptySubsequences: false)
         if let first = parts.first, let days = Self.days[first], parts.count <= 2 {
-            guard let time = parts.count == 2 ? timeOfDay(parts[1]) : 0 else { return nil }
-            return midnight(of: now).advanced(by: .milliseconds(days * day + time))
+            let time: TimeOfDay? = parts.count == 2 ? timeOfDay(parts[1]) : TimeOfDay(milliseconds: 0, offset: 0)
+            return time?.moment(at: now).advanced(by: .milliseconds(days * day))
         }
-        if let time = timeOfDay(word[...]) { return midnight(of: now).advanced(by: .milliseconds(time)) }
+        if let time = timeOfDay(word[...]) { return time.moment(at: now) }
         if let span = span(word.hasPrefix("-") ? word.dropFirst() : word[...]) { return now.advanced(by: .zero - span) }
         return IssueTimestamp(text) ?? IssueTimestamp(text + "T00:00:00Z") ?? IssueTimestamp(text + "Z")
             ?? IssueTimestamp(text + ":00Z")
@@ -96,8 +96,35 @@ package enum TimeExpression {
         return DurationExpression.duration(String(word))
     }
 
+    /// A time of day in a time zone.
+    private struct TimeOfDay {
+        /// The time since midnight in the time zone.
+        var milliseconds: Int64
+        /// The time by which the time zone is ahead of UTC, in milliseconds.
+        var offset: Int64
+
+        /// Returns this time on the day that the time zone has at `now`.
+        func moment(at now: IssueTimestamp) -> IssueTimestamp {
+            midnight(of: now.advanced(by: .milliseconds(offset))).advanced(by: .milliseconds(milliseconds - offset))
+        }
+    }
+
+    /// Returns a time of day such as `8:00`, `08:00:30z` or `08:00+01:00`; nil if it is invalid.
+    private static func timeOfDay(_ word: Substring) -> TimeOfDay? {
+        var (time, offset) = (word, Int64(0))
+        if word.hasSuffix("z") {
+            time = word.dropLast()
+        } else if let sign = word.lastIndex(where: { $0 == "+" || $0 == "-" }) {
+            let zone = word[word.index(after: sign)...]
+            guard zone.utf8.count == 5, let distance = sinceMidnight(zone) else { return nil }
+            time = word[..<sign]
+            offset = word[sign] == "-" ? -distance : distance
+        }
+        return sinceMidnight(time).map { TimeOfDay(milliseconds: $0, offset: offset) }
+    }
+
     /// Returns the milliseconds since midnight of a time such as `8:00` or `08:00:30`; nil if it is invalid.
-    private static func timeOfDay(_ word: Substring) -> Int64? {
+    private static func sinceMidnight(_ word: Substring) -> Int64? {
         let time = word.dropFirst().first == ":" ? "0\(word)" : String(word)
         guard time.utf8.count == 5 || time.utf8.count == 8 else { return nil }
         let seconds = time.utf8.count == 5 ? ":00" : ""

@@ -20,6 +20,9 @@ struct BackupCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         file = arguments.operands.first
+        if file == "-" {
+            throw UsageError("a copy cannot be written to standard output; for a file with this name, use ./-")
+        }
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {

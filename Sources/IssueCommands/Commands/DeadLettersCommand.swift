@@ -68,7 +68,7 @@ struct DeadLettersCommand: Command {
         let collector = try context.collector()
         let count = isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
         let table = Table(Self.columns, width: context.width, painter: context.painter)
-        try Paging(context: context, count: count, member: "dead_letters").run(
+        try Paging(context: context, count: count, isLimited: limit != nil, member: "dead_letters").run(
             table, empty: "No dead letters."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.call(

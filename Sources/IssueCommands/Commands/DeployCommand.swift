@@ -105,7 +105,9 @@ struct DeploysCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
         let table = Table(Self.columns, width: context.width, painter: context.painter)
-        try Paging(context: context, count: paging.count(in: context), member: "deployments").run(
+        try Paging(
+            context: context, count: paging.count(in: context), isLimited: paging.limit != nil, member: "deployments"
+        ).run(
             table, empty: app == nil ? "No deployments." : "No deployments of this application."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.call(

@@ -126,7 +126,10 @@ struct ExplainCommand: Command {
     // MARK: Stored records
 
     private func explain(id: String, _ context: CommandContext) throws(CommandFailure) {
-        let answer = try context.collector().call(CollectorCalls.explain, IDParameters(id: id))
+        let collector = try context.collector()
+        let answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
+            try collector.call(CollectorCalls.explain, IDParameters(id: id))
+        }
         try context.print(answer) { explanation in
             var page = TextPage(painter: context.painter)
             let group = explanation.group

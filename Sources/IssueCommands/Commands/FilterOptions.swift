@@ -63,7 +63,7 @@ enum FilterOptions {
         filter.apps = arguments.all(app)
         filter.versions = arguments.all(version)
         filter.environments = arguments.all(environment)
-        filter.level = try arguments.choice(severity, among: SeverityWord.forms, SeverityWord.severity)
+        filter.level = try SeverityWord.value(of: severity, in: arguments)
         filter.domains = arguments.all(domain)
         filter.codes = try arguments.values(of: code, expected: "a whole number") { Int($0) }
         filter.files = arguments.all(file)
@@ -93,7 +93,9 @@ enum FilterOptions {
         filter.since = try moment(since)
         filter.until = try moment(until)
         if let start = filter.since {
-            guard start <= now else { throw UsageError("--since is in the future: \(start)") }
+            guard start <= now else {
+                throw UsageError("--since is in the future: \(start) (times are UTC unless they have an offset)")
+            }
             if let end = filter.until, end < start {
                 throw UsageError("--until (\(end)) is before --since (\(start))")
             }
@@ -146,6 +148,8 @@ struct Paging {
     var context: CommandContext
     /// The maximum number of results; nil for all.
     var count: Int64?
+    /// `true` if the user chose the maximum, so that they expect further results.
+    var isLimited: Bool
     /// The member of the reply that holds the results.
     var member: String
 
@@ -183,12 +187,10 @@ struct Paging {
         switch context.format {
         case .human:
             if shown == 0 { try context.print(empty) }
-            // Only on a terminal: a program that reads the output must not count this line as a result.
-            if next != nil, context.terminal.isTerminal {
-                try context.print(context.painter("More results: use --limit or --all.", .faint))
-            }
         case .lines: break
-        case .json: try context.print(json: PrettyJSON.document(member, document))
+        case .json: try context.print(json: PrettyJSON.document(member, document, hasMore: next != nil))
         }
+        // On standard error: a program that reads the output must not count this line as a result.
+        if next != nil, !isLimited { context.warn("more results: use --limit or --all") }
     }
 }

@@ -60,7 +60,7 @@ struct GroupCommand: Command {
 
     private let action: Action
     private let ruleAction: RuleAction
-    private let ids: [String]
+    private var ids: [String]
     private let pattern: String?
     private let field: IssueSplitField?
     private let reasonText: String?
@@ -148,10 +148,15 @@ struct GroupCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        var command = self
         do throws(CommandFailure) {
-            return try perform(in: context)
+            let isRuleOfGroup = action == .rule && ruleAction != .remove
+            if action == .merge || action == .split || isRuleOfGroup {
+                command.ids = try AbbreviatedID.completed(ids, in: context)
+            }
+            return try command.perform(in: context)
         } catch {
-            throw try failure(error, in: context)
+            throw AbbreviatedID.failure(try failure(error, in: context), ids)
         }
     }
 

@@ -17,7 +17,7 @@ struct HistogramCommand: Command {
         notes: [
             "Counts the records of the last 24 hours unless --since or --until is given, including those that "
                 + "retention has removed. Counts older than a week are per hour. With --by app or group, the last line, *, "
-                + "counts those that have no line of their own. SPAN is \(DurationExpression.forms). "
+                + "counts those that have no line of their own. SPAN is a time span such as 5min, 1h or 1d. "
                 + FilterOptions.timeNote
         ],
         examples: [

@@ -39,8 +39,9 @@ struct LimitsCommand: Command {
         guard !reply.limits.isEmpty else { return ["No limits to show."] }
         var table = Table(
             [
-                Column("LIMIT"), Column("OF", maximum: 48), Column("LEFT", alignment: .right),
-                Column("REFILL", expendability: 2), Column("HELD BACK", alignment: .right),
+                Column("LIMIT"), Column("OF", maximum: 48, expendability: 1),
+                Column("LEFT", alignment: .right, expendability: 2), Column("REFILL", expendability: 3),
+                Column("HELD BACK", alignment: .right),
                 Column("NEEDED", minimum: 8),
             ], width: context.width, painter: context.painter)
         let shown = isAll ? reply.limits : Array(reply.limits.prefix(Self.maxShown))

@@ -48,6 +48,7 @@ struct ListCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let filter = try AbbreviatedID.completed(self.filter, in: context)
         let isRoomy = context.format == .human && context.width.map { $0 >= Self.roomyWidth } ?? false
         let hasSparkline = wantsSparkline || isRoomy
         let collector = try context.collector()
@@ -56,7 +57,9 @@ struct ListCommand: Command {
             _ = try collector.call(CollectorCalls.deployments, DeploymentsParameters(limit: 1))
         }
         let table = Table(columns(hasSparkline: hasSparkline), width: context.width, painter: context.painter)
-        try Paging(context: context, count: paging.count(in: context), member: "groups").run(
+        try Paging(
+            context: context, count: paging.count(in: context), isLimited: paging.limit != nil, member: "groups"
+        ).run(
             table, empty: filter == nil ? "No issues." : "No issues match."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.call(
@@ -76,7 +79,7 @@ struct ListCommand: Command {
         let isDay = filter?.since == nil && filter?.until == nil
         var columns = [
             Column("ID"),
-            Column("SEVERITY", expendability: 2),
+            Column("SEVERITY"),
             Column("COUNT", alignment: .right, expendability: 3),
             Column("LAST SEEN", expendability: 4),
             Column("APP", maximum: 24, expendability: 5),

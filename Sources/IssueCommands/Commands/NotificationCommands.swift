@@ -112,7 +112,7 @@ struct SilenceCommand: Command {
         ],
         notes: [
             "list (the default) shows the silences in effect; add needs an end, a reason and at least one option that "
-                + "selects issues; end ID ends one early. Silenced issues are stored, counted and forwarded as usual. "
+                + "selects issues; end ID... ends silences early. Silenced issues are stored, counted and forwarded as usual. "
                 + "They last \(IssueSilence.maxDays) days at most. SILENCED counts an event once for each notifier that would have reported "
                 + "it. A name of an application, environment or unit may end with *. \(EndOptions.note)"
         ],
@@ -122,18 +122,18 @@ struct SilenceCommand: Command {
         ])
 
     private let action: Action
-    private let id: String
+    private let ids: [String]
     private var silence: IssueSilence
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         action = try arguments.action(default: .list)
-        id = arguments.operands.count > 1 ? arguments.operands[1] : ""
+        ids = Array(arguments.operands.dropFirst())
         silence = IssueSilence(until: now, reason: "")
         switch action {
         case .list, .add:
             guard arguments.operands.count <= 1 else { throw UsageError("\(action.rawValue) takes no ID") }
         case .end:
-            guard arguments.operands.count == 2 else { throw UsageError("end takes one ID: see issuectl silence") }
+            guard arguments.operands.count >= 2 else { throw UsageError("missing argument ID") }
         }
         guard action == .add else {
             let ofAdd = [
@@ -153,7 +153,10 @@ struct SilenceCommand: Command {
         guard ![silence.apps, silence.environments, silence.units, silence.groups].allSatisfy(\.isEmpty) else {
             throw UsageError("select issues with --app, --environment, --unit or --group")
         }
-        for group in silence.groups where !IssueGroup.isID(group) { throw UsageError("\"\(group)\" is not a group id") }
+        for group in silence.groups where !IssueGroup.isID(group) && !AbbreviatedID.isBeginning(group) {
+            throw UsageError(
+                AbbreviatedID.isTooShort(group) ? AbbreviatedID.tooShort(group) : "\"\(group)\" is not a group id")
+        }
         for name in silence.apps + silence.environments + silence.units where name.dropLast().contains("*") {
             throw UsageError("\"\(name)\": only the end of a name can be *")
         }
@@ -176,14 +179,33 @@ struct SilenceCommand: Command {
                 CollectorCalls.listSilences)
             try context.print(answer, elements: "silences") { lines($0.silences, context) }
         case .add:
+            var silence = silence
+            silence.groups = try AbbreviatedID.completed(silence.groups, in: context)
             let answer = try context.collector().call(CollectorCalls.addSilence, AddSilenceMessage(silence: silence))
             try context.print(answer) { lines([$0.silence], context) }
-        case .end:
-            let collector = try context.collector(notFound: { "no silence \($0) is in effect: see issuectl silence" })
-            let answer = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
-            try context.print(answer) { _ in [TerminalSanitizer.line("\(id) has ended.")] }
+        case .end: return try end(in: context)
         }
         return .success
+    }
+
+    /// Ends the silences one by one. As JSON, prints the last reply, which has the silences that are left.
+    private func end(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector(notFound: { "no silence \($0) is in effect: see issuectl silence" })
+        var last: BrowserReply<SilencesReply>?
+        var code = ExitCode.success
+        for id in ids {
+            do throws(CommandFailure) {
+                last = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
+                try context.printNote(TerminalSanitizer.line("\(id) has ended."))
+            } catch {
+                // Others are ended nevertheless, unless the daemon can't be asked.
+                guard ids.count > 1, error.code == .refused, let message = error.message else { throw error }
+                context.warn(message)
+                code = .refused
+            }
+        }
+        if context.format != .human, let last { try context.print(json: last.json) }
+        return code
     }
 
     private func lines(_ silences: [IssueSilence], _ context: CommandContext) -> [String] {

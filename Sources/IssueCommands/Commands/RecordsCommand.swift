@@ -26,9 +26,12 @@ struct RecordsCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let filter = try AbbreviatedID.completed(self.filter, in: context)
         let collector = try context.collector()
         let table = Table(Self.columns, width: context.width, painter: context.painter)
-        try Paging(context: context, count: paging.count(in: context), member: "records").run(
+        try Paging(
+            context: context, count: paging.count(in: context), isLimited: paging.limit != nil, member: "records"
+        ).run(
             table, empty: filter == nil ? "No records." : "No records match."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.call(

@@ -131,7 +131,7 @@ enum ReportOptions {
             ("line", number(try arguments.integer(line, in: 0...Int64.max))),
             ("function", text(arguments[function])),
         ])
-        let level = try arguments.choice(severity, among: SeverityWord.forms, SeverityWord.severity)
+        let level = try SeverityWord.value(of: severity, in: arguments)
         let record = object([
             ("severity", text(level?.name)),
             ("domain", text(arguments[domain])),
@@ -283,13 +283,31 @@ package enum MetadataPair {
 package enum SeverityWord {
     static let forms = IssueLevel.allCases.map(\.name)
 
-    /// Accepts the five severities, and those of syslog with or without a facility, so that scripts can use `issuectl`
+    /// Returns the value of an option as a severity; nil if it was not given.
+    static func value(
+        of option: OptionSpecification, in arguments: ParsedArguments
+    ) throws(UsageError) -> IssueLevel? {
+        let expected =
+            "\(forms.joined(separator: ", ")), a priority of logger such as err, notice or user.crit, or its number "
+            + "from 0 to 7"
+        return try arguments.value(of: option, expected: expected, words: forms, severity)
+    }
+
+    /// Accepts the five severities, and those of syslog by number or name, with or without a facility, so that scripts can use `issuectl`
     /// instead of `logger`.
     package static func severity(_ text: String) -> IssueLevel? {
         let word = text.lowercased()
         if let severity = IssueLevel(name: word) { return severity }
+        switch word {
+        case "0", "1", "2": return .critical
+        case "3": return .error
+        case "4": return .warning
+        case "5", "6": return .info
+        case "7": return .debug
+        default: break
+        }
         switch word.split(separator: ".", maxSplits: 1).last {
-        case "emerg", "panic", "alert", "crit", "critical": return .critical
+        case "emerg", "panic", "alert", "crit", "critical", "fatal": return .critical
         case "err", "error": return .error
         case "warn", "warning": return .warning
         case "notice", "info": return .info

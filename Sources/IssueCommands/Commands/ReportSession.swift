@@ -62,7 +62,7 @@ struct ReportSession {
         do throws(CollectorConnectionError) {
             link = try context.connect()
         } catch {
-            guard how.spools, error.mayPass else { throw CommandFailure(error) }
+            guard how.spools, error.mayPass else { throw explained(error) }
             // Each call connects again and handles its own failure.
         }
     }
@@ -251,7 +251,7 @@ struct ReportSession {
     private static let spooled = Array(#"{"spooled":true}"#.utf8)
 
     private func failure(_ error: CollectorConnectionError, _ entries: [Entry]) -> CommandFailure {
-        var failure = CommandFailure(error)
+        var failure = explained(error)
         if mayBeTaken, error.mayPass {
             let again = how.key == nil ? "--id \(how.producer)" : "the same --id"
             let what =
@@ -264,7 +264,16 @@ struct ReportSession {
                 "the daemon \(what) within \(Self.text(how.timeout)), and may have stored the report: retry with "
                 + "\(again) to avoid storing it twice"
         }
-        failure.message? += withoutReceipt(entries)
+        failure.message? += notStored(entries, error)
+        return failure
+    }
+
+    /// Returns the failure for an error, and names `--spool` if no daemon was reachable and it was not given.
+    private func explained(_ error: CollectorConnectionError) -> CommandFailure {
+        var failure = CommandFailure(error)
+        if case .unreachable(_, let reason) = error, reason != .accessDenied, !how.spools {
+            failure.message? += "; --spool would keep the report until it is"
+        }
         return failure
     }
 
@@ -313,9 +322,14 @@ struct ReportSession {
         isUnread = !context.output.write(TerminalSafeJSON.escape(line) + [UInt8(ascii: "\n")])
     }
 
-    private func withoutReceipt(_ entries: [Entry]) -> String {
+    /// Returns which lines are not stored. After the failure of a call, no further lines are read.
+    private func notStored(_ entries: [Entry], _ error: CollectorConnectionError) -> String {
         guard let first = entries.first?.line, let last = entries.last?.line else { return "" }
-        return first == last ? "; line \(first) has no receipt" : "; lines \(first) to \(last) have no receipt"
+        var isUncertain = mayBeTaken
+        if case .malformed = error { isUncertain = true }
+        guard isUncertain else { return "; line \(first) and all after it are not stored" }
+        let some = first == last ? "line \(first) has no receipt" : "lines \(first) to \(last) have no receipt"
+        return "; \(some), and all after line \(last) are not stored"
     }
 }
 

@@ -254,21 +254,69 @@ enum AbbreviatedID {
         do throws(CommandFailure) {
             return try request(id)
         } catch {
-            guard error.code == .refused, isBeginning(id) else { throw error }
-            let found = try groups(id, collector)
-            guard let first = found.first else { throw error }
-            guard found.count == 1 else {
-                let shown = found.prefix(3).joined(separator: ", ") + (found.count > 3 ? ", …" : "")
-                throw CommandFailure(
-                    .refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
-            }
-            return try request(first)
+            guard error.code == .refused, isBeginning(id) else { throw failure(error, [id]) }
+            guard let whole = try whole(id, collector) else { throw error }
+            return try request(whole)
         }
     }
 
-    private static func isBeginning(_ id: String) -> Bool {
+    /// Returns ids in which beginnings are replaced by the ids of the groups. Asks the daemon only if there are any.
+    ///
+    /// - Throws: `CommandFailure` if no group or several groups begin with an id, or if the daemon cannot be asked.
+    static func completed(_ ids: [String], in context: CommandContext) throws(CommandFailure) -> [String] {
+        guard ids.contains(where: { isBeginning($0) }) else { return ids }
+        let collector = try context.collector()
+        var completed: [String] = []
+        for id in ids {
+            guard isBeginning(id) else {
+                completed.append(id)
+                continue
+            }
+            guard let whole = try whole(id, collector) else { throw notFound(id) }
+            completed.append(whole)
+        }
+        return completed
+    }
+
+    /// Returns a filter in which the beginnings of groups' ids are completed, as in `completed(_:in:)`.
+    static func completed(_ filter: IssueFilter?, in context: CommandContext) throws(CommandFailure) -> IssueFilter? {
+        guard let groups = filter?.groups else { return filter }
+        var wholeFilter = filter
+        wholeFilter?.groups = try completed(groups, in: context)
+        return wholeFilter
+    }
+
+    /// Returns the failure of a command with these ids. If the daemon has not found one that is too short, the message
+    /// says so.
+    static func failure(_ failure: CommandFailure, _ ids: [String]) -> CommandFailure {
+        guard let id = ids.first(where: { isTooShort($0) && failure == notFound($0) }) else { return failure }
+        return CommandFailure(.refused, tooShort(id))
+    }
+
+    static func tooShort(_ id: String) -> String {
+        "'\(id)' is too short: give at least \(minDigits) digits after the g"
+    }
+
+    /// Returns `true` for the beginning of a group's id with enough digits.
+    static func isBeginning(_ id: String) -> Bool { isBeginning(id, digits: minDigits..<16) }
+
+    static func isTooShort(_ id: String) -> Bool { isBeginning(id, digits: 1..<minDigits) }
+
+    private static func notFound(_ id: String) -> CommandFailure {
+        CommandFailure(CollectorConnectionError.refused(.notFound(id: id)))
+    }
+
+    /// Returns the id of the only group that begins with an id; nil if there is none.
+    private static func whole(_ id: String, _ collector: Collector) throws(CommandFailure) -> String? {
+        let found = try groups(id, collector)
+        guard found.count > 1 else { return found.first }
+        let shown = found.prefix(3).joined(separator: ", ") + (found.count > 3 ? ", …" : "")
+        throw CommandFailure(.refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
+    }
+
+    private static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
         let digits = id.utf8.dropFirst()
-        return id.hasPrefix("g") && (minDigits..<16).contains(digits.count)
+        return id.hasPrefix("g") && counts.contains(digits.count)
             && digits.allSatisfy { byte in
                 (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
                     || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)

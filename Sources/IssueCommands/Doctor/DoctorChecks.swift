@@ -224,7 +224,7 @@ extension DoctorCheck {
 
     private static func disk(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let free = facts.daemon?.store.freeBytes else { return nil }
-        let fix = "free space there, or lower MaxSize= or raise KeepFree= in issued.conf"
+        let fix = "free space there, or lower MaxSize= in issued.conf"
         if free < 64 << 20 {
             return [DoctorFinding(.problem, "only \(Quantity.bytes(free)) are free on the database's disk", fix: fix)]
         }
@@ -256,7 +256,9 @@ extension DoctorCheck {
             case .configuration, .credential, .ledger: nil
             case .refusing:
                 DoctorFinding(.problem, fault.text, fix: "issuectl status; free disk space, or fix the file's rights")
-            case .setAside: DoctorFinding(.warning, fault.text, fix: "issuectl repair; then remove the file")
+            case .setAside:
+                DoctorFinding(
+                    .warning, fault.text, fix: "issuectl repair; remove the file only after its records are recovered")
             case .damagedBlocks:
                 DoctorFinding(
                     .problem, fault.text,
@@ -349,10 +351,12 @@ extension DoctorCheck {
         guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
         let report = HealthReport(daemon, now: facts.now)
         return report.findings.filter { $0.kind == .destination || $0.kind == .refused }.map { finding in
-            DoctorFinding(
+            let advice = daemon.destinations.first { $0.name == finding.destination }?.advice
+            return DoctorFinding(
                 finding.verdict == .failing ? .problem : .warning, finding.message,
                 fix: finding.kind == .refused
-                    ? "journalctl --unit issued --priority warning" : "issuectl flush shows what holds it up")
+                    ? "journalctl --unit issued --priority warning"
+                    : advice ?? "see issuectl status, and States of a destination in Operations.md")
         }
     }
 }

@@ -9,13 +9,16 @@ enum PrettyJSON {
     }
 
     /// Returns an object with one member, an array of elements that are JSON already.
-    static func document(_ member: String, _ elements: [[UInt8]]) -> [UInt8] {
+    ///
+    /// - Parameter hasMore: `true` if there are further elements. The object then has the member `more`, too.
+    static func document(_ member: String, _ elements: [[UInt8]], hasMore: Bool = false) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.key(member)
             writer.openArray()
             for element in elements { writer.raw(element) }
             writer.closeArray()
+            if hasMore { writer.member("more", true) }
         }
         return writer.bytes
     }
