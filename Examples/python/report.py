@@ -43,7 +43,7 @@ def is_trusted(connection):
 
 
 def connect():
-    reason = "cannot connect to the issue daemon"
+    reason = "ISSUED_SOCKET is empty: no daemon is used"
     for path in candidates():
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -51,8 +51,8 @@ def connect():
             if is_trusted(connection):
                 return connection
             reason = f"the socket {path} is served by user {server(connection)}: to trust them, set ISSUED_SOCKET_USER"
-        except OSError:
-            pass
+        except OSError as error:
+            reason = f"cannot connect to the issue daemon at {path}: {error.strerror or error}"
         connection.close()
     sys.exit(f"report.py: {reason}")
 
@@ -85,7 +85,8 @@ def main():
     with connect() as connection:
         receipt = call(connection, "Report", {"records": [record]})["receipts"][0]
     if "rejected" in receipt and receipt["rejected"]:
-        sys.exit(f"report.py: rejected: {receipt['rejected']}")
+        rejected = receipt["rejected"]
+        sys.exit("report.py: rejected: " + ": ".join(rejected[key] for key in ("field", "reason") if key in rejected))
     print(receipt["id"])
 
 

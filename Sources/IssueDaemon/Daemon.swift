@@ -283,15 +283,21 @@ package final class Daemon {
                 return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
             }
         } catch {
-            var hint = error == .addressInUse ? "another daemon is listening there" : "\(error)"
-            if error == .accessDenied, surroundings.isOrdinaryUser, source == .default {
-                let file = source.path(in: surroundings)
-                hint +=
-                    "; the path is from \(file), the configuration of the host: "
-                    + "to run a daemon of your own, name another file with --config"
-            }
+            let hint = Self.socketHint(error, at: path, source, surroundings)
             throw DaemonFailure(code: .unavailable, message: "can't create the socket \(path): \(hint)")
         }
+    }
+
+    /// Returns why the socket can't be created, and what an ordinary user can do if the path is that of the host.
+    static func socketHint(
+        _ error: Errno, at path: String, _ source: ConfigurationSource, _ surroundings: HostEnvironment
+    ) -> String {
+        let reason = error == .addressInUse ? "another daemon is listening there" : "\(error)"
+        guard error == .accessDenied || error == .addressInUse, surroundings.isOrdinaryUser, source == .default,
+            path != surroundings.userConfiguration.socket.path
+        else { return reason }
+        return "\(reason); the path is from \(source.path(in: surroundings)), the configuration of the host: "
+            + "to run a daemon of your own, name another file with --config"
     }
 
     /// Creates the folder of the database if it is missing, and checks that it is safe to use.

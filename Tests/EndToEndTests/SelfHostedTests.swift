@@ -173,7 +173,7 @@ struct SelfHostedTests {
             let id = try client.report("Here")[0]
             try await settled(client, daemon)
             let unknown = CollectorError.invalidFilter(
-                field: "destination", reason: "there is no destination 'nope'")
+                field: "destination", reason: "there is no destination 'nope'; known: otlp")
             var filter = IssueFilter()
             filter.outcomes = [.deadLettered]
             filter.destination = "nope"

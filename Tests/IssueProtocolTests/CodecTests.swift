@@ -58,7 +58,8 @@ struct CodecTests {
         try check(HistogramParameters(bucket: .seconds(60)))
         try check(
             HistogramReply(
-                start: Samples.group.lastSeen, series: [HistogramSeries(key: "shop", counts: [0, 1])],
+                start: Samples.group.lastSeen, bucket: .seconds(60),
+                series: [HistogramSeries(key: "shop", counts: [0, 1])],
                 deploys: [Samples.deployment]))
         try check(SetStateParameters(group: "g1", state: .open))
         try check(SetStateReply(group: Samples.group))

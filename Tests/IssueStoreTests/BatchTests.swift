@@ -261,7 +261,7 @@ struct BatchTests {
             #expect(page.records.count == fates.count { $0 == .deadLettered || $0 == .summarised })
             filter.destination = "other"
             let unknown = QueryFailure.invalidFilter(
-                field: "destination", reason: "there is no destination 'other'")
+                field: "destination", reason: "there is no destination 'other'; known: d")
             #expect(throws: unknown) {
                 try fixture.reader.records(
                     .init(filter: filter, isAscending: true, limit: 100, after: nil), viewer: .everything)

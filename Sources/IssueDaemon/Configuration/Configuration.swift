@@ -1,5 +1,6 @@
 import Destinations
 package import IssueCore
+import UnixIO
 
 /// A destination that can't be used because of an error in its section.
 package struct MisconfiguredDestination: Hashable, Sendable {
@@ -150,6 +151,11 @@ extension Configuration {
                     "\(line("URL"))Destination \(destination.name): its \(destination.kind.format.credentialWord) is sent to "
                         + "\(destination.address.origin) unencrypted, so others can read it; expected https.")
             }
+            if destination.hasUnusualLogzToken {
+                warnings.append(
+                    "\(line("Credential"))Destination \(destination.name): its token does not look like a Logz.io token: "
+                        + "32 letters expected.")
+            }
             // An alias may have capital letters, so this is not an error.
             if destination.kind.name == SearchFormat.kind, let index = destination.settings[option: "Index"],
                 index != index.lowercased()
@@ -168,6 +174,39 @@ extension Configuration {
                     + "it; expected https.")
         }
         return warnings
+    }
+}
+
+extension DestinationConfiguration {
+    /// `true` if records are sent to Logz.io itself with a token of another form than its shipping tokens. A file that
+    /// can't be read is another error.
+    fileprivate var hasUnusualLogzToken: Bool {
+        guard kind.name == LogzFormat.kind, address.host.lowercased().hasSuffix(".logz.io"),
+            let text = try? tokenFile?.readForCheck().text
+        else { return false }
+        return text.utf8.count != 32 || !text.allSatisfy(\.isASCIILetter)
+    }
+}
+
+extension Configuration {
+    /// One sentence for each credential that could not be checked because only root can read it.
+    ///
+    /// It names no file, since the name of a credential may be a token in the wrong place.
+    var uncheckedCredentials: [String] {
+        let files: [(String, TokenFile?)] =
+            destinations.map { ("destination \($0.name)", $0.tokenFile) }
+            + notifiers.flatMap { [("notifier \($0.name)", $0.urlFile), ("notifier \($0.name)", $0.tokenFile)] }
+        return files.compactMap { owner, file in
+            guard let file, file.kind == .credential else { return nil }
+            do throws(TokenFileError) {
+                _ = try file.readForCheck()
+                return nil
+            } catch {
+                guard error == .unreadable(.accessDenied) else { return nil }
+                let folder = FileSystem.parentFolder(of: file.path)
+                return "The credential of \(owner) was not checked: only root can read \(folder)."
+            }
+        }
     }
 }
 

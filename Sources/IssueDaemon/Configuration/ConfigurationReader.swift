@@ -100,6 +100,9 @@ struct ConfigurationMerger {
 
         /// Keys with an invalid value. They must not be reported as missing, too.
         var wrongKeys: Set<String> = []
+        /// `true` for a destination or notifier that one file defines twice. Errors that follow from it are not
+        /// reported.
+        var isDefinedTwice = false
 
         /// The scope of an error in this section.
         var scope: ConfigurationProblem.Scope {
@@ -145,6 +148,7 @@ struct ConfigurationMerger {
             let index = index(of: kind, name: section.name, user: user, at: location)
             indices.append(index)
             if kind.isTarget, !assignedKeys.insert(AssignedKey(section: index)).inserted {
+                sections[index].isDefinedTwice = true
                 complain(
                     location,
                     "\(kind.isDestination ? "Destination" : "Notifier") \(section.title) is defined twice; "
@@ -179,14 +183,18 @@ struct ConfigurationMerger {
         guard key.accepts(assignment.value) else {
             sections[index].wrongKeys.insert(key.name)
             let value = key.isRepeated ? assignment.value.truncatedForLog : "…"
+            let hasComment = assignment.value.split(whereSeparator: \.isBlank).contains { $0.hasPrefix("#") }
             return complain(
-                location, "Invalid \(key.name)=\(value); expected \(key.expected).", scope: section.scope)
+                location,
+                "Invalid \(key.name)=\(value); expected \(key.expected)."
+                    + (hasComment ? " A comment must be on a line of its own." : ""), scope: section.scope)
         }
         let assigned = Assigned(text: assignment.value, location: location)
         if key.isList {
             sections[index].values[key.name, default: []].append(assigned)
         } else {
-            if !assignedKeys.insert(AssignedKey(section: index, key: key.name)).inserted {
+            let isNew = assignedKeys.insert(AssignedKey(section: index, key: key.name)).inserted
+            if !isNew, !section.isDefinedTwice {
                 complain(
                     location, "\(key.name)= is set twice; expected it once.",
                     scope: section.scope)
@@ -311,7 +319,7 @@ struct ConfigurationBuilder {
         Self.assign(section, to: &settings, by: ConfigurationTable.notifier)
         var resolver = NotifierResolver(section: section, surroundings: surroundings, purpose: purpose)
         let notifier = resolver.resolve(settings)
-        problems += resolver.problems
+        if !section.isDefinedTwice { problems += resolver.problems }
         faulty.formUnion(resolver.problems.map(\.scope))
         let name = section.targetName
         guard !configuration.notifiers.contains(where: { $0.name == name }),
@@ -342,7 +350,7 @@ struct ConfigurationBuilder {
 
         var resolver = DestinationResolver(kind: kind, section: section, surroundings: surroundings, purpose: purpose)
         let destination = resolver.resolve(settings)
-        problems += resolver.problems
+        if !section.isDefinedTwice { problems += resolver.problems }
         faulty.formUnion(resolver.problems.map(\.scope))
         guard let name = section.destinationName, checkName(name, section) else { return }
         if let destination, !faulty.contains(section.scope) {

@@ -136,6 +136,16 @@ extension EffectiveConfiguration {
         }
     }
 
+    /// A short note about the errors for the service manager; nil if there are none, apart from missing credentials.
+    package var note: String? {
+        guard problems.contains(where: { !$0.scope.isCredential }) else { return nil }
+        return switch basis {
+        case .files: "configuration error"
+        case .lastValid: "configuration error, using the last valid one"
+        case .validLines: "configuration error, using the lines without errors"
+        }
+    }
+
     /// The maximum number of errors that are shown individually.
     package static let maxShownProblems = 10
 
@@ -276,6 +286,16 @@ package struct ConfigurationOrigins: Sendable {
     /// A comment that names the files.
     var header: String {
         files.isEmpty ? "# No configuration file.\n\n" : "# Files: \(files.joined(separator: ", "))\n\n"
+    }
+
+    /// A phrase that names the files, such as `/etc/issued/issued.conf and 2 files in issued.conf.d`.
+    ///
+    /// - Parameter path: The path of the main file, which need not exist.
+    func phrase(mainFile path: String) -> String {
+        let dropInCount = files.count { $0 != path }
+        let dropIns = "\(dropInCount) \(dropInCount == 1 ? "file" : "files") in"
+        if !files.contains(path) { return dropInCount == 0 ? "no configuration file" : "\(dropIns) \(path).d" }
+        return dropInCount == 0 ? path : "\(path) and \(dropIns) \(FileSystem.name(of: path)).d"
     }
 
     /// Returns the lines that set a key in the first section with a header; nil if there are none.

@@ -19,7 +19,9 @@ struct CredentialResolver {
     /// Returns the file; nil if it can't be named.
     mutating func resolve(_ credential: String) -> TokenFile? {
         if credential.hasPrefix("/") {
-            return checked(TokenFile(path: credential, kind: .ownFile), shown: credential)
+            return checked(
+                TokenFile(path: credential, kind: .ownFile), shown: credential,
+                advice: "Write the \(word) to that file, readable only by the daemon's user (mode 0600).")
         }
         // The value is never repeated, because users paste the token itself here.
         let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
@@ -30,28 +32,38 @@ struct CredentialResolver {
                 ? "named by \(key)= (is this the token itself? \(key)= takes the name of its file)"
                 : "named by \(key)="
         if let folder = surroundings.folder("CREDENTIALS_DIRECTORY") {
-            return checked(TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown)
+            return checked(
+                TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown,
+                advice: credentialAdvice(credential))
         }
         switch purpose {
         case .looking:
             return checked(
-                TokenFile(path: "\(surroundings.credentialStore)/\(credential)", kind: .credential), shown: shown)
+                TokenFile(path: "\(surroundings.credentialStore)/\(credential)", kind: .credential), shown: shown,
+                advice: credentialAdvice(credential))
         case .running:
-            let advice =
+            let cause =
                 surroundings.folder("STATE_DIRECTORY") == nil
-                ? "systemd (LoadCredential=), which did not start this daemon. Without systemd, name a file "
-                    + "with the \(word) by its absolute path: \(key)=/path/to/file."
-                : "systemd (LoadCredential=), but none has that name. Write the \(word) to a file with that name in "
-                    + "\(surroundings.credentialStore), readable only by root, add it to LoadCredential=, and "
-                    + "restart the service."
-            complain(
-                "\(section.title) has no \(word): the credential \(shown) must be passed by \(advice)")
+                ? "the credential \(shown) must be passed by systemd, which did not start this daemon. Without systemd, "
+                    + "name a file with the \(word) by its absolute path: \(key)=/path/to/file."
+                : "systemd did not pass the credential \(shown). \(credentialAdvice(credential))"
+            complain("\(section.title) has no \(word): \(cause)")
             return TokenFile(path: credential, kind: .notPassed)
         }
     }
 
+    /// Returns how to provide a credential of the unit. A name that is not the unit's own may be a token, and is not
+    /// repeated.
+    private func credentialAdvice(_ credential: String) -> String {
+        let store = surroundings.credentialStore
+        return ServiceUnit.credentials.contains(credential)
+            ? "Write the \(word) to \(store)/\(credential), readable only by root, and restart issued."
+            : "Write the \(word) to a file with that name in \(store), readable only by root, add LoadCredential= with "
+                + "the name to the unit (systemctl edit issued), and restart issued."
+    }
+
     /// Reports an error if the file contains no token. The destination can be used as soon as it contains one.
-    private mutating func checked(_ file: TokenFile, shown: String) -> TokenFile {
+    private mutating func checked(_ file: TokenFile, shown: String, advice: String) -> TokenFile {
         do throws(TokenFileError) {
             switch file.kind {
             case .ownFile, .notPassed: _ = try file.read(asUser: surroundings.userID)
@@ -63,14 +75,6 @@ struct CredentialResolver {
         } catch {
             // Without root, `--check` can't see the files that the service manager reads.
             if purpose == .looking, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
-            let advice =
-                switch file.kind {
-                case .credential:
-                    "Write the \(word) to a file with that name in \(surroundings.credentialStore), readable only by "
-                        + "root, add it to LoadCredential=, and restart the service."
-                case .ownFile, .notPassed:
-                    "Write the \(word) to that file, readable only by the daemon's user (mode 0600)."
-                }
             let what = file.kind == .credential ? "credential" : "file"
             complain(
                 "\(section.title) has no \(word): the \(what) \(shown) can't be used: \(error). \(advice)")
@@ -139,6 +143,12 @@ package struct TokenFile: Hashable, Sendable {
         guard content.contains(where: { $0 > UInt8(ascii: " ") }) else { throw .empty }
         guard let token = ShippingToken(content) else { throw .notAToken }
         return token
+    }
+
+    /// Reads the token outside of the daemon, with the rights of the service manager if it is a credential.
+    func readForCheck() throws(TokenFileError) -> ShippingToken {
+        guard kind == .credential else { return try read() }
+        return try CurrentProcess.withOriginalRights { () throws(TokenFileError) in try read() }
     }
 
     private func readAll() throws(TokenFileError) -> (FileStatus, [UInt8]) {

@@ -159,7 +159,9 @@ extension ValueForm where Value == [String] {
             expected: "at most 50 names separated by blanks; only the end of a name can be *",
             parse: { text in
                 let words = text.split(whereSeparator: \.isBlank).map { String($0) }
-                let hasWrong = words.contains { $0.utf8.count > 256 || $0.dropLast().contains("*") }
+                let hasWrong = words.contains {
+                    $0.utf8.count > 256 || $0.dropLast().contains("*") || $0.hasPrefix("#")
+                }
                 return words.count > 50 || hasWrong ? nil : words
             }, text: { $0.joined(separator: " ") })
     }

@@ -74,6 +74,8 @@ struct CheckSubject: Equatable {
 /// The settings of the installed `issued.service` that `--check` needs.
 struct ServiceUnit: Equatable {
     static let stateFolder = "/var/lib/issued"
+    /// The credentials that the shipped unit loads.
+    static let credentials: Set<String> = ["logzio-token"]
 
     var user = "issued"
     var writablePaths: [String] = []

@@ -153,6 +153,8 @@ package enum DaemonStart: Sendable {
                     output(check.text)
                     return .exit(check.isPassed ? .success : .refused)
                 }
+                let files = reading.origins.phrase(mainFile: options.source.path(in: surroundings))
+                output((["\(files): no errors"] + configuration.uncheckedCredentials).map { "\($0)\n" }.joined())
             case .printConfiguration:
                 var reader = ConfigurationReader(surroundings: surroundings, purpose: .looking)
                 let reading = reader.read(options.source)

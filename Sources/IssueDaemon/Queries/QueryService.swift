@@ -244,7 +244,7 @@ final class QueryService: Sendable {
             bucket: parameters.bucket, since: filter.since, until: filter.until, now: Clock.wall)
         let series = try reader.histogram(filter, frame, by: parameters.by ?? .total, viewer: viewer)
         let deploys = try reader.deployments(in: frame, filter, viewer: viewer)
-        return HistogramReply(start: frame.start, series: series, deploys: deploys)
+        return HistogramReply(start: frame.start, bucket: parameters.bucket, series: series, deploys: deploys)
     }
 
     /// A process may always learn the fates of its own reports, even if its user may read no records.

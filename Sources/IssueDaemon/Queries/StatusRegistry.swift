@@ -44,6 +44,8 @@ final class StatusRegistry: Sendable {
         /// The reason for which reports are refused, and the time since which they are.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
         var configurationFaults: [String] = []
+        /// The short form of the errors for the service manager; nil without errors.
+        var configurationNote: String?
         /// The numbers of unreadable records in damaged blocks, by the first id.
         var damagedBlocks: [RowID: Int64] = [:]
         /// The limits of each destination, by name. They are kept when a destination restarts.
@@ -107,9 +109,11 @@ final class StatusRegistry: Sendable {
     /// Sets the errors of the configuration that is now used.
     func update(_ configuration: EffectiveConfiguration) {
         let (faults, advice) = (configuration.faults, configuration.adviceByDestination)
+        let note = configuration.note
         let limits = configuration.configuration.limits
         state.withLock {
             ($0.configurationFaults, $0.destinationAdvice) = (faults, advice)
+            $0.configurationNote = note
             $0.limitSettings = limits
         }
     }
@@ -198,7 +202,11 @@ final class StatusRegistry: Sendable {
             text += ", \(forwarder.name) \(forwarder.view.state.rawValue)"
             if let reason = forwarder.view.reason { text += " (\(reason))" }
         }
-        return text
+        var notes = [state.configurationNote].compactMap { $0 }
+        let asideCount = databasesSetAside.count
+        if asideCount > 0 { notes.append("\(asideCount) \(asideCount == 1 ? "database" : "databases") set aside") }
+        guard !notes.isEmpty else { return text }
+        return "\(text); \(notes.joined(separator: "; ")): see issuectl status"
     }
 
     /// Returns the part of the status that a viewer may read.

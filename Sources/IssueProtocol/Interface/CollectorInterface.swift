@@ -252,7 +252,9 @@ package enum CollectorInterface {
         # retention has removed. bucket: milliseconds, a multiple of one minute. By app or group, the 20 with the most
         # records have a series each; a last series, "*", counts the others. deploys: the 100 latest declared deployments in
         # that time, earliest first.
-        method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series, deploys: ?[]Deployment)
+        method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (
+          start: string, bucket: ?int, series: []Series, deploys: ?[]Deployment
+        )
 
         # Sets the state of a group. until: when a mute ends, which must be in the future. until_count: a mute ends with this
         # many further occurrences. until_newer_version: the state ends with a record from a version of the application that is

@@ -127,16 +127,21 @@ package struct HistogramParameters: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `Histogram`: the start of the first bucket, and the counts.
+/// The reply of `Histogram`: the start of the first bucket, the size of a bucket, and the counts.
 package struct HistogramReply: Equatable, JSONObjectCodable, Sendable {
     /// The start of the first bucket.
     package var start: IssueTimestamp
+    /// The size of a bucket; nil from a daemon that does not send it yet.
+    package var bucket: Duration?
     package var series: [HistogramSeries]
     /// The declared deployments in the time range, earliest first.
     package var deploys: [IssueDeployment]
 
-    package init(start: IssueTimestamp, series: [HistogramSeries], deploys: [IssueDeployment] = []) {
+    package init(
+        start: IssueTimestamp, bucket: Duration? = nil, series: [HistogramSeries], deploys: [IssueDeployment] = []
+    ) {
         self.start = start
+        self.bucket = bucket
         self.series = series
         self.deploys = deploys
     }
@@ -145,6 +150,7 @@ package struct HistogramReply: Equatable, JSONObjectCodable, Sendable {
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("start", &start)
+        try members.optional("bucket", &bucket)
         try members.defaulted("series", &series, [])
         try members.nonempty("deploys", &deploys)
     }

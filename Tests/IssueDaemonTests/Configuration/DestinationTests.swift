@@ -117,6 +117,39 @@ struct DestinationTests {
         #expect(folder.problems(of: text).count == 1)
     }
 
+    @Test("The advice for a missing credential names LoadCredential= only if the unit does not have it")
+    func advice() throws {
+        let folder = try ConfigurationFolder()
+        let variables = ["CREDENTIALS_DIRECTORY": "\(folder.path)/credentials"]
+        let own = "Write the shipping token to credstore/logzio-token, readable only by root, and restart issued."
+        let other = "add LoadCredential= with the name to the unit (systemctl edit issued), and restart issued."
+        for (line, advice) in [("", own), ("Credential=logzio-token\n", own), ("Credential=second\n", other)] {
+            let text = "[LogzIO]\nRegion=us\n\(line)"
+            for problems in [
+                folder.problems(of: text), folder.problems(of: text, variables),
+                folder.problems(of: text, for: .looking),
+            ] {
+                #expect(problems.count == 1 && problems[0].hasSuffix(advice), "\(problems)")
+            }
+        }
+    }
+
+    @Test(
+        "A token that is not 32 letters is a warning for Logz.io itself, and never repeated",
+        arguments: [
+            (String(repeating: "aZ", count: 16), "Region=eu", false), ("NeverToBeSeen", "Region=eu", true),
+            (String(repeating: "a", count: 31) + "0", "URL=https://listener.logz.io:8071", true),
+            ("NeverToBeSeen", "URL=https://127.0.0.1:8071", false),
+        ])
+    func unusualToken(token: String, address: String, isWarned: Bool) throws {
+        let folder = try ConfigurationFolder()
+        let file = try folder.write(token, to: "token", mode: 0o600)
+        let warnings = try folder.load("[LogzIO]\n\(address)\nCredential=\(file)\n").warnings
+        let expected =
+            "Destination logzio: its token does not look like a Logz.io token: 32 letters expected."
+        #expect(warnings == (isWarned ? [expected] : []))
+    }
+
     @Test("A token is trimmed, and read again after a change", arguments: ["abc", "abc\n", "  abc \r\n\n"])
     func trimmed(content: String) throws {
         let folder = try ConfigurationFolder()

@@ -88,6 +88,11 @@ struct NotifierConfigurationTests {
                 "a.conf:3: Notifier [Notify a] is defined twice; give this one another name."
             ),
             (
+                "[Notify a]\nURL=https://h/\nApps=shop # only shop",
+                "a.conf:3: Invalid Apps=shop # only shop; expected at most 50 names separated by blanks; only the end of a "
+                    + "name can be *. A comment must be on a line of its own."
+            ),
+            (
                 "[Notify]\nURL=https://h/\n[Notify webhook]\nURL=https://h/",
                 "a.conf:3: Two notifiers are named “webhook”; this one is ignored. Rename one of them."
             ),
@@ -101,6 +106,20 @@ struct NotifierConfigurationTests {
         let expected = problem.replacingOccurrences(of: "a.conf", with: "issued.conf")
         let problems = folder.problems(of: text)
         #expect(problems.contains { $0.hasPrefix(expected) }, "\(problems)")
+    }
+
+    @Test("A notifier or destination that is defined twice is one error, whatever keys the two sections have")
+    func definedTwice() throws {
+        let folder = try ConfigurationFolder()
+        for text in [
+            "[Notify a]\nURL=https://h/\nBurst=5\n[Notify a]\nCommand=/bin/true\nBurst=6",
+            "[Notify a]\nOn=new\nBurst=5\n[Notify a]\nBurst=6",
+            "[OTLP a]\nURL=http://h:4318\nBacklog=all\n[OTLP a]\nURL=http://i:4318",
+        ] {
+            let problems = folder.problems(of: text)
+            #expect(problems.count == 1 && problems[0].hasPrefix("issued.conf:4: "), "\(problems)")
+            #expect(problems.last?.hasSuffix("] is defined twice; give this one another name.") == true)
+        }
     }
 
     @Test("Command= names a program, and warns of one that does not exist and of keys without effect")

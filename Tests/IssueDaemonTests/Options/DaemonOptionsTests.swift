@@ -75,13 +75,13 @@ struct DaemonOptionsTests {
         let token = try folder.write("token", to: "token", mode: 0o600)
         let file = try folder.write("[OTLP]\nURL=http://far:4318\nCredential=\(token)\n", to: "a.conf")
         let found = decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings())
-        #expect(found.code == 0 && found.output.isEmpty)
+        #expect(found.code == 0 && found.output == "\(file): no errors\n")
         #expect(
             found.complaints.contains(
                 "\nWarning: \(file):2: Destination otlp: its credential is sent to far:4318 unencrypted"))
     }
 
-    @Test("A check lists all errors and exits with 78, or prints nothing else and exits with 0")
+    @Test("A check lists all errors and exits with 78, or names the files without errors and exits with 0")
     func check() throws {
         let folder = try ConfigurationFolder()
         let surroundings = folder.surroundings()
@@ -90,8 +90,10 @@ struct DaemonOptionsTests {
         let bad = try folder.write("[Log]\nLevle=info\nTarget=x\n", to: "bad.conf")
 
         let notice = "Files checked as user \(UserDatabase.user(named: "\(getuid())")?.name ?? "\(getuid())").\n"
-        #expect(decide(["--check", good] + user, in: surroundings) == Decision(0, "", notice))
-        #expect(decide(["--check", ShippedFile.path] + user, in: surroundings) == Decision(0, "", notice))
+        #expect(decide(["--check", good] + user, in: surroundings) == Decision(0, "\(good): no errors\n", notice))
+        #expect(
+            decide(["--check", ShippedFile.path] + user, in: surroundings)
+                == Decision(0, "\(ShippedFile.path): no errors\n", notice))
         let found = decide(["--check", bad] + user, in: surroundings)
         #expect(found.code == 78 && found.output.isEmpty)
         #expect(found.complaints.split(separator: "\n").count == 3)
@@ -110,6 +112,50 @@ struct DaemonOptionsTests {
         #expect(printed.output.contains("\n# \(bad):2: [Log] has no key Levle=. Did you mean Level=?\n"))
         #expect(printed.output.contains("\nLevel=notice"))
         #expect(decide(["--config", good], in: surroundings) == Decision(nil, "", ""))
+    }
+
+    @Test("A successful check counts the drop-ins")
+    func verdict() throws {
+        let folder = try ConfigurationFolder()
+        let (surroundings, main) = (folder.surroundings(), "\(folder.path)/issued.conf")
+        func verdict() -> String { decide(["--check", "--user", "\(getuid())"], in: surroundings).output }
+        #expect(verdict() == "no configuration file: no errors\n")
+        try folder.write("[Log]\nLevel=info\n", to: "issued.conf.d/a.conf")
+        #expect(verdict() == "1 file in \(main).d: no errors\n")
+        try folder.write("", to: "issued.conf")
+        #expect(verdict() == "\(main) and 1 file in issued.conf.d: no errors\n")
+        try folder.write("[Log]\nLevel=debug\n", to: "issued.conf.d/b.conf")
+        #expect(verdict() == "\(main) and 2 files in issued.conf.d: no errors\n")
+    }
+
+    @Test("A check tells which credential only root can read", .enabled(if: getuid() != 0))
+    func unchecked() throws {
+        let folder = try ConfigurationFolder()
+        let file = try folder.write("[LogzIO]\nRegion=eu\n", to: "a.conf")
+        try folder.write("token", to: "credstore/logzio-token", mode: 0)
+        #expect(
+            decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings()).output == """
+                \(file): no errors
+                The credential of destination logzio was not checked: only root can read \(folder.path)/credstore.
+
+                """)
+    }
+
+    @Test("An ordinary user who can't use the host's socket learns how to run a daemon of their own")
+    func socketHint() throws {
+        let folder = try ConfigurationFolder()
+        let user = folder.surroundings(userID: 4321)
+        func hint(_ error: Errno, _ path: String, _ source: ConfigurationSource, _ host: HostEnvironment) -> String {
+            Daemon.socketHint(error, at: path, source, host)
+        }
+        let busy = "another daemon is listening there"
+        for error in [Errno.addressInUse, .accessDenied] {
+            #expect(hint(error, "/run/x.sock", .default, user).hasSuffix("name another file with --config"))
+        }
+        #expect(hint(.addressInUse, "/run/x.sock", .default, user).hasPrefix(busy + "; the path is from"))
+        #expect(hint(.addressInUse, user.userConfiguration.socket.path, .default, user) == busy)
+        #expect(hint(.addressInUse, "/run/x.sock", .file("/x.conf"), user) == busy)
+        #expect(hint(.addressInUse, "/run/x.sock", .default, folder.surroundings(userID: 0)) == busy)
     }
 
     @Test("Requested output goes to standard output, and an invalid command line exits with 64")

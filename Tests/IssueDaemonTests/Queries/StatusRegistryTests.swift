@@ -30,6 +30,34 @@ struct StatusRegistryTests {
         #expect(!board.summary.contains("refusing"))
     }
 
+    @Test("The service manager's line names errors of the configuration until they are fixed, and set-aside databases")
+    func notes() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "board-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let board = StatusRegistry(path: folder.appending(path: "issues.db").path)
+        let problem = ConfigurationProblem(at: ConfigurationLocation(file: "a.conf"), "Wrong.", scope: .everything)
+        func update(_ problems: [ConfigurationProblem], lastValid: Configuration?) {
+            let reading = ConfigurationReading(configuration: .default, problems: problems)
+            board.update(EffectiveConfiguration(reading, lastValid: lastValid))
+        }
+        #expect(board.summary == "0 connections")
+        update([problem], lastValid: .default)
+        #expect(
+            board.summary
+                == "0 connections; configuration error, using the last valid one: see issuectl status")
+        update([problem], lastValid: nil)
+        #expect(board.summary.hasSuffix("; configuration error, using the lines without errors: see issuectl status"))
+        update([], lastValid: nil)
+        #expect(board.summary == "0 connections")
+        try Data().write(to: folder.appending(path: "issues.db.damaged-A"))
+        #expect(board.summary == "0 connections; 1 database set aside: see issuectl status")
+        update([problem], lastValid: .default)
+        #expect(
+            board.summary == "0 connections; configuration error, using the last valid one; 1 database set aside: "
+                + "see issuectl status")
+    }
+
     @Test("Users who see all records learn the path of the database, others do not")
     func path() {
         let board = StatusRegistry(path: "/nowhere/issues.db")
