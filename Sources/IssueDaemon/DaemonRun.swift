@@ -26,7 +26,7 @@ final class DaemonRun {
     private let log: Log
     /// Settings that stay the same until the end of the run.
     private let fixed: (socket: SocketSettings, path: String)
-    /// `true` if the forwarding services could not be started and must be started later.
+    /// `true` if a forwarding service or a notifier could not be started and must be started later.
     private(set) var lacksForwarding = false
 
     /// How long queries may continue after a stop has begun, and then how long to wait for their threads.
@@ -140,13 +140,14 @@ final class DaemonRun {
         }
     }
 
-    /// Starts the forwarding services that do not run. Sets `lacksForwarding` if the store fails, so that the caller
-    /// tries again.
+    /// Starts the forwarding services that do not run. Sets `lacksForwarding` if the store or a thread fails, so that
+    /// the caller tries again.
     func startForwardingAgain(_ configuration: Configuration) {
         let socket = socket
         do {
             // Notifiers start first, so that they learn of destinations that pause immediately.
-            try notifiers.start(configuration, path: fixed.path, writer: writer, board: board, log: log)
+            let isComplete = try notifiers.start(
+                configuration, path: fixed.path, writer: writer, board: board, log: log)
             let notifiers = notifiers
             try destinations.start(
                 configuration, path: fixed.path, writer: writer, board: board, log: log, limitMonitor: limitMonitor,
@@ -154,8 +155,8 @@ final class DaemonRun {
             ) {
                 socket.fatesMoved()
             }
-            if lacksForwarding { log.notice(.forwardingStarted) }
-            lacksForwarding = false
+            if lacksForwarding, isComplete { log.notice(.forwardingStarted) }
+            lacksForwarding = !isComplete
         } catch let damage as StoreFailure where damage.isDamage {
             writer.reportCorruption(damage)
         } catch {

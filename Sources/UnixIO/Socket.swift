@@ -201,6 +201,13 @@ extension FileDescriptor {
         }
     }
 
+    /// Returns `true` if the peer sends nothing else and everything that it has sent was read. Never waits.
+    package borrowing func isAtEnd() -> Bool {
+        var byte: UInt8 = 0
+        let count = try? retrying { unsafe Glibc.recv(rawValue, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) }
+        return count == 0
+    }
+
     /// The path that a Unix socket is bound to; nil if it has none.
     package var localUnixPath: String? {
         var path = [CChar](repeating: 0, count: 128)

@@ -73,6 +73,18 @@ struct HostileConnectionsTests {
         }
     }
 
+    @Test("A process that connects and disconnects as fast as it can does not delay the connections of others")
+    func churn() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Before")
+            let hostile = try await HostileSenders(.churn, Self.hostile, users: 1, connections: 1, of: daemon)
+            let start = ContinuousClock.now
+            for _ in 1...20 { #expect(try RawClient(path: daemon.socket).report("Meanwhile").count == 1) }
+            #expect(start.duration(to: .now) < .seconds(10))
+            _ = consume hostile
+        }
+    }
+
     @Test("Partial messages of 60 users use at most 128 MiB, and other users' messages are received")
     func halves() async throws {
         try await DaemonFixture.with { daemon in
@@ -287,6 +299,7 @@ struct HostileConnectionsTests {
 /// A running `hostile_senders.py`. Its connections are closed when this value is destroyed.
 final class HostileSenders {
     enum Kind: String {
+        case churn
         case idle
         case half
         case follow

@@ -6,12 +6,26 @@ KIND is `idle`, `half` (a report without its end), `follow` or `unread` (pages o
 records that are not read). Must be run as root. Prints "ready" when all are
 open and have sent what the daemon accepts so far. Then continues to send the
 rest, and exits when its standard input ends or after two minutes.
+
+With `churn`, the first user connects and disconnects as fast as possible, and
+no connection is kept open.
 """
 import os, resource, selectors, socket, sys, time
 
 path, kind, first, users, count = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
 size = int(sys.argv[6]) if len(sys.argv) > 6 else 0
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+
+if kind == "churn":
+    os.setgroups([])
+    os.setegid(first)
+    os.seteuid(first)
+    print("ready", flush=True)
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(path)
+    sys.exit()
 
 calls = {
     "idle": b"",

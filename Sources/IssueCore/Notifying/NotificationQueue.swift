@@ -204,6 +204,35 @@ package struct NotificationDigest: Equatable, Sendable {
     }
 }
 
+/// The age of a message. Setting the wall clock while the daemon runs does not change it.
+package struct MessageAge: Equatable, Sendable {
+    /// The maximum age that a stored time can show. A longer one means that a clock was wrong: it is twice the maximum
+    /// of `RetryFor=`.
+    package static let maxStored: Duration = .seconds(60 * 86_400)
+
+    /// The time at which the message was made. It may be before the start of the host.
+    private let made: MonotonicInstant
+
+    /// Creates the age of a stored message, which an earlier run may have made.
+    ///
+    /// Only the wall clock covers a restart. An age that can't be right counts as zero, so the message is retried from
+    /// now on.
+    ///
+    /// - Parameters:
+    ///   - stored: The wall time at which the message was made.
+    ///   - wall: The current wall time.
+    ///   - monotonic: The current time.
+    package init(since stored: IssueTimestamp, wall: IssueTimestamp, monotonic: MonotonicInstant) {
+        let elapsed = Duration.milliseconds(
+            wall.millisecondsSince1970.clampedDifference(stored.millisecondsSince1970))
+        let isBelieved = elapsed >= .zero && elapsed <= Self.maxStored
+        made = monotonic.advanced(by: isBelieved ? Duration.zero - elapsed : Duration.zero)
+    }
+
+    /// Returns the age at a time.
+    package func duration(at now: MonotonicInstant) -> Duration { made.duration(to: now) }
+}
+
 /// The consequence of the answer to an attempt to send a message.
 package enum NotificationOutcome: Equatable, Sendable {
     case delivered

@@ -184,6 +184,31 @@ package struct AcceptState: Equatable, Sendable {
     package mutating func stopped() { state = .stopped }
 }
 
+/// Bounds the time for which connections are accepted before other connections have their turn.
+///
+/// A process that connects and disconnects all the time fills the backlog. Its connections cost little, so many of them
+/// fit in a turn, and a connection behind them is accepted soon. With a maximum number instead, that one would wait for
+/// hundreds of turns.
+package struct AcceptTurn: Sendable {
+    /// The number of connections that are accepted however long they take.
+    package static let minConnections = 16
+    package static let length: Duration = .milliseconds(2)
+
+    private let end: MonotonicInstant
+    private var count = 0
+
+    /// - Parameter now: The time at which the turn begins.
+    package init(from now: MonotonicInstant) {
+        end = now.advanced(by: Self.length)
+    }
+
+    /// Counts a connection, and returns whether it may be accepted in this turn.
+    package mutating func mayAccept(at now: @autoclosure () -> MonotonicInstant) -> Bool {
+        count += 1
+        return count <= Self.minConnections || now() < end
+    }
+}
+
 /// Counts an event that may happen very often, so that it is logged at most once a minute.
 package struct RepeatedEventCounter: Equatable, Sendable {
     private var count = 0

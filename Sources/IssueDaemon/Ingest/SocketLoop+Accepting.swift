@@ -40,16 +40,14 @@ struct Acceptor {
 }
 
 extension SocketLoop {
-    /// How many connections are accepted before others have their turn.
-    static let maxAccepted = 16
-
     /// Accepts connections from the main socket.
     func accept() {
         accept(from: acceptor.listener)
     }
 
     func accept(from listener: ListeningSocket) {
-        for _ in 0..<Self.maxAccepted where !acceptor.gate.isStopped {
+        var turn = AcceptTurn(from: Clock.monotonic)
+        while !acceptor.gate.isStopped, turn.mayAccept(at: Clock.monotonic) {
             do throws(Errno) {
                 // A connection in the backlog is served later; one that was accepted would have to be refused.
                 try acceptor.reserve.fill(from: service.wakeUp.descriptor)
@@ -92,6 +90,9 @@ extension SocketLoop {
     ///
     /// - Throws: The error if the host lacks a resource for it.
     private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
+        // A client that has disconnected again without a call costs no more than closing its connection. Reading the
+        // metadata of its process takes ten times as long, and others would wait for that.
+        if descriptor.isAtEnd() { return }
         guard let peer = try? descriptor.peerCredentials() else { return }
         let access = service.access.withLock { $0 }
         let groups = ((try? descriptor.peerGroups()) ?? []) + [peer.gid]

@@ -20,6 +20,8 @@ final class NotifierLoop {
     private var waitingSince: RecordLogInstant?
     /// The time of the next attempt to send the message; nil for immediately.
     private var nextAttempt: MonotonicInstant?
+    /// The id and the age of the message that was attempted last.
+    private var lastMessage: (id: Int64, age: MessageAge)?
     /// When the next message may be sent; nil if none waits or one is pending.
     private var nextMessage: MonotonicInstant?
     /// The scan of the record log; nil until the first one, and after an error of the store.
@@ -50,10 +52,19 @@ final class NotifierLoop {
         if service.countsRecords { nextScan = Clock.monotonic }
     }
 
+    /// Sends messages until the service is stopped or the store is closed. Events that are not stored then are put back
+    /// into the inbox, for the next service of this notifier.
     func run() {
+        serve()
+        let events = unstored.events
+        service.inbox.withLock { $0.putBack(events) }
+    }
+
+    private func serve() {
         while true {
             let inbox = wait()
             for event in inbox.events { unstored.add(event, at: Clock.monotonic) }
+            if inbox.isStopping { try? storeEvents() }
             for completed in inbox.tests { completed(test()) }
             if inbox.isStopping { return }
             if inbox.hasRecords { nextScan = nextScan ?? lastScan.advanced(by: Self.scanInterval) }
@@ -277,11 +288,11 @@ final class NotifierLoop {
         nextAttempt = nil
         lastVerdict = nil
         publish(isSending: true)
+        let age = messageAge(of: message)
         let result = send(content)
         let outcome = NotificationOutcome(
             result.verdict, attempts: Int(clamping: message.attempts),
-            age: .milliseconds(Clock.wall.millisecondsSince1970 - message.at.millisecondsSince1970),
-            retryFor: settings.retryFor)
+            age: age.duration(at: Clock.monotonic), retryFor: settings.retryFor)
         let fate: MessageFate
         switch outcome {
         case .delivered: fate = .delivered
@@ -299,6 +310,14 @@ final class NotifierLoop {
                 try writer.settle(
                     message: number, notifier: id, as: fate, isRepeated: isRepeated, answer: answer, at: Clock.wall)
             })
+    }
+
+    /// Returns the age of a message. All attempts of this run measure it from the same time.
+    private func messageAge(of message: StoredMessage) -> MessageAge {
+        if let lastMessage, lastMessage.id == message.id { return lastMessage.age }
+        let age = MessageAge(since: message.at, wall: Clock.wall, monotonic: Clock.monotonic)
+        lastMessage = (message.id, age)
+        return age
     }
 
     /// Adds the events to a message. Records that no longer exist are only counted.

@@ -38,6 +38,11 @@ struct NotifierInbox: Sendable {
         if events.count < Self.maxEvents { events.append(event) }
     }
 
+    /// Puts events back that were taken but could not be stored. Those that arrived meanwhile follow them.
+    mutating func putBack(_ taken: [DaemonEvent]) {
+        events = Array((taken + events).prefix(Self.maxEvents))
+    }
+
     mutating func take() -> NotifierInbox {
         let taken = self
         self = NotifierInbox()
@@ -120,13 +125,21 @@ final class NotifierService: Sendable {
     /// Cancels the request in flight, or kills the command.
     func abandon() { cancellation.cancel() }
 
-    /// Sends messages until the service is stopped.
+    /// Removes and returns the events that were neither stored nor sent. Call this after the service has ended.
+    func takeEvents() -> [DaemonEvent] {
+        inbox.withLock { $0.take().events }
+    }
+
+    /// Sends messages until the service is stopped. Events that can't be stored at the end stay in the inbox.
     func run() {
         // Receiving reports has a higher priority.
         Thread.yieldToOthers()
         NotifierLoop(self).run()
-        let rest = inbox.withLock { $0.take() }
-        for completed in rest.tests {
+        let tests = inbox.withLock { inbox in
+            defer { inbox.tests = [] }
+            return inbox.tests
+        }
+        for completed in tests {
             completed(TestNotifierReply(delivered: false, answer: "the daemon is stopping or reloading"))
         }
     }

@@ -6,47 +6,102 @@ import UnixIO
 
 /// The services of all configured notifiers.
 final class Notifiers: Sendable {
-    private let running = Mutex<[(service: NotifierService, thread: JoinableThread)]>([])
-    /// Events that were reported before the services were started; nil if no notifier is configured.
-    private let early = Mutex<[DaemonEvent]?>([])
+    /// Starts a thread with a name and a body.
+    typealias ThreadStart = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) throws -> JoinableThread
+
+    private struct Entry: Sendable {
+        let service: NotifierService
+        /// Nil until the thread could be started. Events wait in the inbox of the service in the meantime.
+        var thread: JoinableThread?
+        var isFailureLogged = false
+    }
+
+    private struct State: Sendable {
+        var entries: [Entry] = []
+        /// Events that were reported while there was no service; nil if no notifier is configured.
+        var early: [DaemonEvent]? = []
+        /// Events that a stopped service neither stored nor sent, by the name of the notifier. Its next service
+        /// continues with them.
+        var left: [String: [DaemonEvent]] = [:]
+
+        /// Adds services, with the events that were reported before.
+        ///
+        /// - Parameter kept: The names of notifiers that have no service at present and whose events are kept.
+        mutating func add(_ services: [NotifierService], keeping kept: [String]) {
+            for service in services {
+                for event in (left[service.name] ?? []) + (early ?? []) { service.report(event) }
+                entries.append(Entry(service: service))
+            }
+            left = left.filter { kept.contains($0.key) }
+            early = services.isEmpty ? nil : []
+        }
+    }
+
+    private let state = Mutex(State())
     /// `true` if the commit in progress changes a group.
     private let isChange = Atomic(false)
     /// `true` if a notifier counts the occurrences in all records.
     private let countsRecords = Atomic(false)
+    private let startThread: ThreadStart
 
     private static let maxEarly = 100
 
-    /// Starts a service for each configured notifier, unless services are running.
+    /// - Parameter startThread: Starts the threads of the services. Tests let it fail.
+    init(startThread: @escaping ThreadStart = { name, body in try JoinableThread(name: name, body) }) {
+        self.startThread = startThread
+    }
+
+    /// Starts a service for each configured notifier that has none.
+    ///
+    /// - Returns: `false` if the thread of a notifier can't be started. The others run. Another call tries again.
+    /// - Throws: The error of the store. No service has been started then.
     func start(
         _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log
-    ) throws {
-        guard running.withLock({ $0.isEmpty }) else { return }
-        let notifiers = configuration.notifiers
-        let names = notifiers.map(\.name)
-        let kept = configuration.misconfiguredNotifiers
-        let rows = try writer.perform { try $0.configureNotifiers(names, keeping: kept) }
-        for (notifier, row) in zip(notifiers, rows) {
-            let rate = notifier.settings.escalation
-            try writer.perform { try $0.count(rate, notifier: row.id) }
+    ) throws -> Bool {
+        if state.withLock({ $0.entries.isEmpty }) {
+            let notifiers = configuration.notifiers
+            let names = notifiers.map(\.name)
+            let kept = configuration.misconfiguredNotifiers
+            let rows = try writer.perform { try $0.configureNotifiers(names, keeping: kept) }
+            for (notifier, row) in zip(notifiers, rows) {
+                let rate = notifier.settings.escalation
+                try writer.perform { try $0.count(rate, notifier: row.id) }
+            }
+            let users = AccountableUsers.onThisHost(configuration.access)
+            let services = zip(notifiers, rows).map { notifier, row in
+                NotifierService(
+                    notifier, id: row.id, users: users, path: path, host: Host.name, writer: writer, board: board,
+                    log: log)
+            }
+            // Before the services read the store, so that they are told of every later commit.
+            countsRecords.store(services.contains(where: \.countsRecords), ordering: .relaxed)
+            state.withLock { $0.add(services, keeping: kept) }
+            for name in kept {
+                board.update(
+                    NotifierStatus(
+                        name: name, format: "", state: .paused, reason: StatusRegistry.Forwarder.misconfigured))
+            }
         }
-        let users = AccountableUsers.onThisHost(configuration.access)
-        for (notifier, row) in zip(notifiers, rows) {
-            let service = NotifierService(
-                notifier, id: row.id, users: users, path: path, host: Host.name, writer: writer, board: board, log: log)
-            let thread = try JoinableThread(name: "notify-\(notifier.name)") { service.run() }
-            running.withLock { $0.append((service, thread)) }
+        return startThreads(log)
+    }
+
+    /// Starts the threads that are missing, and logs the first failure of each. Returns whether all of them run.
+    private func startThreads(_ log: Log) -> Bool {
+        var isComplete = true
+        for (index, entry) in state.withLock({ $0.entries }).enumerated() where entry.thread == nil {
+            let service = entry.service
+            do {
+                let thread = try startThread("notify-\(service.name)") { service.run() }
+                state.withLock { $0.entries[index].thread = thread }
+            } catch {
+                isComplete = false
+                state.withLock { $0.entries[index].isFailureLogged = true }
+                if !entry.isFailureLogged {
+                    log.error(.notifierFailed, ["notifier": service.name, "error": "\(error)"])
+                }
+            }
         }
-        countsRecords.store(notifiers.contains { $0.settings.escalation != nil }, ordering: .relaxed)
-        for name in kept {
-            board.update(
-                NotifierStatus(
-                    name: name, format: "", state: .paused, reason: StatusRegistry.Forwarder.misconfigured))
-        }
-        let events = early.withLock { early in
-            defer { early = rows.isEmpty ? nil : [] }
-            return early ?? []
-        }
-        if !rows.isEmpty { for event in events { report(event) } }
+        return isComplete
     }
 
     /// Remembers whether the commit in progress changes groups. Called on the writer thread.
@@ -58,9 +113,9 @@ final class Notifiers: Sendable {
     func committed() {
         let isChange = isChange.exchange(false, ordering: .relaxed)
         guard isChange || countsRecords.load(ordering: .relaxed) else { return }
-        for (service, _) in running.withLock({ $0 }) {
-            if isChange { service.changesArrived() }
-            if service.countsRecords { service.recordsArrived() }
+        for entry in state.withLock({ $0.entries }) {
+            if isChange { entry.service.changesArrived() }
+            if entry.service.countsRecords { entry.service.recordsArrived() }
         }
     }
 
@@ -72,18 +127,23 @@ final class Notifiers: Sendable {
     }
 
     private func report(_ event: DaemonEvent) {
-        let services = running.withLock { $0 }
-        guard !services.isEmpty else {
-            return early.withLock { if $0?.count ?? .max < Self.maxEarly { $0?.append(event) } }
+        // Under the lock, so that no event reaches a service after its last events were taken.
+        state.withLock { state in
+            guard state.entries.isEmpty else {
+                for entry in state.entries { entry.service.report(event) }
+                return
+            }
+            if state.early?.count ?? .max < Self.maxEarly { state.early?.append(event) }
         }
-        for (service, _) in services { service.report(event) }
     }
 
-    /// Sends a test message, waits for the result and returns it; nil if no notifier with that name runs.
+    /// Sends a test message, waits for the result and returns it; nil if no notifier with that name is configured.
     func test(_ name: String) -> TestNotifierReply? {
-        guard let service = running.withLock({ $0 }).first(where: { $0.service.name == name })?.service else {
-            return nil
+        guard let entry = state.withLock({ $0.entries }).first(where: { $0.service.name == name }) else { return nil }
+        guard entry.thread != nil else {
+            return TestNotifierReply(delivered: false, answer: "the thread of the notifier could not be started")
         }
+        let service = entry.service
         let reply = Monitor<TestNotifierReply?>(nil)
         service.test { result in
             reply.withLock { $0 = result }
@@ -96,15 +156,24 @@ final class Notifiers: Sendable {
     }
 
     /// Stops all services. A request in flight is cancelled if it has not ended within the timeout.
+    ///
+    /// Events that can't be stored are kept for the next start, and so are those that are reported until then.
     func stop(timeout: Duration) {
-        let stopped = running.withLock { running in
-            defer { running = [] }
-            return running
+        let stopped = state.withLock { state in
+            let entries = state.entries
+            state.entries = []
+            state.early = state.early ?? []
+            return entries
         }
-        early.withLock { $0 = [] }
-        for (service, _) in stopped { service.stop() }
+        for entry in stopped { entry.service.stop() }
         let deadline = Clock.kernel(Clock.monotonic.advanced(by: timeout))
-        for (service, thread) in stopped where !thread.wait(until: deadline) { service.abandon() }
-        for (_, thread) in stopped { thread.join() }
+        for entry in stopped {
+            if let thread = entry.thread, !thread.wait(until: deadline) { entry.service.abandon() }
+        }
+        for entry in stopped {
+            entry.thread?.join()
+            let events = entry.service.takeEvents()
+            if !events.isEmpty { state.withLock { $0.left[entry.service.name] = events } }
+        }
     }
 }

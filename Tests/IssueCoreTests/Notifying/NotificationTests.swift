@@ -291,6 +291,28 @@ struct NotificationQueueTests {
         let found = NotificationOutcome(verdict, attempts: attempts, age: .seconds(age), retryFor: .seconds(3600))
         #expect(found == outcome)
     }
+
+    static let storedAges: [(elapsed: Duration, age: Duration)] = [
+        (.zero, .zero),
+        (.seconds(3600), .seconds(3600)),
+        (MessageAge.maxStored, MessageAge.maxStored),
+        // The clock was wrong when the message was made, or is wrong now.
+        (MessageAge.maxStored + .milliseconds(1), .zero),
+        (.seconds(50 * 366 * 86_400), .zero),
+        (.milliseconds(-1), .zero),
+        (.seconds(-50 * 366 * 86_400), .zero),
+    ]
+
+    @Test(
+        "A message of an earlier run has the age by the wall clock, or none if that can't be right",
+        arguments: storedAges)
+    func storedAge(elapsed: Duration, age: Duration) {
+        // The host has started after the message was made.
+        let start = MonotonicInstant(sinceBoot: .seconds(10))
+        let found = MessageAge(since: at, wall: at.advanced(by: elapsed), monotonic: start)
+        #expect(found.duration(at: start) == age)
+        #expect(found.duration(at: start.advanced(by: .seconds(60))) == age + .seconds(60))
+    }
 }
 
 @Suite("Text of notifications")

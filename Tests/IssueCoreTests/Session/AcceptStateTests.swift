@@ -50,6 +50,22 @@ struct AcceptStateTests {
         #expect(state.isStopped)
     }
 
+    @Test("In a turn, connections are accepted until its time is over, and always a few")
+    func turn() {
+        let end = time(0).advanced(by: AcceptTurn.length)
+        var quick = AcceptTurn(from: time(0))
+        for _ in 0..<1000 {
+            let isAccepted = quick.mayAccept(at: end.advanced(by: .nanoseconds(-1)))
+            #expect(isAccepted)
+        }
+        let isAcceptedLate = quick.mayAccept(at: end)
+        #expect(!isAcceptedLate)
+
+        var slow = AcceptTurn(from: time(0))
+        let accepted = (0..<100).count { _ in slow.mayAccept(at: end) }
+        #expect(accepted == AcceptTurn.minConnections)
+    }
+
     @Test("An event that happens often is logged once a minute, with the number of times")
     func repeated() {
         var counter = RepeatedEventCounter()

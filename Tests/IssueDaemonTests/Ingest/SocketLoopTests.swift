@@ -7,7 +7,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-/// The loop alone, with services that the tests replace.
+/// Tests the loop of the socket on its own. The tests replace the services that it calls.
 @Suite("The socket, with unusual clients")
 struct SocketLoopTests {
     /// The calls that the socket has handed on.
@@ -83,6 +83,25 @@ struct SocketLoopTests {
                 #expect(try !Readiness.wait(last, for: .read, timeout: .milliseconds(10)))
             }
             #expect(service.board.summary.hasPrefix("1 connections"))
+        }
+    }
+
+    @Test("Clients that disconnect without having sent anything are dropped before they take a connection's place")
+    func silentClients() throws {
+        try withSocket(holdsFirst: true) { _, calls, connect in
+            let first = try connect()
+            try first.sendAll(Self.twoQueries, timeout: .seconds(60))
+            try wait(calls) { $0.queries.count == 1 }
+            // The thread of the socket is held, so these wait in the backlog until they have disconnected.
+            for _ in 0..<100 { _ = try connect() }
+            let last = try connect()
+            try last.sendAll(Self.twoQueries, timeout: .seconds(60))
+            calls.withLock { $0.isHeld = false }
+            calls.broadcast()
+            // The second query of the first client waits for the reply to its first one.
+            try wait(calls) { $0.queries.count == 2 }
+            let ids = calls.withLock { $0.queries.map(\.connection) }
+            #expect(ids[1] == ids[0] + 1)
         }
     }
 

@@ -12,6 +12,8 @@ import UnixIO
 final class NotifierFixture {
     private let folder: URL
     private let path: String
+    private let settings: NotifierSettings
+    private let log: Log
     let writer: WriterService
     let service: NotifierService
     private let board: StatusRegistry
@@ -36,17 +38,20 @@ final class NotifierFixture {
         try Data("0".utf8).write(to: folder.appending(path: "status"))
         try Data().write(to: folder.appending(path: "messages"))
         let script =
-            "cat >> \(folder.path)/messages; echo >> \(folder.path)/messages; exit $(cat \(folder.path)/status)"
+            "touch \(folder.path)/begun; while [ -e \(folder.path)/held ]; do sleep 0.01; done; "
+            + "cat >> \(folder.path)/messages; echo >> \(folder.path)/messages; exit $(cat \(folder.path)/status)"
         var settings = NotifierSettings()
         settings.command = NotifierCommand("/bin/sh -c \"\(script)\"")
         settings.delay = .zero
         change(&settings)
+        self.settings = settings
 
         let (lines, rate) = (lines, settings.escalation)
         let log = Log(level: .info, form: .plain) { line in
             lines.withLock { $0.append(line) }
             lines.broadcast()
         }
+        self.log = log
         board = StatusRegistry(path: path)
         let writer = WriterService(
             opening: StoreOpening(path: path, limits: LimitSettings(), retention: RetentionSettings()), log: .silent)
@@ -74,6 +79,15 @@ final class NotifierFixture {
         notifierThread.join()
         writer.stop()
         writerThread.join()
+    }
+
+    /// Starts notifiers with these names and the program of this fixture, in place of the fixture's own service.
+    func start(_ notifiers: Notifiers, _ names: String...) throws -> Bool {
+        service.stop()
+        notifierThread.join()
+        var configuration = Configuration.default
+        configuration.notifiers = names.map { NotifierConfiguration(name: $0, settings: settings) }
+        return try notifiers.start(configuration, path: path, writer: writer, board: board, log: log)
     }
 
     // MARK: The store
@@ -109,6 +123,19 @@ final class NotifierFixture {
         try Data("\(status)".utf8).write(to: folder.appending(path: "status"), options: .atomic)
     }
 
+    /// Lets the program wait before it reads its message, until `releaseProgram()`.
+    func holdProgram() throws {
+        try? FileManager.default.removeItem(at: folder.appending(path: "begun"))
+        try Data().write(to: folder.appending(path: "held"))
+    }
+
+    func releaseProgram() throws {
+        try FileManager.default.removeItem(at: folder.appending(path: "held"))
+    }
+
+    /// `true` if the program has run since `holdProgram()`.
+    var hasProgramBegun: Bool { FileManager.default.fileExists(atPath: folder.appending(path: "begun").path) }
+
     /// The messages that the program got.
     var messages: [JSONValue] {
         get throws {
@@ -120,6 +147,10 @@ final class NotifierFixture {
     // MARK: What shows
 
     var status: NotifierStatus? { board.statusWithoutStore(viewer: .everything).notifiers.first }
+
+    func status(of name: String) -> NotifierStatus? {
+        board.statusWithoutStore(viewer: .everything).notifiers.first { $0.name == name }
+    }
 
     /// The number of lines of the log about an event.
     func lineCount(_ event: LogEvent) -> Int {

@@ -176,3 +176,78 @@ struct NotifierServiceTests {
         }
     }
 }
+
+@Suite("Notifiers over a reload")
+struct NotifiersTests {
+    private func texts(_ messages: [JSONValue]) -> [String] {
+        messages.flatMap { message in
+            message["events"]?.asArray?.compactMap { $0["text"]?.asString } ?? []
+        }
+    }
+
+    @Test("Events of the daemon that come before a start, to a busy notifier or during a reload are delivered")
+    func reload() throws {
+        try NotifierFixture.with { fixture in
+            let notifiers = Notifiers()
+            notifiers.report(.destinationPaused, "early")
+            #expect(try fixture.start(notifiers, "oncall"))
+            defer { notifiers.stop(timeout: .zero) }
+            try fixture.eventually("the early one is delivered") { fixture.status?.delivered == 1 }
+
+            try fixture.holdProgram()
+            notifiers.report(.destinationPaused, "in flight")
+            try fixture.eventually("the program runs") { fixture.hasProgramBegun }
+            notifiers.report(.destinationPaused, "waiting")
+            notifiers.stop(timeout: .zero)
+            notifiers.report(.destinationPaused, "between")
+            try fixture.releaseProgram()
+            #expect(try fixture.start(notifiers, "oncall"))
+            try fixture.eventually("all are delivered") { fixture.status?.delivered == 4 }
+            #expect(try Set(texts(fixture.messages)) == ["early", "in flight", "waiting", "between"])
+        }
+    }
+
+    @Test("Events that neither the store nor the receiver takes are delivered after a reload, once")
+    func failures() throws {
+        try NotifierFixture.with { fixture in
+            let notifiers = Notifiers()
+            #expect(try fixture.start(notifiers, "oncall"))
+            defer { notifiers.stop(timeout: .zero) }
+            try fixture.fail("INSERT ON notices")
+            try fixture.exit(with: 75)
+            notifiers.report(.storeFault, "reports are refused")
+            #expect(fixture.waits(for: .notifierUnstored))
+            notifiers.stop(timeout: .seconds(60))
+            try fixture.repair()
+            try fixture.exit(with: 0)
+            let attempts = try fixture.messages.count
+            #expect(try fixture.start(notifiers, "oncall"))
+            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            #expect(try texts(Array(fixture.messages.dropFirst(attempts))) == ["reports are refused"])
+        }
+    }
+
+    @Test("A notifier whose thread can't be started keeps no other from running, and gets its events once it can")
+    func threadFailure() throws {
+        try NotifierFixture.with { fixture in
+            let isFailing = Monitor(true)
+            let notifiers = Notifiers { name, body in
+                if name == "notify-first", isFailing.withLock({ $0 }) { throw Errno.wouldBlock }
+                return try JoinableThread(name: name, body)
+            }
+            notifiers.report(.destinationPaused, "early")
+            #expect(try !fixture.start(notifiers, "first", "second"))
+            defer { notifiers.stop(timeout: .zero) }
+            try fixture.eventually("the other one delivers it") { fixture.status(of: "second")?.delivered == 1 }
+            #expect(notifiers.test("first")?.delivered == false)
+            notifiers.report(.destinationPaused, "late")
+            #expect(try !fixture.start(notifiers, "first", "second"))
+            #expect(fixture.lineCount(.notifierFailed) == 1)
+
+            isFailing.withLock { $0 = false }
+            #expect(try fixture.start(notifiers, "first", "second"))
+            try fixture.eventually("both are delivered") { fixture.status(of: "first")?.delivered == 2 }
+            try fixture.eventually("by the other one, too") { fixture.status(of: "second")?.delivered == 2 }
+        }
+    }
+}
