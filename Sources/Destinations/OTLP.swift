@@ -64,8 +64,8 @@ extension OTLPFormat {
         return DeliveryResult(.unconfirmed, summary, rejected: rejected)
     }
 
-    /// Returns `true` if the response looks like that of an OTLP receiver: a JSON object, like the request. Some
-    /// receivers return an empty body on success, which is accepted as well. An HTML page is not.
+    /// Returns `true` if the response may be that of an OTLP receiver: a JSON object, a Protobuf message, or an empty
+    /// body, which some receivers return on success. An HTML page is not accepted.
     private static func isOfReceiver(_ response: HTTPResponse) -> Bool {
         let type = response.headers["Content-Type"]?.lowercased() ?? ""
         if type.hasPrefix("text/html") { return false }

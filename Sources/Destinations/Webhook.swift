@@ -29,7 +29,7 @@ package struct Webhook: Sendable {
     package var format: WebhookFormat
     /// Replaces the format's body; nil for none.
     package var template: WebhookTemplate?
-    /// The path of a PEM file with authorities that replace those of the system.
+    /// The path of a PEM file with authorities that replace those of the system; nil to use the system's.
     package var caFile: String?
     /// The URL of the proxy; nil to use the environment.
     package var proxy: String?
@@ -106,9 +106,11 @@ package struct Webhook: Sendable {
 package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
     /// One JSON object with everything.
     case json
-    /// An incoming webhook of Slack, Mattermost or Discord.
+    /// An incoming webhook of Slack.
     case slack
+    /// An incoming webhook of Mattermost.
     case mattermost
+    /// A webhook of Discord.
     case discord
     /// A topic of ntfy.
     case ntfy
@@ -365,7 +367,7 @@ package struct WebhookTemplate: Hashable, Sendable {
         else { return nil }
     }
 
-    /// Returns `true` if a word in braces is not a placeholder. In JSON, it can only be in a string.
+    /// Returns `true` if a word in braces is not a placeholder. In valid JSON, such a word can only occur in a string.
     private static func hasUnknownPlaceholder(_ text: String) -> Bool {
         text.split(separator: "{", omittingEmptySubsequences: false).dropFirst().contains { rest in
             let name = rest.prefix { $0.isLetter || $0 == "_" }

@@ -19,7 +19,8 @@ final class HTTPExchange {
     private(set) var isOverLimit = false
     private(set) var hasTooLongHeaders = false
     private(set) var hasWholeHead = false
-    /// A second connection was needed after the request had been sent on the first.
+    /// `true` if the request may have been sent twice: libcurl began it again, or opened another connection after it
+    /// had begun.
     private(set) var wasRepeated = false
 
     /// - Parameters:
@@ -52,7 +53,7 @@ final class HTTPExchange {
         isConnecting = true
     }
 
-    /// The connection is established, and the request begins.
+    /// Records that the connection is established and the request begins.
     func requestBegins() {
         if hasBegun { wasRepeated = true }
         requestsBegun += 1
@@ -104,7 +105,8 @@ final class HTTPExchange {
 }
 
 extension HTTPExchange {
-    /// Registers this exchange for libcurl's callbacks. It must outlive the transfer.
+    /// Registers this exchange for libcurl's callbacks and returns the results of the calls. The exchange must outlive
+    /// the transfer.
     func observe(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         return unsafe [

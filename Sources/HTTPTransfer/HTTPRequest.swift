@@ -19,7 +19,7 @@ package struct HTTPRequest: Sendable {
     package var totalTimeout: Duration = .seconds(30)
     /// The URL of the proxy; nil to use `https_proxy` and similar variables, empty for no proxy.
     package var proxy: String?
-    /// The path of a PEM file with authorities that replace those of the system.
+    /// The path of a PEM file with authorities that replace those of the system; nil to use the system's.
     package var caFile: String?
     /// The maximum number of bytes kept of the response body.
     package var answerLimit: Int = 64 * 1024
@@ -100,7 +100,7 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
     }
 }
 
-/// The proxy used for a request, for messages. libcurl chooses it on its own and does not report it.
+/// Determines the name of a request's proxy, for messages. libcurl chooses the proxy on its own and does not report it.
 enum ProxyName {
     private static func variable(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
@@ -262,7 +262,7 @@ extension HTTPTransferError {
         }
     }
 
-    /// Returns the kernel's text for an error, which is fixed.
+    /// Returns the C library's text for a system error. It is fixed, so it contains nothing from the peer.
     private static func systemReason(_ error: CInt) -> String {
         guard error != 0, let text = unsafe strerror(error) else { return "" }
         return unsafe ": \(String(cString: text))"

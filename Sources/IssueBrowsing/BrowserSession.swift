@@ -132,7 +132,7 @@ extension FlushParameters {
 
 /// A connection to the daemon. It sends calls and receives replies as the JSON of their parameters.
 ///
-/// JSON rather than values, so that a command that prints replies includes fields that only a newer daemon knows.
+/// Replies are not decoded here, so that a command that prints them includes fields that only a newer daemon knows.
 package protocol BrowserLink: AnyObject {
     /// Calls a method and returns its reply, or throws if the reply takes longer than `timeout`. Parameters are JSON.
     func call(

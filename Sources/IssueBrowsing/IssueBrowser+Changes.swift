@@ -7,8 +7,8 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - isUntilNewerVersion: Whether only a record from a version of the application newer than all versions so far
-    ///     reopens it.
+    ///   - isUntilNewerVersion: Whether only a record from a version that is newer than all versions so far reopens the
+    ///     issue.
     ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil for none, or to keep the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
@@ -53,8 +53,8 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
-    ///   - isUntilNewerVersion: Whether muting ends with a record from a version of the application newer than all
-    ///     versions so far.
+    ///   - isUntilNewerVersion: Whether muting ends with a record from a version that is newer than all versions so
+    ///     far.
     ///   - count: The number of further occurrences after which muting ends. Nil if their number does not end it.
     ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil for none, or to keep the note of
     ///     an issue that is already muted; an empty note removes it.
@@ -201,8 +201,8 @@ extension IssueBrowser {
     ///   - time: The time of the deployment, which must not be in the future. Nil means now.
     ///   - commit: The revision of the source code. Nil if unknown.
     ///   - note: A note. Nil for none.
-    ///   - user: The id of the user whose application it is. Nil for the caller or, if that is an operator, for the
-    ///     applications of all users with this name.
+    ///   - user: The id of the user whose application it is. Nil means the caller or, if the caller is an operator, all
+    ///     users that have an application of this name.
     /// - Returns: `deployment` is the deployment. `isNew` is `false` if the version was in use already.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller may not declare it, `.refused` if an
     ///   argument is invalid, or another code if the daemon cannot be reached.

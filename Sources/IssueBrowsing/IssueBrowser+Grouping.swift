@@ -10,7 +10,7 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - groups: The ids of the groups that are merged.
     ///   - target: The id of the group that gets their records.
-    ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes.
+    ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes. Nil for none.
     /// - Returns: `group` is the group after the change. `count` is the number of groups that were merged, without
     ///   those that belonged to it already.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if a group does not exist or the caller may not see it,
@@ -30,7 +30,7 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - template: The pattern for titles. `*` matches any text.
-    ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes.
+    ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes. Nil for none.
     /// - Returns: The new group, then the old one.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
     ///   it, `.denied` if the caller may not change it, `.refused` if no record matches, if all match or if there are
@@ -41,13 +41,13 @@ extension IssueBrowser {
         return try await order(CollectorCalls.splitGroup, parameters).groups
     }
 
-    /// Moves the records with each value of a field to an issue of their own. Those with the oldest value stay in the
-    /// group.
+    /// Moves the records with each value of a field to an issue of their own. Those with the value that was reported
+    /// first stay in the group.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - field: The field.
-    ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes.
+    ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes. Nil for none.
     ///   - isDryRun: Whether to return the values without splitting the group.
     /// - Returns: `values` are the values of the field, oldest first; an empty text stands for records without a value.
     ///   `groups` are the groups in the same order, and empty after a dry run.
@@ -81,7 +81,7 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - template: The pattern for titles. `*` matches any text.
     ///   - group: The id of the group that gets the records.
-    ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes.
+    ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes. Nil for none.
     ///   - isDryRun: Whether to count the groups without merging them.
     /// - Returns: `group` is the group after the change. `count` is the number of groups that match now.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
@@ -123,7 +123,7 @@ extension IssueBrowser {
 
     /// Returns why a record is in its group.
     ///
-    /// - Parameter id: The id of the record, or of a group for its newest record.
+    /// - Parameter id: The id of a record, or that of a group, which stands for its newest record.
     /// - Returns: The group, the origin of the fingerprint, and the corrections.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or the caller may not
     ///   see it, or another code if the daemon cannot be reached.

@@ -14,7 +14,7 @@ package struct PageLayout: Equatable, Sendable {
     package private(set) var unused: [Range<Int>] = []
     package private(set) var overflows: [Overflow] = []
 
-    /// Parses a page. Returns nil if it is not a b-tree page, or a corrupt one.
+    /// Parses a page. Returns nil if it is not a b-tree page, or if it is corrupt.
     ///
     /// - Parameters:
     ///   - page: The whole page, without space reserved for extensions.

@@ -5,7 +5,7 @@ import Testing
 private let python = ProcessInfo.processInfo.environment["ISSUED_TEST_PYTHON"]
     .flatMap { FileManager.default.isExecutableFile(atPath: $0) ? $0 : nil }
 
-/// The vendor's own sender from PyPI checks that the listener behaves like the service.
+/// Checks with the vendor's own sender from PyPI that the listener behaves like the service.
 ///
 /// It cannot show that the listener equals the service; this would require an account.
 @Suite(

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// Returns the bytes compressed in parts of a size.
+    /// Returns the compressed bytes, which are passed to the compressor in parts of `size` bytes.
     private func packed(_ bytes: [UInt8], in size: Int, level: Int) throws -> [UInt8] {
         var compressor = try GzipCompressor(level: level)
         var packed: [UInt8] = []
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "A body is compressed as a single stream, in any parts and at any level",
+        "A body is compressed as a single stream, whatever the size of its parts and the level",
         arguments: [0, 1, 2, 1000, 65_535, 65_536, 65_537, 3_000_000])
     func roundTrip(count: Int) throws {
         let bytes = Self.sample(count)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("Compressed text is smaller")
+    @Test("Repetitive bytes become much smaller")
     func smaller() throws {
         #expect(try packed([UInt8](repeating: 7, count: 1_000_000), in: 1 << 20, level: 6).count < 2000)
     }

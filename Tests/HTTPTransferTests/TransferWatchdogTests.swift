@@ -26,7 +26,7 @@ import UnixIO
         watchdog.end(sockets)
     }
 
-    @Test("A transfer that has ended keeps its connections, while another one with an earlier limit is ended")
+    @Test("A transfer that has ended keeps its connections, while an overdue one loses them")
     func ended() throws {
         let kept = try SocketPair()
         let other = try SocketPair(nonBlocking: false)

@@ -85,7 +85,7 @@ struct ExplainTests {
         let outcome = issuectl(["explain", "NoSpce"], .reply("{}"))
         #expect(outcome.calls.first?.hasPrefix("ExplainRecord ") == true)
         #expect(
-            outcome.errors.hasPrefix("issuectl: 'NoSpce' is taken for a message (did you mean the error NoSpace?)\n"))
+            outcome.errors.hasPrefix("issuectl: 'NoSpce' is treated as a message (did you mean the error NoSpace?)\n"))
         for other in ["Timeout", "nospce", "OrderFailed"] {
             #expect(!issuectl(["explain", other], .reply("{}")).errors.contains("did you mean"))
         }
@@ -164,11 +164,11 @@ struct ExplainTests {
         #expect(issuectl(["explain", "a b", "--json"], .reply(Self.forecast)).output == Self.forecast + "\n")
     }
 
-    @Test("A new issue of an application with too many of them is said to join the one for all others")
+    @Test("If an application has too many new issues, the message is said to join the overflow issue")
     func overflow() {
         let full = Self.forecast.replacingOccurrences(of: #""available":12"#, with: #""available":0"#)
         let outcome = issuectl(["explain", "a b"], .reply(full))
-        #expect(outcome.output.contains("  Issue        the issue for all others, because"))
+        #expect(outcome.output.contains("  Issue        the overflow issue, because"))
     }
 
     @Test("A daemon that does not know the method is named as the cause")

@@ -198,7 +198,7 @@ struct GroupTests {
         ])
     func ownTitle(pattern: String, isMatching: Bool) {
         let words = ["group", "rule", "add", "g7", "--template", pattern, "--dry-run"]
-        let note = isMatching ? "" : "\nIt does not match the title of g7 itself: Decoding failed"
+        let note = isMatching ? "" : "\nThe pattern does not match the title of g7 itself: Decoding failed"
         #expect(issuectl(words, merged(0)).output == lines("Matches 0 issues." + note))
         #expect(!issuectl(words + ["--ndjson"], merged(0)).output.contains("It does not match"))
     }

@@ -45,7 +45,7 @@ struct HelpTests {
 
                     Exit status:
                       0   success
-                      1   not found or refused; for status and repair also: a fault remains
+                      1   not found or refused; for status, repair, doctor and health also: a fault remains
                       2   only for health: failing
                       64  invalid command line
                       69  the daemon is not reachable

@@ -22,7 +22,7 @@ struct ManualPageTests {
         for command in Self.commands { #expect(help.contains("\n  \(command) "), "\(command)") }
     }
 
-    @Test("A page whose command does not exist is a usage error")
+    @Test("Requesting the page of an unknown command is a usage error")
     func unknown() {
         #expect(issuectl(["__manual", "lits", "2026-11-23"]).errors.contains("unknown command 'lits'"))
     }

@@ -81,7 +81,7 @@ struct ErasingTests {
                 for group in groups { #expect(try reader.show(group.id, viewer: .everything).record != nil) }
                 #expect(try purge(filter, store, writer).records == 0)
 
-                // Later records are counted together with the remaining ones, and a restart finds the same.
+                // Later records are counted together with the remaining ones.
                 var samples = SampleRecords(seed: 3)
                 for _ in 0..<8 { try store.store(samples.records(5), to: writer) }
                 try expectConsistentCounts(store)
@@ -137,7 +137,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("A purge by text erases only the records that contain it, and a search finds them no longer")
+    @Test("A purge by text erases only the records that contain the text, and a search no longer finds them")
     func byText() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -319,7 +319,7 @@ struct ErasingTests {
 
     // MARK: Bytes
 
-    /// Goes through the whole file, as a purge does at its end.
+    /// Erases the unused bytes of the whole file, as a purge does at its end.
     static func eraseUnusedBytes(_ writer: StoreWriter) throws {
         writer.beginErasingUnusedBytes()
         defer { writer.endErasingUnusedBytes() }
@@ -332,7 +332,7 @@ struct ErasingTests {
         #expect(pass.unread == 0)
     }
 
-    /// Returns the texts that begin with a sign and are in the files of a store.
+    /// Returns the texts in the files of a store that begin with `sign`.
     static func texts(beginningWith sign: String, in path: String) -> Set<String> {
         var found: Set<String> = []
         for ending in ["", "-wal"] {
@@ -347,9 +347,9 @@ struct ErasingTests {
         return found
     }
 
-    /// Returns how many pieces of some bytes are in the files of a store.
+    /// Returns how many pieces of 16 bytes of `gone` are still in the files of a store.
     ///
-    /// - Parameter others: Bytes that may be there. Pieces that they have in common are not counted.
+    /// - Parameter others: Bytes that may be in the files. Pieces of `gone` that they also contain are not counted.
     static func remains(of gone: Set<[UInt8]>, besides others: Set<[UInt8]>, in path: String) -> Int {
         struct Piece: Hashable {
             var low: UInt64
@@ -372,7 +372,7 @@ struct ErasingTests {
         return files.reduce(0) { $0 + wanted.intersection(pieces(Array($1))).count }
     }
 
-    /// Returns whether any text that begins with a sign is in the files of a store.
+    /// Returns `true` if the files of a store contain a text that begins with `sign`.
     static func hasTexts(beginningWith sign: String, in path: String) -> Bool {
         ["", "-wal"].contains { ending in
             FileManager.default.contents(atPath: path + ending)?.range(of: Data(sign.utf8)) != nil

@@ -85,7 +85,7 @@ struct LocalizedErrorTests {
         #expect(presenter.prompts.withLock { $0.map(\.title) } == [IssuePresenterTexts.current.unknownError])
     }
 
-    @Test("A value in a message has a format of Foundation, and the template is the same")
+    @Test("A value in a message can be formatted by Foundation, and the template is the same")
     func formats() throws {
         let sink = CollectingSink()
         let price = 1234.5

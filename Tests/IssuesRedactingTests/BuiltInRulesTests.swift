@@ -54,7 +54,7 @@ struct BuiltInRulesTests {
     }
 
     @Test(
-        "A message that the client has redacted is in the group of the message with the value",
+        "A message that the client has redacted joins the group of the unredacted message",
         arguments: [
             "login with password=Tr0ub4dor&3 failed", "no answer from https://ann:pw1x@example.net/",
             "card 4111 1111 1111 1111 refused", "mail to ann@example.net bounced",
@@ -75,7 +75,7 @@ struct BuiltInRulesTests {
         #expect(try template(masked, Redactor(settings)) == template(text, Redactor(settings)))
     }
 
-    @Test("Deeply nested metadata and numbers of any size stay the same")
+    @Test("Deeply nested metadata is redacted, and numbers of any size stay the same")
     func unchanged() throws {
         var value: IssueMetadata.Value = ["password": "hunter2"]
         for _ in 0..<200 { value = [value] }

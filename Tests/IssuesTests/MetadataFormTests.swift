@@ -165,7 +165,7 @@ struct MetadataFormTests {
                 == ["metadata": .init(metadata)])
     }
 
-    @Test("A severity is one of five levels, or a variable in the two steps of a reporter")
+    @Test("A severity is one of the five levels, or a variable of the type that reporters use")
     func severities() {
         let level = IssueLevel.info
         let severity = IssueSeverity.warning

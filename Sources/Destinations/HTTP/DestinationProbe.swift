@@ -80,8 +80,8 @@ extension HTTPFormat {
         return probe
     }
 
-    /// Returns the difference between the `Date` header and the middle of the request, zero if it is within the
-    /// duration of the request and the precision of the header.
+    /// Returns how far the `Date` header is before the start or after the end of the request; zero if it may lie within
+    /// the request, since the header has whole seconds. Nil if there is no valid header.
     private static func clockSkew(
         of response: HTTPResponse, before: IssueTimestamp, now: IssueTimestamp
     ) -> Duration? {

@@ -155,7 +155,7 @@ package struct DestinationOption: Sendable {
 /// The HTTP settings of a destination. They contain no secrets and may be printed.
 package struct HTTPSettings: Equatable, Sendable {
     package var address: HTTPAddress
-    /// The path of a PEM file with authorities that replace those of the system.
+    /// The path of a PEM file with authorities that replace those of the system; nil to use the system's.
     package var caFile: String?
     /// The URL of the proxy; nil to use the environment, empty for no proxy.
     package var proxy: String?

@@ -32,7 +32,7 @@ package enum RecordColumns {
         record.backtrace.lazy.map(\.text).joined(separator: "\n")
     }
 
-    /// Returns the ids of the trace, the request and the user.
+    /// Returns the ids of the trace, span, request and user.
     ///
     /// - Parameters:
     ///   - record: The record.

@@ -218,7 +218,7 @@ extension LineDraft {
         replace(index, by: .string(text.cut(toBytes: limit)))
     }
 
-    /// Replaces the metadata with the beginning of its text.
+    /// Moves the beginning of the metadata, as JSON text, to `context_json`.
     private mutating func moveMetadata() {
         guard let index = metadataIndex else { return }
         let metadata = members.remove(at: index)

@@ -33,7 +33,7 @@ package struct LogzFormat: HTTPFormat {
         request.headers = ["Content-Type": "text/plain"]
     }
 
-    /// Sends an empty line, which Logz.io counts as such and does not store. The token is checked first.
+    /// Sends an empty line, which Logz.io counts but does not store. The token is checked first.
     package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
         complete(&request, token: token)
         request.body = [UInt8(ascii: "\n")]
@@ -306,7 +306,7 @@ extension LogzFormat {
         line.put("uid", Int64(stored.sender.uid))
         for (field, id) in record.context.values { line.put(field.columnName, id) }
         line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
-        // Cut fields are named at the end of the line. The next line would omit them if it copied these parts.
+        // The names of cut fields are added at the end of a line. A line that copied these parts would lack them.
         if !shared.written.isEmpty, line.truncated.names.isEmpty { cached.parts = shared.written }
         outbound.memory?.cachedLine = cached
         line.put("occurrences", outbound.occurrences)
@@ -462,7 +462,7 @@ struct SharedParts {
     mutating func wrote(_ part: [UInt8]) { written.append(part) }
 }
 
-/// The names with a meaning outside the metadata, for dashboards or for Logz.io itself.
+/// The field names that have a meaning to dashboards or to Logz.io itself, so metadata keys cannot use them.
 enum ReservedKeys {
     private static let names: Set<String> = [
         "@timestamp", "code", "domain", "environment", "event_id", "event_kind", "file", "function", "line", "message",
@@ -510,7 +510,8 @@ enum ReservedKeys {
         return (renamed, keys)
     }
 
-    /// Returns the last of several members with the same key, since readers differ in which one they use.
+    /// Returns the members without duplicates. Of several members with the same key, the last one is kept, since
+    /// readers differ in which one they use.
     static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
         // Objects with many members are rare, and a set would cost more than it saves for few.
         if members.count <= 8 {

@@ -6,7 +6,7 @@ struct CommandSpecification: Sendable {
     /// The line in the list of commands.
     var summary: String
     var operands = OperandRule.none
-    /// The candidates for each operand in a shell, in order. The last one is for all further operands.
+    /// The shell completions of each operand, in order. The last element is for all further operands.
     var operandSources: [ValueSource] = []
     /// The options by heading, in the order of the help.
     var sections: [(title: String, options: [OptionSpecification])] = []
@@ -23,7 +23,7 @@ package struct OptionSpecification: Hashable, Sendable {
     package var short: Character?
     /// The placeholder of its value in the help; nil for an option without a value.
     package var placeholder: String?
-    /// The candidates for its value in a shell.
+    /// The shell completions of its value.
     package var source: ValueSource
     package var summary: String
 
@@ -42,7 +42,7 @@ package struct OptionSpecification: Hashable, Sendable {
     var spelling: String { "--\(name)" }
 }
 
-/// The candidates for a value in a shell.
+/// The shell completions of a value.
 package enum ValueSource: Hashable, Sendable {
     /// Free text, such as a time or a number: there is nothing to complete.
     case text
@@ -132,7 +132,7 @@ enum HelpText {
             """
             Exit status:
               0   success
-              1   not found or refused; for status and repair also: a fault remains
+              1   not found or refused; for status, repair, doctor and health also: a fault remains
               2   only for health: failing
               64  invalid command line
               69  the daemon is not reachable

@@ -25,7 +25,7 @@ package enum DurationExpression {
         return .milliseconds(milliseconds)
     }
 
-    /// Returns what is expected instead of a text that is not a time span with a unit and above 0.
+    /// Returns a description of valid values, for the error about a text that is not a time span above 0 with a unit.
     package static func expectation(for text: String) -> String {
         let words = text.split { !$0.isLetter }
         guard text.contains(where: \.isNumber), text.last?.isLetter == true else { return formsWithUnit }
@@ -78,8 +78,8 @@ package enum TimeExpression {
             ?? IssueTimestamp("\(text.prefix(16)):00\(text.dropFirst(16))")
     }
 
-    /// Returns the future time that a text denotes; nil if it is invalid or not in the future. A time span begins now,
-    /// and a time of day is the next one.
+    /// Returns the future time that a text denotes; nil if it is invalid or not in the future. A time span is counted
+    /// from now, and a time of day means its next occurrence.
     package static func futureMoment(_ text: String, now: IssueTimestamp) -> IssueTimestamp? {
         let word = text.lowercased()
         if let span = span(word.hasPrefix("+") ? word.dropFirst() : word[...]) {
@@ -90,7 +90,7 @@ package enum TimeExpression {
         return timeOfDay(word[...]) == nil ? nil : moment.advanced(by: .milliseconds(day))
     }
 
-    /// Returns a time span that has a unit. A bare number could be a year as well as a number of seconds.
+    /// Returns the time span that a text denotes; nil if it has no unit, since a bare number could also be a year.
     private static func span(_ word: Substring) -> Duration? {
         guard let last = word.last, last.isLetter else { return nil }
         return DurationExpression.duration(String(word))

@@ -1,12 +1,12 @@
 import IssueProtocol
 import UnixIO
 
-/// Programs and files of the host, for commands that collect facts. Tests replace it.
+/// Functions that run programs and access files of the host, for commands that collect facts. Tests replace them.
 package struct HostTools {
     /// The output of a program, or the reason why it could not be run.
     package enum Output: Equatable, Sendable {
         case printed(String)
-        /// The reason, and what it has printed nevertheless.
+        /// The reason, and the output that the program printed before it failed.
         case failed(String, printed: String = "")
     }
 
@@ -23,7 +23,7 @@ package struct HostTools {
     package var read: (_ path: String) -> String?
     /// Returns the names, sizes and permissions of the files in a folder.
     package var list: (_ folder: String) throws(Failure) -> [String]
-    /// Writes a file that only its owner may read.
+    /// Writes a file that only its owner may read. Replaces an existing one only if `replacing` is `true`.
     package var save: (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
 }
 

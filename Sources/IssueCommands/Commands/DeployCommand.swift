@@ -19,9 +19,9 @@ struct DeployCommand: Command {
         operands: .two("APP", "VERSION"), operandSources: [.applications],
         sections: [("Deployment", [at, commit, note, user, remove])],
         notes: [
-            "The order of deployments is the order of versions for resolve, mute and list. VERSION is the text with which "
-                + "the application reports, with a build in parentheses if it has one. A version that is in use already "
-                + "is not stored again, so the command can run at every start of a service.",
+            "The order of deployments is the order of versions for resolve, mute and list. VERSION is the version in "
+                + "the application's reports, with the build in parentheses if it has one. A version that is in use "
+                + "already is not stored again, so the command can run at every start of a service.",
             "TIME is \(TimeExpression.forms), and not in the future.",
             "--remove does not change the states of issues that the deployment has resolved or reopened. If the version "
                 + "has reported, it is listed as seen in a report afterwards. Operators add --user for the deployment of "

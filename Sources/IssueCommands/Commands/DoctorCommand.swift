@@ -75,7 +75,7 @@ extension CommandContext {
 
 /// The findings of all checks.
 struct DoctorReport {
-    /// Each check with its findings; nil for one that was not possible.
+    /// Each check with its findings, which are nil if the check was not possible.
     let results: [(check: DoctorCheck, findings: [DoctorFinding]?)]
     private let facts: DoctorFacts
 
@@ -104,7 +104,7 @@ struct DoctorReport {
         results.reduce(0) { $0 + ($1.findings ?? []).count { $0.severity == severity } }
     }
 
-    /// The output for users: a line for each check, and two for each finding.
+    /// The output for users: a line for each check without findings, and two lines for each finding.
     func lines(painter: Painter) -> [String] {
         let width = results.map(\.check.id.count).max() ?? 0
         var lines: [String] = []

@@ -7,7 +7,7 @@ import UnixIO
 /// of a message that is not stored.
 struct ExplainCommand: Command {
     static let user = OptionSpecification(
-        "user", value: "UID", "Whose application it is (default: yours, or the only one of that name)")
+        "user", value: "UID", "The owner of the application (default: you, or the first user who has one of that name)")
     static let unit = OptionSpecification("unit", value: "NAME", "The systemd unit of the sender, for notifiers")
     static let list = OptionSpecification("list", "List the messages of the log and the errors that can be explained")
 
@@ -16,11 +16,11 @@ struct ExplainCommand: Command {
         operands: .any("ID|ERROR|MESSAGE"), operandSources: [.explainable],
         sections: [("Message", ReportOptions.all + [user, unit]), ("Options", [list])],
         notes: [
-            "ID is the id of a record, or of an issue for its newest record. It shows why the record belongs to its "
-                + "issue. The id of an issue that was merged into another one is accepted, too.",
+            "ID is the id of a record, or that of an issue, which stands for its newest record. Shows why the record "
+                + "belongs to its issue. The id of an issue that was merged into another one is accepted, too.",
             "ERROR is the identifier of a line in the daemon's log (id=store.no-space), or the name of an error such as "
-                + "NoSpace. It shows what happened and what to do, and needs no daemon.",
-            "MESSAGE is any other text. It shows which issue the message would join, what redaction would remove, "
+                + "NoSpace. Shows what happened and what to do, and needs no daemon.",
+            "MESSAGE is any other text. Shows which issue the message would join, what redaction would remove, "
                 + "which limits would apply now and, if you may read everything, which notifiers would report it. "
                 + "Nothing is stored. With an option of Message, the argument is always a message. The defaults are "
                 + "those of issuectl report.",
@@ -42,7 +42,7 @@ struct ExplainCommand: Command {
     private let subject: Subject
     private let arguments: ParsedArguments
     private let user: UInt32?
-    /// The name of an error that the message may be meant to be; nil if it does not look like one.
+    /// The error whose name the user may have misspelled; nil if the message does not look like one.
     private var similarError: String?
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
@@ -96,7 +96,7 @@ struct ExplainCommand: Command {
         case .list: try list(context)
         case .message(let text):
             if let similarError {
-                context.warn("'\(text)' is taken for a message (did you mean the error \(similarError)?)")
+                context.warn("'\(text)' is treated as a message (did you mean the error \(similarError)?)")
             }
             try explain(message: text, context)
         }
@@ -288,7 +288,7 @@ enum ForecastText {
         guard !forecast.isNew else {
             let isFull = forecast.limits.contains { $0.available <= 0 }
             return isFull
-                ? "the issue for all others, because the application has too many new ones"
+                ? "the overflow issue, because the application has too many new issues"
                 : "new" + (forecast.events.contains("critical") ? ", critical" : "")
         }
         guard let group = forecast.group else { return "known, without records" }
@@ -329,7 +329,7 @@ enum ForecastText {
         switch (destination.outcome, destination.reason) {
         case (let outcome, nil): outcome
         case ("withheld", "muted"): "withheld: the issue is muted"
-        case ("withheld", "not_reportable"): "withheld: the sender said so"
+        case ("withheld", "not_reportable"): "withheld: the sender asked not to forward it"
         case (let outcome, let reason?):
             "\(outcome): \(SuppressionReason(rawValue: reason)?.label ?? reason)"
         }

@@ -49,7 +49,8 @@ enum FilterOptions {
     /// Returns a user's id, for an id or a name; nil if no user has the name.
     static func userID(_ text: String) -> UInt32? { UInt32(text) ?? UserDatabase.userID(named: text) }
 
-    /// Returns the whole name of a unit, which is a service unless it has another suffix, as in `systemctl`.
+    /// Returns the full name of a unit. As in `systemctl`, a name without a known suffix is that of a service. A name
+    /// that ends with `*` is not changed.
     static func unitName(_ text: String) -> String {
         let suffixes = [
             "service", "scope", "slice", "socket", "timer", "mount", "automount", "swap", "path", "target", "device",

@@ -70,7 +70,7 @@ struct FlushCommand: Command {
         !destination.isRemoved && isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
 
-    /// `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`.
+    /// A line such as `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`.
     private func line(_ destination: DestinationStatus, since before: DestinationStatus?) -> String {
         let earlier = before?.ledger ?? Ledger()
         let corrections = destination.pendingCorrections ?? 0

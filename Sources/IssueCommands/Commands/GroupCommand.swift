@@ -43,7 +43,7 @@ struct GroupCommand: Command {
                 + "differ in one word.",
             "Corrections also apply to future records and can be undone. The ids of merged issues remain valid.",
             "Of the states of merged issues, the one that alerts sooner applies, with its note: open before resolved before "
-                + "muted. The other states and notes are lost. After undo, each issue has the state of the common one.",
+                + "muted. The other states and notes are lost. After undo, each has the state of the merged issue.",
             FilterOptions.timeNote,
         ],
         examples: [
@@ -267,7 +267,7 @@ struct GroupCommand: Command {
                     [Self.line($0.group, merged: merged)] + CorrectionText.undoing(corrections, of: $0.group.id)
                 }
             } else {
-                // The replies before the last one have counted groups, too.
+                // Each reply counts only the groups of its own call.
                 try context.print(
                     json: MergeGroupsReply(group: answer.value.group, count: merged, corrections: corrections).json)
             }
@@ -298,7 +298,8 @@ struct GroupCommand: Command {
         return found
     }
 
-    /// Asks for confirmation if a correction merges more than 50 groups.
+    /// Asks for confirmation if a correction merges, or splits into, more than 50 groups. Returns `false` if the user
+    /// declines.
     private func isConfirmed(_ count: Int, _ context: CommandContext) throws(CommandFailure) -> Bool {
         guard count > Self.maxUnconfirmed, !isSure else { return true }
         let isSplit = action == .split
@@ -327,7 +328,7 @@ struct GroupCommand: Command {
         let target = count.value.group
         if TitlePattern(template)?.matches(target.title) == false {
             try context.printNote(
-                TerminalSanitizer.line("It does not match the title of \(target.id) itself: \(target.title)"))
+                TerminalSanitizer.line("The pattern does not match the title of \(target.id) itself: \(target.title)"))
         }
         if isDryRun {
             try context.print(count) { _ in [] }

@@ -41,7 +41,7 @@ struct ReportSession {
     private var isSpooling = false
     /// `true` if the daemon may have stored records that it has not confirmed.
     private var mayBeTaken = false
-    /// `true` if the reader of the output has gone. Reporting continues.
+    /// `true` once writing to standard output has failed. Reporting continues.
     private var isUnread = false
 
     /// A record to send, with its line number and the time it was read.
@@ -237,7 +237,8 @@ struct ReportSession {
         guard let folder = context.reporting.keep(call.message, how.producer, sequence) else {
             let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
             throw CommandFailure(
-                reason.code, "the report could not be kept for the next run either: \(reason.message ?? "")")
+                reason.code,
+                "the report could not be sent, and could not be kept for the next run: \(reason.message ?? "")")
         }
         for _ in entries { keep(Self.spooled) }
         if let failure {
@@ -361,7 +362,8 @@ package enum CallerName {
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// Returns the name of the parent process, such as a script; otherwise that of the service; otherwise `issuectl`.
+    /// Returns the name of the parent process, such as a script, unless it only runs other programs, like a shell;
+    /// otherwise that of the service; otherwise `issuectl`.
     package static func name(parent: String?, unit: String?) -> String {
         if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
             return parent

@@ -6,13 +6,13 @@ import SQLiteKit
 ///
 /// With it, the first record of a new series finds its group even if the group was not moved yet.
 struct OlderGroups {
-    /// The maximum number of groups of an application that are examined; the newest ones. A record of another group
-    /// makes a second group, which is merged when the older one is moved.
+    /// The maximum number of groups of an account that are examined, newest first. A record of a group beyond this
+    /// limit creates a second group. The two are merged when the older one is moved.
     private static let limit = 512
 
     private var groups: [AccountID: [String: GroupID]] = [:]
 
-    /// Returns the group that will get a fingerprint; nil if there is none.
+    /// Returns the group that will get this fingerprint; nil if there is none.
     mutating func group(
         account: AccountID, fingerprint: String, in table: GroupTable
     ) throws(SQLiteError) -> GroupID? {
@@ -55,8 +55,8 @@ extension StoreWriter {
 
     /// Moves some groups to the newest version of the fingerprint rule, and continues merges that were interrupted.
     ///
-    /// A group gets its new fingerprint in place. If another group of the account has it already, the series move to
-    /// that group, and the older group becomes a redirect. Fingerprints chosen by senders stay.
+    /// A group gets its new fingerprint in place. If another group of the account already has that fingerprint, the
+    /// first group's series move to it, and the first group becomes a redirect. Fingerprints chosen by senders stay.
     ///
     /// - Parameters:
     ///   - groups: The maximum number of groups.
@@ -117,7 +117,7 @@ extension StoreWriter {
         try updateWatch(of: target)
     }
 
-    /// Moves series of a redirect to the group that it is merged into. Returns `false` if some are left.
+    /// Moves series of a redirect to the group that it is merged into. Returns `false` if some may be left.
     func moveSeries(of source: GroupID, to target: GroupID, limit: Int) throws(SQLiteError) -> Bool {
         let target = try table.root(of: target)
         let moved = try table.moveSeries(of: source, to: target, limit: limit, from: memory.open.nextID)

@@ -8,21 +8,23 @@ package struct NotifierRow: Equatable, Sendable {
     package var name: String
     /// The last record whose change was examined.
     package var cursor: RowID
-    /// The number of events that the notifier was to report. It equals the delivered, given up and pending ones.
+    /// The number of events that the notifier was to report: the sum of `delivered`, `givenUp` and `pending`.
     package var received: Int64
     package var delivered: Int64
     package var givenUp: Int64
     package var pending: Int64
     /// The number of events that a silence covered. They are not among the received ones.
     package var silenced: Int64
-    /// The number of delivered messages, and of those that may have arrived more than once.
+    /// The number of delivered messages.
     package var messages: Int64
+    /// The number of delivered messages that may have arrived more than once.
     package var repeated: Int64
+    /// A summary of the last answer; nil if there was none.
     package var lastAnswer: String?
     package var lastSuccess: IssueTimestamp?
     /// The events that wait for a message.
     package var waiting: [Notice]
-    /// The message that has no fate yet.
+    /// The message that has no fate yet; nil if there is none.
     package var message: StoredMessage?
 }
 
@@ -39,7 +41,7 @@ package struct StoredMessage: Equatable, Sendable {
 
 /// The fate of a message after an attempt.
 package enum MessageFate: Equatable, Sendable {
-    /// It stays pending. `maybeSent`: an attempt so far may have reached the receiver.
+    /// It stays pending. `maybeSent` is `true` if an attempt so far may have reached the receiver.
     case retry(maybeSent: Bool)
     case delivered
     case givenUp
@@ -79,7 +81,7 @@ extension StoreWriter {
     ///   - notices: The events. Those that are only counted are added to the count of their user and kinds.
     ///   - silences: The number of events that each silence covered, by its id.
     ///   - cursor: The last record whose change was examined; nil to leave the cursor unchanged.
-    /// - Returns: The new state.
+    /// - Returns: The new state; nil if the notifier does not exist.
     package func add(
         _ notices: [Notice], silenced silences: [Int64: Int64] = [:], cursor: RowID?, notifier id: Int64
     ) throws(StoreFailure) -> NotifierRow? {

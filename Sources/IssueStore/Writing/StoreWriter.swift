@@ -27,15 +27,16 @@ package final class StoreWriter {
     /// The row buffer of the previous commit, kept to reuse its memory. It has the rows of the newest block if the next
     /// commit should extend that block.
     private var spareRows = RowBuffer()
-    /// The last range without records of applications with this maximum age or a lower one, as far as it is known.
+    /// For each maximum age, the range up to which no records of applications with this age or a lower one remain, as
+    /// far as the ranges have been searched.
     var agedThrough: [Duration: Int64] = [:]
-    /// The maximum ages of applications, read so far.
+    /// The maximum ages of the applications that have been read so far.
     var accountAges = AccountAges()
     /// Changed only inside a transaction, except for caches and for settings that are reloaded.
     var memory: WriterMemory
 
-    /// Called during each commit with its priority records: critical ones, and the first record of a group or of a
-    /// regression.
+    /// Called during each commit with its priority records: critical records, the first record of a group, and
+    /// regressions.
     package var onPriorityRecords: (([PriorityRecord]) -> Void)?
     /// Called after each attempt to correct the grouping, even one that changed nothing. Must not use the writer.
     package var onCorrections: (() -> Void)?
@@ -131,7 +132,7 @@ package final class StoreWriter {
         spareRows.clear()
     }
 
-    /// Returns the cost of storing some reports, as far as it is known in advance.
+    /// Returns the cost of storing some reports, as far as it is known in advance, in the units of `ReportCost`.
     package func cost(of submission: borrowing Submission) -> Int { memory.caches.series.cost(of: submission.batch) }
 
     /// The row id that the next record gets.
@@ -194,8 +195,8 @@ package final class StoreWriter {
         do throws(SQLiteError) { return try body() } catch { throw StoreFailure(error) }
     }
 
-    /// Extends the database file between two transactions, so that the WAL can be checkpointed even if the disk fills
-    /// up.
+    /// Extends the database file if little disk space is left, so that the WAL can be checkpointed even if the disk
+    /// fills up. Called before a transaction is committed, or between two transactions.
     ///
     /// - Parameter mayUseReserve: `true` if the reserve of disk space may be used.
     /// - Throws: `StoreFailure.noSpace` if the disk is full, or another failure if extending the file fails.
@@ -399,7 +400,8 @@ package struct StoreWriterSettings: Sendable {
     package var path: String
     /// Limits per user and application that keep the catalog tables bounded.
     package var limits: LimitSettings
-    /// How long records are kept, and how many.
+    /// When records are removed: their maximum age, the maximum size of the database, and the disk space that stays
+    /// free.
     package var retention: RetentionSettings
     /// Returns random bits for the code of a new store.
     package var randomBits: @Sendable () -> UInt64

@@ -1,4 +1,4 @@
-/// The level of an issue, in the five steps of the daemon.
+/// The level of an issue: one of the five that the daemon distinguishes.
 public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
     /// Useful only for debugging.
     case debug

@@ -1,10 +1,11 @@
-/// A report of one occurrence, as sent by the client (`Record` on the wire).
+/// A report of one occurrence, as sent by the client (`Record` on the wire). A nil property is absent on the wire.
 package struct IssueRecord: Equatable, Sendable {
     package var message: String
+    /// The severity; nil for `error`.
     package var severity: IssueLevel?
     package var domain: String?
     package var code: Int64?
-    /// The time of the last occurrence.
+    /// The time of the last occurrence; nil for the time of receipt.
     package var occurredAt: IssueTimestamp?
     /// The time of the first occurrence, if the record represents several.
     package var firstOccurredAt: IssueTimestamp?
@@ -24,7 +25,7 @@ package struct IssueRecord: Equatable, Sendable {
     package var template: String?
     /// The values in the order of the template: strings, numbers and booleans.
     package var parts: [JSONValue]
-    /// The ids of the trace, the request and the user. Its members are those of the record on the wire.
+    /// The ids of the trace, span, request and user. On the wire, they are members of the record itself.
     package var context: IssueContext
 
     package init(
@@ -55,7 +56,8 @@ package struct IssueRecord: Equatable, Sendable {
     }
 }
 
-// Applications write records with each report, so records and their parts have their own code for writing.
+// Applications write a record for each report. So records and their parts have hand-written code for writing, which is
+// faster than the code that `visit` provides.
 
 extension IssueRecord: JSONObjectCodable {
     package static var initial: Self { Self(message: "") }
@@ -125,7 +127,7 @@ extension JSONValue {
     }
 }
 
-/// The application that a record claims to come from.
+/// The application that a record claims to come from. A nil property is absent on the wire.
 package struct Application: Hashable, Sendable {
     package var name: String?
     package var version: String?
@@ -294,7 +296,7 @@ extension BacktraceFrame: JSONObjectCodable {
     }
 }
 
-/// The source location that a record names (`Source` on the wire).
+/// The source location that a record names (`Source` on the wire). A nil property is absent on the wire.
 package struct SourceLocation: Hashable, Sendable {
     package var fileID: String?
     package var line: Int64?

@@ -57,8 +57,8 @@ public protocol IssueReporter: Sendable {
 
     /// Reports an issue without a severity.
     ///
-    /// This requirement exists for old reporters. New ones implement the method with a severity, which the default
-    /// calls with `error`.
+    /// This requirement exists for old reporters. New ones implement the method with a severity. The default
+    /// implementation of this one calls it with `error`.
     ///
     /// - Parameters:
     ///   - message: A description of the issue. Nil for none.
@@ -254,7 +254,7 @@ enum CaughtError {
 /// ```
 ///
 /// - Parameters:
-///   - reporters: The reporters for the operation. With an empty list, no reporter receives them.
+///   - reporters: The reporters for the operation. With an empty list, issues are ignored.
 ///   - operation: The operation to run.
 /// - Returns: The value that the operation returns.
 /// - Throws: The error that the operation throws.

@@ -19,9 +19,9 @@ extension IssueLevel {
     }
 }
 
-/// The severity of an issue in the two steps of test frameworks, which reporters of swift-issue-reporting receive.
+/// The severity of an issue as test frameworks and the reporters of swift-issue-reporting know it: warning or error.
 ///
-/// Everything that reports an issue takes the five steps of ``IssueLevel``.
+/// Functions that report an issue take one of the five levels of ``IssueLevel``.
 public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Comparable, _IssueSeverity {
     /// A possible problem that does not fail a test.
     case warning
@@ -32,17 +32,18 @@ public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Co
         left == .warning && right == .error
     }
 
-    /// The same severity in the five steps of ``IssueLevel``.
+    /// The level of the same name.
     public var level: IssueLevel { IssueLevel(self) }
 }
 
-/// The severities of reporters. The protocol lets `reportIssue` accept a variable of type ``IssueSeverity``, while
-/// `.warning` and `.error` mean an ``IssueLevel``.
+/// A protocol that only ``IssueSeverity`` conforms to. It lets `reportIssue` accept a variable of that type, while the
+/// literals `.warning` and `.error` mean an ``IssueLevel``.
 public protocol _IssueSeverity: Sendable {
     var level: IssueLevel { get }
 }
 
-// The names of other libraries and of logs. Each has the name of the level that is meant in its error message.
+// Names that other libraries and logs use for levels. The compiler's error message for each suggests the level that is
+// meant.
 
 extension IssueLevel {
     /// Use ``debug``.
@@ -67,13 +68,13 @@ extension IssueLevel {
 
 extension IssueSeverity {
     /// Use ``IssueLevel/debug``.
-    @available(*, unavailable, message: "IssueSeverity has two steps; use IssueLevel.debug")
+    @available(*, unavailable, message: "IssueSeverity has only warning and error; use IssueLevel.debug")
     public static var debug: IssueSeverity { .warning }
     /// Use ``IssueLevel/info``.
-    @available(*, unavailable, message: "IssueSeverity has two steps; use IssueLevel.info")
+    @available(*, unavailable, message: "IssueSeverity has only warning and error; use IssueLevel.info")
     public static var info: IssueSeverity { .warning }
     /// Use ``IssueLevel/critical``.
-    @available(*, unavailable, message: "IssueSeverity has two steps; use IssueLevel.critical")
+    @available(*, unavailable, message: "IssueSeverity has only warning and error; use IssueLevel.critical")
     public static var critical: IssueSeverity { .error }
 }
 
@@ -88,7 +89,7 @@ extension IssueReport {
         _ subject: Any?, _ message: Any? = nil, severity: IssueLevel, metadata: IssueMetadata = [:],
         fingerprint: String? = nil
     ) {
-        // Without the default for the path, which would be stored in each program.
+        // The path is given, because the default would store the path of this file in each program.
         self.init(nil, level: severity, fileID: "", filePath: "", line: 0, column: 0, function: "")
     }
 }

@@ -5,6 +5,6 @@ enum PortMode: Hashable, Sendable {
     case closed
     /// Connections are never accepted and time out.
     case blackhole
-    /// Permanently closed, at the end.
+    /// Permanently closed, after the listener was stopped.
     case ended
 }

@@ -40,7 +40,7 @@ struct SentTemplateTests {
     }
 
     @Test(
-        "The sender's template leaves what follows it in the message to the daemon's own rule",
+        "The daemon's own rule applies to the text that follows the sender's template in the message",
         arguments: [
             (#""message":"Load ann: code 5","template":"Load {}","parts":["ann"]"#, "Load <value>: code <n>"),
             (#""message":"Load 5: code 5","template":"Load 5""#, "Load 5: code <n>"),
@@ -84,7 +84,7 @@ struct SentTemplateTests {
                 == title(#""message":"1a2""#))
     }
 
-    @Test("The sender's template rejects a record if it or its values have the wrong type")
+    @Test("A record is rejected if the sender's template or its values have the wrong type")
     func hasTypes() throws {
         for json in [
             #""template":1"#, #""template":["a"]"#, #""parts":"a""#, #""parts":{}"#, #""parts":[null]"#,
@@ -99,7 +99,8 @@ struct SentTemplateTests {
     }
 
     @Test(
-        "The sender's template restores every message exactly, whatever its text and values contain", arguments: 0..<6)
+        "Every message is restored exactly from the sender's template and the values, whatever they contain",
+        arguments: 0..<6)
     func givesBack(seed: UInt64) throws {
         var traffic = SeededGenerator(seed: seed)
         var used = 0
@@ -139,7 +140,7 @@ struct SentTemplateTests {
                 != fingerprint(#""message":"HTTP 500","template":"HTTP 500""#))
     }
 
-    @Test("The sender's template has the place of the call in its fingerprint if it has no words, only values")
+    @Test("If the sender's template has no words, only values, the fingerprint includes the place of the call")
     func hasPlace() throws {
         func fingerprint(_ json: String, line: Int) throws -> String {
             var series = try series(json)

@@ -44,7 +44,7 @@ struct SuppressedScanTests {
 
     /// Sends some priority records ahead. The others count as refused.
     private func sendAhead(_ fixture: ScanFixture) throws {
-        // Any record can be a priority record here, also one that the limits would suppress.
+        // Any record can be a priority record here, even one that the limits would suppress.
         try fixture.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
         var batch = NewBatch(
             destination: fixture.destination.id, kind: .priority, at: IssueTimestamp(millisecondsSince1970: 1))
@@ -60,7 +60,7 @@ struct SuppressedScanTests {
     }
 
     @Test(
-        "Runs of records and single ones get the same decisions, counts and summaries, after any crash",
+        "Records get the same decisions, counts and summaries in runs and one by one, even after crashes",
         arguments: 0..<6 as Range<UInt64>)
     func same(seed: UInt64) throws {
         try ScanFixture.with(Self.tight, seed: seed) { fixture in

@@ -56,7 +56,7 @@ struct CorrectionTests {
             let before = try groups(store)
             let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
             #expect(try writer.merge([bob], into: ann, by: author(store, "same person")) == [1])
-            // Merging again is no change.
+            // Merging again changes nothing.
             #expect(try writer.merge([bob], into: ann, by: author(store))?.count == 0)
             try store.store([record("User bob is gone"), record("User bob is gone", version: "2.0")], to: writer)
             #expect(try counts(store) == ["User ann is gone": 4, "Disk full": 1])
@@ -107,7 +107,7 @@ struct CorrectionTests {
             #expect(try groups(store)[0].state == .resolved)
             _ = try writer.undoMerges(of: ann)
             #expect(try groups(store).prefix(2).map(\.state) == [.resolved, .resolved])
-            // The caches know it, too.
+            // The caches have the new state, too.
             try store.store([record("User bob is gone")], to: writer)
             #expect(try groups(store).first { $0.title == "User bob is gone" }?.hasRegressed == true)
         }
@@ -148,7 +148,7 @@ struct CorrectionTests {
             try store.store([record("Write of /d failed", version: "3.0", fingerprint: "io")], to: writer)
             #expect(try groups(store).map(\.id) == [original.id])
             #expect(try groups(store).map(\.records) == [5])
-            // The id of the group that is gone leads to it.
+            // The id of the group that was split off leads to the original one.
             #expect(try store.reader().show(split.id, viewer: .everything).group.id == original.id)
             // And it can be split again.
             guard case .done(other) = try writer.split(source, by: pattern, author(store)) else {
@@ -160,7 +160,7 @@ struct CorrectionTests {
         }
     }
 
-    @Test("An explanation lists the corrections that a record has passed, in this order, and no others")
+    @Test("An explanation lists the corrections that apply to a record, in their order, and no others")
     func explanation() throws {
         try withThree { store, writer in
             let ids = try ["User ann is gone", "User bob is gone", "Disk full"].map { try group($0, store) }
@@ -219,7 +219,7 @@ struct CorrectionTests {
         }
     }
 
-    @Test("A group whose records were split from the group that it was merged into gets them back with its own id")
+    @Test("If the records of a merged group are split off, undoing the merge gives them back to that group and its id")
     func unmergedAfterSplit() throws {
         try withThree { store, writer in
             let before = try groups(store)
@@ -266,7 +266,7 @@ struct CorrectionTests {
         }
     }
 
-    @Test("A stored selector of a split is read as it was, and no pattern for titles is taken for a field")
+    @Test("The selector of a split is read as it was stored, and no pattern for titles is mistaken for a field")
     func selectors() throws {
         let all = IssueSplitField.allCases.flatMap {
             [SplitSelector.field($0, value: "a\u{1}*"), .field($0, value: "")]
@@ -280,7 +280,7 @@ struct CorrectionTests {
         #expect(SplitSelector(stored: "\u{1}metadata\u{1}x") == nil)
     }
 
-    @Test("A rule merges matching groups, also those that don't exist yet, and they are apart again without it")
+    @Test("A rule merges matching groups, including future ones, until it is undone")
     func rule() throws {
         try withThree { store, writer in
             let reader = try store.reader()
@@ -341,7 +341,7 @@ struct CorrectionTests {
         }
     }
 
-    @Test("A correction outlives the last record of its groups, and erasing the group erases it")
+    @Test("Erasing all records of a merged group also erases its corrections")
     func retention() throws {
         try withThree { store, writer in
             let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))

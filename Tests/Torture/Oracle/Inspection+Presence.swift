@@ -7,9 +7,11 @@ extension Inspection {
         let id: Int64
         let first: Int64
         let last: Int64
-        /// The number of records in the range's row, of its records, and of the entries in its posting lists.
+        /// The number of records that the range's row states.
         let records: Int64
+        /// The number of records that exist.
         let present: Int64
+        /// The number of entries in the posting lists.
         let listed: Int64
     }
 
