@@ -54,6 +54,11 @@ final class Destinations: Sendable {
         for (service, _) in running.withLock({ $0 }) { service.recordsArrived() }
     }
 
+    /// Tells the services that records were erased, so that lines of unfinished batches are not sent.
+    func recordsErased() {
+        for (service, _) in running.withLock({ $0 }) { service.recordsErased() }
+    }
+
     /// Flushes the service with a name, or all services. Returns their number.
     func flush(_ name: String?, _ completed: @escaping @Sendable () -> Void) -> Int {
         let selected = running.withLock { $0 }.filter { name == nil || $0.service.destination.name == name }

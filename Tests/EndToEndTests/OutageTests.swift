@@ -91,6 +91,46 @@ struct OutageTests {
         }
     }
 
+    @Test("A record that is purged while its batch waits is not sent")
+    func purged() async throws {
+        try await withListener { daemon, listener, client in
+            try listener.plan(FaultStep(.status(503), times: .forever))
+            let records = (0..<6).map { index in
+                IssueRecord(message: "Waits", app: Application(name: index % 2 == 0 ? "private" : "shop"))
+            }
+            let ids = try client.report(records).map { try $0.storedID }
+            try await eventually("it was tried") { try attempts(ids[1], client) >= 1 }
+            var filter = IssueFilter()
+            filter.apps = ["private"]
+            let reply = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
+            #expect(reply.count == 3)
+            try listener.plan()
+            try await eventually("the others have arrived") { try client.destination().ledger.pending == 0 }
+            #expect(listener.compare(with: [ids[1], ids[3], ids[5]]).isMet)
+            #expect(!listener.accepted.contains { $0["app"]?.asString == "private" })
+            let ledger = try client.destination().ledger
+            #expect(ledger.delivered == 3)
+            #expect(ledger.balances)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("A delay that the destination requests is honoured after a reload")
+    func retryAfterReload() async throws {
+        try await withListener { daemon, listener, client in
+            let headers = [HTTPField("Retry-After", "900")]
+            try listener.plan(FaultStep(.status(503, headers: headers, body: ""), times: .forever))
+            _ = try report(1, as: "Later", to: client)
+            try await eventually("the request has failed") { try client.destination().reason == "overloaded" }
+            try daemon.reload()
+            try await eventually("the batch was read again") { try client.destination().reason == "resuming" }
+            // A flush must not shorten the delay either.
+            _ = try client.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
+            #expect(try client.destination().reason == "resuming")
+            #expect(listener.requests.count == 1)
+        }
+    }
+
     @Test("A batch that is given up while a critical record is sent first does not affect that record")
     func givenUpBehind() async throws {
         try await withListener("RetryFor=3s") { daemon, listener, client in

@@ -3,6 +3,10 @@
 /// A part with refused lines is halved until the bad line is sent alone. A line is given up only if it was refused
 /// alone. One bad line among n costs at most 2·log2(n) requests, and a good line is resent at most log2(n) times,
 /// always with its own id. A part that is too large is halved as well.
+///
+/// A line may also make the destination close the connection, or hang. A line whose requests got no response alternates
+/// with other lines. It counts as refused only if its own requests keep getting no response while each request in
+/// between is accepted. In an outage no request is accepted, so no line is given up.
 package struct Bisection: Equatable, Sendable {
     /// The lines to put into the next request.
     package struct Part: Equatable, Sendable {
@@ -14,6 +18,12 @@ package struct Bisection: Equatable, Sendable {
         /// The other half of a refused part. If all of it is accepted, a line in this half must be bad.
         var otherHalf: Range<Int>?
         var isKnownBad = false
+        /// The number of requests with only this line that got no response.
+        var unansweredCount = 0
+        /// The number of those that directly followed an accepted request, without a failure of other lines in between.
+        var provenCount = 0
+        /// `true` if this single line may be the reason why the destination did not respond.
+        var isSuspect = false
 
         init(_ range: Range<Int>) {
             self.range = range
@@ -33,6 +43,14 @@ package struct Bisection: Equatable, Sendable {
     /// The maximum number of refused lines that may be the lines' own fault even if they are the majority of the lines
     /// tried.
     package static let maxDead = 32
+    /// The number of requests with only one line that get no response, each directly after an accepted one, after which
+    /// the line counts as refused. Also the number of consecutive requests without a response after which other lines
+    /// are tried.
+    package static let maxUnanswered = 5
+    /// The same for further lines of a user who has a line that was given up this way.
+    package static let maxUnansweredOfKnownUser = 2
+    /// The number of lines that are tried in turn while no request is accepted.
+    private static let maxSuspects = 8
 
     package private(set) var delivered: [Range<Int>] = []
     package private(set) var dead: [BatchOutcome.Dead] = []
@@ -45,6 +63,18 @@ package struct Bisection: Equatable, Sendable {
     /// A stack: the last part is sent next.
     private var parts: [Part]
     private var inFlight: Part?
+    /// `true` if the last request was accepted, so the destination works. It may have been a request of another batch.
+    private var wasAccepted = false
+    private var hasSuspects = false
+    /// `true` if a single line got no response directly after an accepted request.
+    private var hasProof = false
+    /// The number of requests without a response since the last accepted request.
+    private var unansweredInSequence = 0
+    /// `true` if no line of this batch was accepted since `maxUnanswered` requests got no response, or since the
+    /// remaining lines are all suspects.
+    private var isStuck = false
+    /// The users of lines that were given up because they got no response.
+    private var unansweredUsers: Set<UInt32> = []
 
     /// - Parameters:
     ///   - count: The number of lines of the batch.
@@ -55,6 +85,10 @@ package struct Bisection: Equatable, Sendable {
         self.users = users
         parts = [Part(0..<count)]
     }
+
+    /// `true` if the destination works, but none of the lines that are left seems to get a response. Other batches may
+    /// be sent first.
+    package var isBlocked: Bool { hasProof && isStuck }
 
     package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
@@ -79,6 +113,7 @@ package struct Bisection: Equatable, Sendable {
     /// - Parameter limit: The maximum number of lines; nil for no limit.
     package mutating func next(atMost limit: Int? = nil) -> Part? {
         precondition(inFlight == nil, "A part was requested while another is in flight")
+        if hasSuspects { orderSuspects() }
         guard var part = parts.popLast() else { return nil }
         while part.isKnownBad, part.range.count > 1 {
             part = halve(part, isRefused: true)
@@ -96,6 +131,9 @@ package struct Bisection: Equatable, Sendable {
     package mutating func accepted() -> Step {
         let part = takeInFlight()
         delivered.append(part.range)
+        wasAccepted = true
+        unansweredInSequence = 0
+        isStuck = false
         if let last = parts.indices.last, parts[last].otherHalf == part.range { parts[last].isKnownBad = true }
         return isDone ? .done : .proceed
     }
@@ -139,7 +177,89 @@ package struct Bisection: Equatable, Sendable {
 
     /// Puts the part back after a failed request, to be sent next.
     package mutating func requestFailed() {
-        parts.append(takeInFlight())
+        let part = takeInFlight()
+        noteFailure(of: part)
+        parts.append(part)
+    }
+
+    /// Handles a request that was sent but got no response. The part is put back, unless it is a single line that is
+    /// given up.
+    ///
+    /// - Returns: `true` if the line was given up.
+    package mutating func unanswered() -> Bool {
+        var part = takeInFlight()
+        let isProof = wasAccepted
+        noteFailure(of: part)
+        unansweredInSequence += 1
+        if unansweredInSequence >= Self.maxUnanswered { isStuck = true }
+        guard part.range.count == 1 else {
+            // The destination worked just before, so some of the lines may be the cause.
+            if isProof { part = halve(part, isRefused: false) }
+            parts.append(part)
+            return false
+        }
+        let line = part.range.lowerBound
+        let user = users.isEmpty ? nil : users[line]
+        part.unansweredCount += 1
+        if isProof {
+            part.provenCount += 1
+            hasProof = true
+        }
+        let isKnownUser = user.map { unansweredUsers.contains($0) } ?? false
+        guard part.provenCount >= (isKnownUser ? Self.maxUnansweredOfKnownUser : Self.maxUnanswered) else {
+            if isProof || part.unansweredCount >= Self.maxUnanswered {
+                part.isSuspect = true
+                hasSuspects = true
+            }
+            parts.append(part)
+            if part.isSuspect, parts.allSatisfy(\.isSuspect) { isStuck = true }
+            return false
+        }
+        takeBack()
+        dead.append(.init(line: line, reason: .refused))
+        if let user { unansweredUsers.insert(user) }
+        return true
+    }
+
+    /// Handles a request of another batch of the same destination.
+    package mutating func otherRequestEnded(isAccepted: Bool) {
+        wasAccepted = isAccepted
+        if isAccepted { unansweredInSequence = 0 }
+    }
+
+    /// Handles a part that was not sent because the records of all its lines were removed.
+    package mutating func skipped() -> Step {
+        delivered.append(takeInFlight().range)
+        return isDone ? .done : .proceed
+    }
+
+    private mutating func noteFailure(of part: Part) {
+        wasAccepted = false
+        guard hasSuspects, !part.isSuspect else { return }
+        // Requests with other lines fail as well, so the destination may be the cause.
+        for index in parts.indices { parts[index].provenCount = 0 }
+    }
+
+    /// Moves a suspect to the top of the stack after an accepted request, and another part after a failed one.
+    private mutating func orderSuspects() {
+        if wasAccepted {
+            guard let index = parts.lastIndex(where: \.isSuspect) else {
+                hasSuspects = false
+                return
+            }
+            parts.append(parts.remove(at: index))
+            return
+        }
+        guard parts.last?.isSuspect == true else { return }
+        let suspects = parts.filter(\.isSuspect).map(\.range.lowerBound)
+        // In an outage every line seems to be a suspect, and afterwards each suspect is sent alone.
+        guard hasProof || suspects.count < Self.maxSuspects else { return }
+        if !users.isEmpty {
+            let known = Set(suspects.map { users[$0] }.compactMap(\.self))
+            if moveToTop(otherThan: known) { return }
+        }
+        guard let index = parts.lastIndex(where: { !$0.isSuspect }) else { return }
+        parts.append(parts.remove(at: index))
     }
 
     /// Gives up all lines without an outcome, because the time for retries has elapsed.
@@ -280,6 +400,9 @@ package struct Bisection: Equatable, Sendable {
             var moved = Part(index..<index + part.range.count)
             moved.wasRepeated = part.wasRepeated
             moved.isKnownBad = part.isKnownBad
+            moved.unansweredCount = part.unansweredCount
+            moved.provenCount = part.provenCount
+            moved.isSuspect = part.isSuspect
             return moved
         }
         parts = parts.map(moved)

@@ -99,6 +99,9 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// `true` if the destination was reached, but sent no response.
+    var isWithoutResponse: Bool { self == .reset || self == .noAnswer }
+
     /// `true` if the sender itself caused the failure by sending too often, so that it must wait longer.
     var isRateLimited: Bool { self == .tooManyRequests }
 

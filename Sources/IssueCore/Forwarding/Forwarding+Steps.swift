@@ -8,6 +8,18 @@ extension Forwarding {
         return RetryProgress(attempts: attempts, spent: (preempted ?? current)?.clock.spent(at: now) ?? .zero)
     }
 
+    /// The end of the wait that the destination has requested, to be stored; nil if there is none.
+    package var requestedWaitEnd: MonotonicInstant? {
+        switch state {
+        case .waiting(let until, let wait), .settling(.wait(let until, let wait)):
+            switch wait {
+            case .failure(_, let isRequestedByDestination), .resuming(let isRequestedByDestination):
+                isRequestedByDestination ? until : nil
+            }
+        case .idle, .batching, .preparing, .sending, .paused, .probing, .settling, .stopped: nil
+        }
+    }
+
     /// Returns the state of the pacer, to be stored.
     package func pace(at now: MonotonicInstant) -> SendPacer.Saved { pacer.saved(at: now) }
 
@@ -103,9 +115,11 @@ extension Forwarding {
             preconditionFailure("An unfinished batch had no lines left to send")
         }
         state = next
-        pacer.sent(part.range.count, isBacklog: current.isBacklog, at: now)
+        let sentAgain = max(0, min(part.range.upperBound, current.sentUpTo) - part.range.lowerBound)
+        pacerBefore = pacer
+        pacer.sent(part.range.count, again: sentAgain, isBacklog: current.isBacklog, at: now)
         sentBefore = (resent, current.sentUpTo)
-        resent += Int64(max(0, min(part.range.upperBound, current.sentUpTo) - part.range.lowerBound))
+        resent += Int64(sentAgain)
         current.sentUpTo = max(current.sentUpTo, part.range.upperBound)
         current.requests += 1
         current.requestsSinceStored += 1
@@ -123,20 +137,29 @@ extension Forwarding {
 
 /// Preemption: a batch that cannot be finished for now does not hold up critical or new records.
 extension Forwarding {
-    /// `true` if priority records are waiting that may be sent before the current batch.
-    var canPreempt: Bool {
-        guard let current, preempted == nil, !isStopping else { return false }
-        return !current.batch.isPriority && pending.priorityRecords > 0
+    /// Returns how many priority records may be sent before the current batch now, or when; nil if none are waiting or
+    /// if the batch can't be preempted.
+    func preemptionPace(at now: MonotonicInstant) -> SendPacer.Pace? {
+        guard let current, preempted == nil, !isStopping, !current.batch.isPriority, pending.priorityRecords > 0 else {
+            return nil
+        }
+        return pacer.paceOfFirst(min(settings.batchRecords, pending.priorityRecords), at: now)
     }
 
-    /// Preempts the current batch and asks for a batch of priority records.
+    /// Returns `true` if priority records are waiting that may be sent before the current batch now.
+    func canPreempt(at now: MonotonicInstant) -> Bool {
+        if case .now? = preemptionPace(at: now) { true } else { false }
+    }
+
+    /// Preempts the current batch and asks for a batch of priority records, as many as the send rate allows.
     mutating func preempt(at now: MonotonicInstant) -> NextAction {
+        var records = min(settings.batchRecords, pending.priorityRecords)
+        if case .now(let allowed)? = preemptionPace(at: now) { records = min(records, allowed) }
         if case .paused(let reason, let until) = state { preemptedPause = (reason, until) }
         preempted = current
         current = nil
         state = .preparing
         isBuildingBacklog = false
-        let records = min(settings.batchRecords, pending.priorityRecords)
         return .preempt(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
 
@@ -157,16 +180,41 @@ extension Forwarding {
         guard let pause, !isAnswered || pause.reason == .manyLinesRefused else { return .send(nextShipment(at: now)) }
         if pause.until <= now { return .send(probe(pause.reason, at: now)) }
         state = .paused(pause.reason, until: pause.until)
-        return .wait(until: pause.until)
+        return waitInPause(pause.reason, until: pause.until, at: now)
     }
 
-    /// Retries the batch, after priority records if there are any.
+    /// Waits for the end of a pause, or for the time at which priority records may be sent before the batch.
+    func waitInPause(_ reason: PauseReason, until: MonotonicInstant, at now: MonotonicInstant) -> NextAction {
+        guard reason == .manyLinesRefused, let pace = preemptionPace(at: now) else { return .wait(until: until) }
+        switch pace {
+        // Not at once, because the last build may have found none of them.
+        case .now: return .wait(until: min(now.advanced(by: Self.minEmptyBuildDelay), until))
+        case .wait(let sooner): return .wait(until: min(sooner, until))
+        }
+    }
+
+    /// Retries the batch, after priority records if there are any, or after other records if the destination responds
+    /// to those only.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
-        canPreempt ? preempt(at: now) : .send(nextShipment(at: now))
+        if canPreempt(at: now) { return preempt(at: now) }
+        return overtake(at: now) ?? .send(nextShipment(at: now))
+    }
+
+    /// Preempts a batch with lines that the destination does not respond to, and asks for a batch of any other records.
+    /// If that is accepted, the lines themselves are the cause.
+    private mutating func overtake(at now: MonotonicInstant) -> NextAction? {
+        guard let blocked = current, blocked.bisection.isBlocked, preempted == nil, !isStopping, pending.records > 0
+        else { return nil }
+        let isBacklog = pending.oldest.map { $0.duration(to: now) > Self.freshness } ?? false
+        let wanted = min(pending.records, settings.batchRecords, breaker.lineLimit ?? .max)
+        guard case .now(let records) = pacer.pace(of: wanted, isBacklog: isBacklog, at: now) else { return nil }
+        preempted = blocked
+        current = nil
+        return prepare(records, isBacklog: isBacklog, at: now)
     }
 
     mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
-        if canPreempt { return preempt(at: now) }
+        if canPreempt(at: now) { return preempt(at: now) }
         // The lines of only one of the batches may be the cause.
         if reason == .manyLinesRefused, preempted != nil { swap(&current, &preempted) }
         return .send(probe(reason, at: now))
@@ -185,7 +233,7 @@ extension Forwarding {
             return .wait(until: until)
         case .pause(let reason, let until):
             state = .paused(reason, until: until)
-            return .wait(until: until)
+            return waitInPause(reason, until: until, at: now)
         }
     }
 }
@@ -242,12 +290,37 @@ extension Forwarding {
         }
     }
 
+    /// Handles a request that was not made because the records of all its lines were removed.
+    ///
+    /// - Parameter now: The current time.
+    /// - Returns: The action the caller must perform.
+    package mutating func requestSkipped(at now: MonotonicInstant) -> AnswerAction {
+        switch state {
+        case .sending, .probing:
+            resent = sentBefore.resent
+            current?.sentUpTo = sentBefore.upTo
+            current?.requests -= 1
+            current?.requestsSinceStored -= 1
+            pacer = pacerBefore
+            guard let step = current?.bisection.skipped() else {
+                preconditionFailure("A request was skipped without a batch")
+            }
+            guard step == .proceed, !isStopping else { return go(on: step, at: now) }
+            if case .probing(let reason) = state { return .send(probe(reason, at: now)) }
+            return .send(nextShipment(at: now))
+        case .stopped: return .none
+        case .idle, .batching, .preparing, .waiting, .paused, .settling:
+            preconditionFailure("A request was skipped in a state without a request")
+        }
+    }
+
     private mutating func act(on verdict: DeliveryVerdict, unit: Double, at now: MonotonicInstant) -> AnswerAction {
         switch verdict {
         case .accepted, .unconfirmed:
             if verdict == .unconfirmed { current?.isConfirmed = false }
             isAcceptingRecords = true
             destinationResponded()
+            preempted?.bisection.otherRequestEnded(isAccepted: true)
             pacer.succeeded(at: now)
             return go(on: current?.bisection.accepted(), at: now)
         case .partial(let answer):
@@ -274,13 +347,22 @@ extension Forwarding {
             current?.bisection.requestFailed()
             return pause(reason, at: now)
         case .again(let failure, let retryAfter):
-            current?.bisection.requestFailed()
             return retry(failure, retryAfter: retryAfter, unit: unit, at: now)
         case .ambiguous(let failure):
             current?.unacknowledged.insert(lastRange)
-            current?.bisection.requestFailed()
             return retry(failure, retryAfter: nil, unit: unit, at: now)
         }
+    }
+
+    /// Puts the lines of the failed request back.
+    ///
+    /// - Returns: `true` if it had only one line, and that line was given up.
+    private mutating func takeBackRequest(_ failure: FailureClass) -> Bool {
+        guard failure.isWithoutResponse else {
+            current?.bisection.requestFailed()
+            return false
+        }
+        return current?.bisection.unanswered() ?? false
     }
 
     /// Resets the failure state: the destination is reachable and accepts the credential.
@@ -307,7 +389,7 @@ extension Forwarding {
             {
                 return settle(then: .sendNext)
             }
-            if canPreempt, case .preempt(let limit) = preempt(at: now) { return .preempt(limit) }
+            if canPreempt(at: now), case .preempt(let limit) = preempt(at: now) { return .preempt(limit) }
             return .send(nextShipment(at: now))
         case .cut(let line):
             return isStopping ? end() : .cut(line: line, thenSend: nextShipment(at: now))
@@ -320,18 +402,23 @@ extension Forwarding {
         failing = failure
         preemptedPause = nil
         current?.bisectingSince = nil
+        preempted?.bisection.otherRequestEnded(isAccepted: false)
     }
 
     private mutating func retry(
         _ failure: FailureClass, retryAfter: Duration?, unit: Double, at now: MonotonicInstant
     ) -> AnswerAction {
+        let hasGivenUpLine = takeBackRequest(failure)
         markUnavailable(failing: failure)
         current?.clock.resume(at: now)
         preempted?.clock.resume(at: now)
         breaker.failed(opens: failure.mayHaveTimedOut)
         if failure.slowsDown { pacer.slowedDown(at: now) }
         if isStopping { return end() }
-        if let clock = current?.clock, clock.spent(at: now) < settings.retryFor, isOver(preempted, at: now) {
+        if hasGivenUpLine, current?.bisection.isDone == true { return settle(then: .plan) }
+        if !hasGivenUpLine, let clock = current?.clock, clock.spent(at: now) < settings.retryFor,
+            isOver(preempted, at: now)
+        {
             swap(&current, &preempted)
         }
         if isOver(current, at: now) {
@@ -341,7 +428,8 @@ extension Forwarding {
         let isRequestedByDestination = retryAfter.map { $0 > .zero } ?? false
         let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: begun, at: now)
         let wait = Wait.failure(failure, isRequestedByDestination: isRequestedByDestination)
-        current?.bisection.takeBack()
+        // Its refusal is certain, and the refusals that are not were taken back before.
+        if !hasGivenUpLine { current?.bisection.takeBack() }
         guard current?.bisection.isUnderWay == false else { return settle(then: .wait(until: until, wait)) }
         state = .waiting(until: until, wait)
         return .wait(until: until, progress(at: now))

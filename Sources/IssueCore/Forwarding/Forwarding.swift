@@ -24,7 +24,9 @@ package struct Forwarding: Sendable {
 
     enum Wait: Equatable {
         /// A batch from before the start waits for its first request.
-        case resuming
+        ///
+        /// - Parameter isRequestedByDestination: `true` if the destination requested the wait before the start.
+        case resuming(isRequestedByDestination: Bool)
         /// - Parameter isRequestedByDestination: `true` if the destination itself requested the wait.
         case failure(FailureClass, isRequestedByDestination: Bool)
     }
@@ -64,6 +66,8 @@ package struct Forwarding: Sendable {
     var isBuildingBacklog = false
     /// The counters before the last request, to be restored if nothing of it was sent.
     var sentBefore: (resent: Int64, upTo: Int) = (0, 0)
+    /// The pacer before the last request, to be restored if the request was not made.
+    var pacerBefore: SendPacer
     /// The lines of the last request.
     var lastRange = 0..<0
     /// The start of the last request.
@@ -91,7 +95,9 @@ package struct Forwarding: Sendable {
     ///   - now: The current time.
     package init(settings: ForwardSettings, pacer: SendPacer? = nil, at now: MonotonicInstant) {
         self.settings = settings
-        self.pacer = pacer ?? SendPacer(settings: settings, at: now)
+        let pacer = pacer ?? SendPacer(settings: settings, at: now)
+        self.pacer = pacer
+        pacerBefore = pacer
         size = AdaptiveBodyLimit(most: settings.batchBytes)
         begun = now
     }
@@ -104,12 +110,13 @@ package struct Forwarding: Sendable {
     ///   - batch: The unfinished batch.
     ///   - later: The batch that preempted it, or nil.
     ///   - progress: The stored retry progress.
+    ///   - earliest: The end of a wait that the destination requested before the start, or nil.
     ///   - unit: A random number in 0..<1.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
     package mutating func started(
         resuming batch: ForwardingBatch, preemptedBy later: ForwardingBatch? = nil, _ progress: RetryProgress,
-        unit: Double, at now: MonotonicInstant
+        notBefore earliest: MonotonicInstant? = nil, unit: Double, at now: MonotonicInstant
     ) -> NextAction {
         precondition(state == .idle, "A batch was resumed by a forwarder that is already running")
         current = BatchProgress(batch, spent: progress.spent)
@@ -119,8 +126,10 @@ package struct Forwarding: Sendable {
         }
         schedule = RetrySchedule(attempts: progress.attempts)
         breaker = CircuitBreaker(failures: progress.attempts)
-        let until = now.advanced(by: settings.resumeDelay * min(max(unit, 0), 1))
-        state = .waiting(until: until, .resuming)
+        let usual = now.advanced(by: settings.resumeDelay * min(max(unit, 0), 1))
+        let until = max(usual, earliest ?? usual)
+        let isRequestedByDestination = earliest.map { $0 > now } ?? false
+        state = .waiting(until: until, .resuming(isRequestedByDestination: isRequestedByDestination))
         return .wait(until: until)
     }
 
@@ -129,7 +138,12 @@ package struct Forwarding: Sendable {
         self.pending = pending
         switch state {
         case .idle, .batching: return plan(at: now)
-        case .paused(.manyLinesRefused, _) where canPreempt: return preempt(at: now)
+        case .paused(.manyLinesRefused, let until):
+            switch preemptionPace(at: now) {
+            case .now?: return preempt(at: now)
+            case .wait(let sooner)?: return .wait(until: min(sooner, until))
+            case nil: return .none
+            }
         case .preparing, .sending, .waiting, .paused, .probing, .settling, .stopped: return .none
         }
     }
@@ -214,7 +228,9 @@ package struct Forwarding: Sendable {
         case .waiting(let until, _):
             return until <= now ? tryAgain(at: now) : .wait(until: until)
         case .paused(let reason, let until):
-            return until <= now ? probeAgain(reason, at: now) : .wait(until: until)
+            if until <= now { return probeAgain(reason, at: now) }
+            return reason == .manyLinesRefused && canPreempt(at: now)
+                ? preempt(at: now) : waitInPause(reason, until: until, at: now)
         case .idle, .preparing, .sending, .probing, .settling, .stopped:
             // The timer was set before another event changed the state.
             return .none
@@ -230,10 +246,12 @@ package struct Forwarding: Sendable {
         case .preparing, .sending, .settling:
             isFlushing = true
             return .none
-        case .waiting(let until, .failure(_, isRequestedByDestination: true)):
+        case .waiting(let until, .failure(_, isRequestedByDestination: true)),
+            .waiting(let until, .resuming(isRequestedByDestination: true)):
             // The destination asked for this wait, so a user cannot shorten it.
             return .wait(until: until)
-        case .waiting(_, .failure(_, isRequestedByDestination: false)), .waiting(_, .resuming):
+        case .waiting(_, .failure(_, isRequestedByDestination: false)),
+            .waiting(_, .resuming(isRequestedByDestination: false)):
             isFlushing = true
             return tryAgain(at: now)
         case .paused(let reason, _):

@@ -4,7 +4,9 @@ package import IssueProtocol
 ///
 /// It counts records and not requests, because services count records when they detect abuse, and one request may hold
 /// one record or five hundred. Records that are sent again count again. Old records additionally have a bucket of their
-/// own with their share of rate and burst. The rate is halved when the destination asks the sender to slow down, at
+/// own with their share of rate and burst. Another bucket counts only records that are sent for the first time, so that
+/// priority records, which preempt a batch that is sent again and again, neither wait for it nor exceed the rate. The
+/// rate is halved when the destination asks the sender to slow down, at
 /// least to a tenth. It recovers by a twentieth of the full rate for each minute without such a response.
 package struct SendPacer: Equatable, Sendable {
     package enum Pace: Equatable, Sendable {
@@ -46,6 +48,8 @@ package struct SendPacer: Equatable, Sendable {
     package private(set) var factor = 1.0
     private var level: Double
     private var backlog: Double
+    /// The level of the bucket of records that are sent for the first time. Never below zero.
+    private var first: Double
     private var at: MonotonicInstant
     private var adaptedAt: MonotonicInstant
 
@@ -56,6 +60,7 @@ package struct SendPacer: Equatable, Sendable {
         share = Double(max(1, settings.backlogShare.percent)) / 100
         deepest = Double(max(1, settings.batchRecords))
         level = capacity
+        first = capacity
         backlog = max(1, capacity * share)
         at = now
         adaptedAt = now
@@ -69,6 +74,7 @@ package struct SendPacer: Equatable, Sendable {
         guard saved.factor.isFinite, saved.level.isFinite, saved.backlog.isFinite else { return }
         factor = min(max(saved.factor, Self.minFactor), 1)
         level = min(max(saved.level, -deepest), capacity)
+        first = max(0, level)
         backlog = min(max(saved.backlog, -deepest), backlogCapacity)
         at = now.advanced(by: .zero - max(.zero, elapsed))
         adaptedAt = now
@@ -96,11 +102,29 @@ package struct SendPacer: Equatable, Sendable {
         return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
+    /// Returns how many of the wanted records may be sent for the first time now, before a batch that is sent again; or
+    /// when the next one may be sent.
+    package func paceOfFirst(_ wanted: Int, at now: MonotonicInstant) -> Pace {
+        guard !rate.isUnlimited else { return .now(wanted) }
+        let available = filledFirst(at: now)
+        // A billionth of a record is the rounding error of the calculation.
+        guard available < 1 - 1e-9 else { return .now(min(max(1, wanted), max(1, Int(available)))) }
+        let seconds = (1 - available) / perSecond
+        return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
+    }
+
     /// Takes sent records from the level. A batch that is sent again may exceed it; the following batches then wait.
-    package mutating func sent(_ count: Int, isBacklog: Bool = false, at now: MonotonicInstant) {
+    ///
+    /// - Parameters:
+    ///   - count: The number of records sent.
+    ///   - again: The number of those that were sent before.
+    ///   - isBacklog: `true` if they are old.
+    ///   - now: The current time.
+    package mutating func sent(_ count: Int, again: Int = 0, isBacklog: Bool = false, at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
         settle(at: now)
         level = max(-deepest, level - Double(count))
+        first = max(0, first - Double(max(0, count - again)))
         if isBacklog { backlog = max(-deepest, backlog - Double(count)) }
     }
 
@@ -127,12 +151,16 @@ package struct SendPacer: Equatable, Sendable {
 
     private mutating func settle(at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
-        (level, backlog) = (filled(at: now), filledBacklog(at: now))
+        (level, backlog, first) = (filled(at: now), filledBacklog(at: now), filledFirst(at: now))
         at = max(at, now)
     }
 
     private func filled(at now: MonotonicInstant) -> Double {
         min(capacity, level + seconds(until: now) * perSecond)
+    }
+
+    private func filledFirst(at now: MonotonicInstant) -> Double {
+        min(capacity, first + seconds(until: now) * perSecond)
     }
 
     private func filledBacklog(at now: MonotonicInstant) -> Double {

@@ -360,6 +360,23 @@ struct BatchLines {
         if let user { users[user, default: 0] += line.count + 1 }
     }
 
+    /// Returns the body with all lines if it can be sent for a range of lines, otherwise nil.
+    func body(for range: Range<Int>) -> (any PreparedBody)? {
+        guard let whole, !whole.isBroken, range.count == count else { return nil }
+        return whole
+    }
+
+    /// Removes the lines that could not be made again because their records were removed.
+    ///
+    /// - Parameter made: All lines, made again; nil for those that could not be made.
+    mutating func drop(missingFrom made: [[UInt8]?]) {
+        guard made.count == count, made.contains(where: { $0 == nil }) else { return }
+        // A line may have been truncated since.
+        var lines = all ?? made
+        for index in lines.indices where made[index] == nil { lines[index] = nil }
+        (all, whole) = (lines, nil)
+    }
+
     /// The indices of the lines that can't be sent again because their records were removed.
     var left: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 

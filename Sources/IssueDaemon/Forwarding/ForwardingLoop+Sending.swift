@@ -7,6 +7,14 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the reply, and returns the next action.
     func send(_ shipment: Forwarding.Shipment) throws -> Forwarding.NextAction {
         makeCurrent(shipment.batch)
+        try dropErasedLines()
+        guard try hasLines(shipment) else {
+            let now = Clock.monotonic
+            let action = machine.requestSkipped(at: now)
+            countResent()
+            return try perform(
+                action, DeliveryResult(.accepted, ResponseSummary("all records were removed")), at: now)
+        }
         try markUnacknowledged(shipment)
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
         let before = (budget: budget, requests: state.requests)
@@ -79,15 +87,12 @@ extension ForwardingLoop where Destination: ~Copyable {
     private func answer(to shipment: Forwarding.Shipment) throws -> DeliveryResult {
         guard let lines = current?.lines else { preconditionFailure("Only lines of the current batch are sent") }
         let range = shipment.range
-        if let whole = lines.whole, !whole.isBroken, range.count == lines.count {
+        if let whole = lines.body(for: range) {
             count(lines.bytes, for: lines.users)
             return shipper.send(whole, within: shipment.timeLimit)
         }
         let all = try allLines()
         let part = all[range].compactMap(\.self)
-        guard !part.isEmpty else {
-            return DeliveryResult(.accepted, ResponseSummary("all records were removed"))
-        }
         let body = shipper.prepare()
         for line in part { body.add(line) }
         let bytes = part.reduce(0) { $0 + $1.count + 1 }
@@ -98,6 +103,35 @@ extension ForwardingLoop where Destination: ~Copyable {
             answer.verdict = .partial(partial.ofPart(count: range.count, sent: places))
         }
         return answer
+    }
+
+    /// Returns `false` if the records of all lines of a shipment were removed.
+    private func hasLines(_ shipment: Forwarding.Shipment) throws -> Bool {
+        guard let lines = current?.lines, lines.body(for: shipment.range) == nil else { return true }
+        return try allLines()[shipment.range].contains { $0 != nil }
+    }
+
+    /// Removes the lines of records that were erased since the lines were made. Compares with the store only if
+    /// records were erased since the last call.
+    private func dropErasedLines() throws {
+        guard service.takeErasure() else { return }
+        // After an error the next loop makes all lines from the store.
+        if let batch = current?.batch {
+            let made = try allLinesAgain(of: batch)
+            current?.lines.drop(missingFrom: made)
+        }
+        if let batch = preempted?.batch {
+            let made = try allLinesAgain(of: batch)
+            preempted?.lines.drop(missingFrom: made)
+        }
+    }
+
+    /// Makes all lines of a batch again from the store; nil for lines whose record was removed.
+    private func allLinesAgain(of batch: StoredBatch) throws -> [[UInt8]?] {
+        var all: [[UInt8]?] = []
+        // In one snapshot, because a purge may go on.
+        try reader.snapshot { try makeLines(of: batch) { line, _ in all.append(line) } }
+        return all
     }
 
     /// Returns all lines of the batch; nil for lines whose record was removed. Builds them when they are first needed.
@@ -141,6 +175,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     private func save(_ progress: RetryProgress) throws {
         state.progress = progress
+        state.retryAt = requestedRetry
         state.unacknowledged.merge(machine.unacknowledged) { $1 }
         try saveState()
     }
@@ -181,6 +216,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if deliveredCount > left.count { state.lastSuccess = Clock.wall }
         state.maybeDuplicate += Int64(outcome.possibleDuplicates)
         state.progress = machine.progress(at: now)
+        if !machine.isStopped { state.retryAt = requestedRetry }
         if outcome.left.isEmpty, preempted == nil { state.progress.spent = .zero }
         let unacknowledged = machine.unacknowledged
         state.unacknowledged = unacknowledged.filter { $0.key != batch.id && state.unacknowledged[$0.key] != nil }
@@ -233,6 +269,13 @@ extension ForwardingLoop where Destination: ~Copyable {
     private func updatePace(at now: MonotonicInstant) {
         state.pace = machine.pace(at: now)
         state.pacedAt = Clock.wall
+    }
+
+    /// The wall time of the end of the wait that the destination has requested; nil if there is none.
+    var requestedRetry: IssueTimestamp? {
+        guard let until = machine.requestedWaitEnd else { return nil }
+        let left = Clock.monotonic.duration(to: until).wholeMilliseconds
+        return IssueTimestamp(millisecondsSince1970: Clock.wall.millisecondsSince1970 + max(0, left))
     }
 
     func saveState() throws {

@@ -111,10 +111,16 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         try saveState()
         machine.learned(pending)
         let known = current.resumed(state.unacknowledged)
-        guard let first = preempted?.resumed(state.unacknowledged) else {
-            return machine.started(resuming: known, state.progress, unit: random, at: now)
+        // A change of the wall clock must not delay it beyond what a destination may request.
+        let earliest = state.retryAt.map { retryAt in
+            let left = Duration.milliseconds(retryAt.millisecondsSince1970 &- Clock.wall.millisecondsSince1970)
+            return now.advanced(by: min(max(.zero, left), RetrySchedule.maxRetryAfter))
         }
-        return machine.started(resuming: first, preemptedBy: known, state.progress, unit: random, at: now)
+        guard let first = preempted?.resumed(state.unacknowledged) else {
+            return machine.started(resuming: known, state.progress, notBefore: earliest, unit: random, at: now)
+        }
+        return machine.started(
+            resuming: first, preemptedBy: known, state.progress, notBefore: earliest, unit: random, at: now)
     }
 
     /// Reads a missing credential again from time to time. As soon as it exists, forwarding resumes.
@@ -135,6 +141,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     private func stop() throws {
+        state.retryAt = requestedRetry
         if machine.stopRequested() != .stop { machine.abandoned() }
         let now = Clock.monotonic
         state.progress = machine.progress(at: now)
@@ -227,6 +234,8 @@ struct ForwardingInbox: Sendable {
     /// Called when all records that were pending at the time of the request have a fate.
     var flushes: [@Sendable () -> Void] = []
     var isStopping = false
+    /// `true` if records were erased that a batch in memory may contain. Checked before each request; wakes no one.
+    var hasErasure = false
 
     var isEmpty: Bool { !hasChanges && flushes.isEmpty && !isStopping }
 
@@ -234,6 +243,7 @@ struct ForwardingInbox: Sendable {
         let taken = self
         self = ForwardingInbox()
         isStopping = taken.isStopping
+        hasErasure = taken.hasErasure
         return taken
     }
 }
@@ -281,6 +291,19 @@ final class ForwardingService: Sendable {
             return inbox.isEmpty
         }
         if wasEmpty { inbox.signal() }
+    }
+
+    /// Tells the service that records were erased, so that it does not send their lines again.
+    func recordsErased() {
+        inbox.withLock { $0.hasErasure = true }
+    }
+
+    /// Returns `true` if records were erased since the last call.
+    func takeErasure() -> Bool {
+        inbox.withLock { inbox in
+            defer { inbox.hasErasure = false }
+            return inbox.hasErasure
+        }
     }
 
     /// Sends pending records without waiting for a full batch.

@@ -114,7 +114,10 @@ final class JobService: Sendable {
     private func answer(to work: Job.Work, _ run: inout JobRun) throws -> QueryAnswer.Content? {
         switch work {
         case .backup(let parameters): return try BackupJob(parameters).run(&run)
-        case .purge(let parameters): return .reply(QueryService.reply(try PurgeJob(parameters).run(&run)))
+        case .purge(let parameters):
+            // Before the reply, and also after an error, because some records may be erased.
+            defer { destinations.recordsErased() }
+            return .reply(QueryService.reply(try PurgeJob(parameters).run(&run)))
         case .repair(let parameters):
             defer { recordsArrived() }
             return .reply(QueryService.reply(try RepairJob(parameters).run(&run)))

@@ -170,6 +170,8 @@ package struct DestinationRow: Equatable, Sendable {
         /// The state of the send pacer, and when it was saved.
         package var pace: SendPacer.Saved?
         package var pacedAt: IssueTimestamp?
+        /// The end of the wait that the destination has requested, or nil if there is none.
+        package var retryAt: IssueTimestamp?
 
         package init() {}
     }
@@ -216,6 +218,7 @@ extension DestinationRow.State {
             dayUsers[user] = pair[1]
         }
         lastLoggedState = value["told"]?.asString
+        retryAt = value["retry_at"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
         for entry in value["doubts"]?.asArray ?? [] {
             let numbers = entry.asArray?.compactMap(\.asInteger).map { Int(clamping: $0) } ?? []
             guard let batch = numbers.first else { continue }
@@ -257,6 +260,7 @@ extension DestinationRow.State {
                 }
             }
             object.member("told", ifPresent: lastLoggedState)
+            object.member("retry_at", ifPresent: retryAt?.millisecondsSince1970)
             if !unacknowledged.isEmpty {
                 object.key("doubts")
                 object.array { list in

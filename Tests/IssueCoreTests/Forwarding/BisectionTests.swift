@@ -210,3 +210,100 @@ extension BisectionTests {
         #expect(PartialAnswer(successful: nil).ofPart(count: 3, sent: [1]).successful == nil)
     }
 }
+
+/// Lines after which a destination closes the connection without a response.
+extension BisectionTests {
+    /// Sends lines to a destination that does not respond to some of them, or to no request while it is down.
+    ///
+    /// - Returns: The number of requests without a response.
+    private func run(
+        _ bisection: inout Bisection, unanswerable: Set<Int>, requests: Int = 1000, isUp: (Int) -> Bool = { _ in true }
+    ) -> Int {
+        var failedCount = 0
+        var limit: Int?
+        for request in 0..<requests {
+            guard let part = bisection.next(atMost: limit) else { break }
+            if isUp(request), unanswerable.isDisjoint(with: part.range) {
+                _ = bisection.accepted()
+                limit = limit.map { min($0 * 10, 1000) }
+            } else {
+                failedCount += 1
+                _ = bisection.unanswered()
+                limit = 1
+            }
+        }
+        return failedCount
+    }
+
+    @Test(
+        "A line that gets no response is found and given up, and all others are delivered",
+        arguments: [0, 3, 250, 400])
+    func oneUnanswered(line: Int) {
+        var bisection = Bisection(count: 500)
+        let failedCount = run(&bisection, unanswerable: [line])
+        #expect(bisection.isDone)
+        #expect(bisection.dead == [.init(line: line, reason: .refused)])
+        #expect(bisection.delivered.map(\.count).reduce(0, +) == 499)
+        #expect(failedCount <= 30)
+    }
+
+    @Test("Adjacent lines of one user that get no response are given up, and those of another user are delivered")
+    func manyUnanswered() {
+        let users = [UInt32?](repeating: 1001, count: 20) + [UInt32?](repeating: 1000, count: 200)
+        var bisection = Bisection(count: users.count, users: users)
+        _ = run(&bisection, unanswerable: Set(0..<20))
+        #expect(bisection.delivered.map(\.count).reduce(0, +) == 200)
+        #expect(bisection.isBlocked)
+        var roundCount = 0
+        while !bisection.isDone, roundCount < 100 {
+            roundCount += 1
+            bisection.otherRequestEnded(isAccepted: true)
+            _ = bisection.next(atMost: 1)
+            _ = bisection.unanswered()
+        }
+        #expect(roundCount <= 60)
+        #expect(bisection.dead.map(\.line).sorted() == Array(0..<20))
+        #expect(bisection.delivered.map(\.count).reduce(0, +) == 200)
+    }
+
+    @Test("In an outage no line is given up, whether or not lines were accepted before")
+    func outage() {
+        var bisection = Bisection(count: 100)
+        _ = run(&bisection, unanswerable: [], isUp: { _ in false })
+        #expect(bisection.dead.isEmpty)
+        #expect(!bisection.isBlocked)
+        #expect(bisection.left.count == 100)
+
+        // It comes and goes.
+        _ = run(&bisection, unanswerable: [], isUp: { $0 / 20 % 2 == 1 })
+        #expect(bisection.dead.isEmpty)
+        #expect(bisection.isDone)
+
+        bisection = Bisection(count: 100)
+        _ = bisection.next(atMost: 10)
+        _ = bisection.accepted()
+        _ = run(&bisection, unanswerable: [], isUp: { _ in false })
+        #expect(bisection.dead.isEmpty)
+        #expect(bisection.left.count == 90)
+    }
+
+    @Test("If no other line is left, a line is given up only after requests of other batches were accepted")
+    func lastUnanswered() {
+        var bisection = Bisection(count: 2)
+        _ = run(&bisection, unanswerable: [1], requests: 50)
+        #expect(bisection.dead.isEmpty)
+        #expect(bisection.isBlocked)
+        var roundCount = 0
+        var isGivenUp = false
+        while !isGivenUp, roundCount < 10 {
+            roundCount += 1
+            bisection.otherRequestEnded(isAccepted: true)
+            _ = bisection.next()
+            isGivenUp = bisection.unanswered()
+        }
+        // The first time, it directly followed the other line of its own batch.
+        #expect(roundCount == Bisection.maxUnanswered - 1)
+        #expect(bisection.dead == [.init(line: 1, reason: .refused)])
+        #expect(bisection.isDone)
+    }
+}

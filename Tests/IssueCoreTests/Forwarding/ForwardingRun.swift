@@ -31,6 +31,8 @@ struct ForwardingRun {
     private(set) var dead = 0
     /// The numbers of the lines that are always refused. Lines of the log are numbered from 0.
     var poison: Set<Int> = []
+    /// The numbers of the lines after which the destination closes the connection without a response.
+    var unanswerable: Set<Int> = []
     var mood: (Double) -> ServerBehaviour = { _ in .takes }
     /// The times at which a critical record arrives while a request is in flight.
     var critical: [Double] = []
@@ -160,6 +162,7 @@ struct ForwardingRun {
             now += 0.02
             let bad = lines.count { poison.contains($0) }
             if bad > 0 { verdict = .partial(PartialAnswer(successful: lines.count - bad)) }
+            if !unanswerable.isDisjoint(with: lines) { verdict = .ambiguous(.noAnswer) }
         case .refuses: verdict = .again(.refused, retryAfter: nil)
         case .silent:
             now += limit / .seconds(1)

@@ -118,6 +118,36 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.flushRequested(at: at(1)) == .wait(until: at(120)))
     }
 
+    @Test("After a restart the delay requested by the destination is still honoured, and a flush does not shorten it")
+    func retryAfterAcrossRestart() {
+        var forwarding = sending(3)
+        _ = forwarding.answered(answer(.again(.overloaded, retryAfter: .seconds(120))), unit: 0, at: at(0))
+        let earliest = forwarding.requestedWaitEnd
+        #expect(earliest == at(120))
+
+        forwarding = Forwarding(settings: ForwardSettings(), at: at(10))
+        #expect(
+            forwarding.started(
+                resuming: batch(1, 3), RetryProgress(attempts: 1), notBefore: earliest, unit: 1, at: at(10))
+                == .wait(until: at(120)))
+        #expect(forwarding.requestedWaitEnd == at(120))
+        #expect(forwarding.flushRequested(at: at(11)) == .wait(until: at(120)))
+        #expect(forwarding.waited(at: at(120)) == .send(.init(batch: 1, range: 0..<3)))
+        #expect(forwarding.requestedWaitEnd == nil)
+    }
+
+    @Test("Lines whose records were removed before the request are finished without a sign that the destination works")
+    func skipped() {
+        var forwarding = sending(3)
+        _ = forwarding.answered(answer(.ambiguous(.noAnswer)), unit: 0, at: at(0))
+        _ = forwarding.waited(at: at(60))
+        #expect(
+            forwarding.requestSkipped(at: at(60))
+                == .send(.init(batch: 1, range: 1..<2, timeLimit: RetrySchedule.probeLimit)))
+        #expect(!forwarding.isAcceptingRecords)
+        #expect(forwarding.view.reason == "no_answer")
+    }
+
     @Test("After five failures a single line is sent, and after a success requests grow step by step")
     func breaker() {
         var forwarding = sending(100)

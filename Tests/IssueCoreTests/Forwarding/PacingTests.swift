@@ -156,6 +156,17 @@ struct PacingTests {
         #expect(SendPacer(settings: slow, at: at(0)).pace(of: 500, isBacklog: true, at: at(0)) == .now(1))
     }
 
+    @Test("Records that are sent again do not delay those that are sent for the first time before them")
+    func firstPace() {
+        var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
+        #expect(pacer.paceOfFirst(500, at: at(0)) == .now(50))
+        pacer.sent(50, at: at(0))
+        #expect(pacer.paceOfFirst(5, at: at(0)) == .wait(until: at(0.101)))
+        pacer.sent(50, again: 50, at: at(0))
+        #expect(pacer.paceOfFirst(5, at: at(0.35)) == .now(3))
+        #expect(pacer.pace(of: 1, at: at(0.35)) != .now(1))
+    }
+
     @Test("No period exceeds the rate plus five seconds of it, and old records do not exceed their share")
     func stretches() {
         for isMixed in [false, true] {

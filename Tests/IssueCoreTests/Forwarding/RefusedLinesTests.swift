@@ -74,6 +74,61 @@ struct RefusedLinesTests {
         #expect(run.delivered == 4)
     }
 
+    @Test("A line that gets no response is given up, and the others are delivered and may have arrived twice")
+    func unanswered() {
+        var run = ForwardingRun(Self.unlimited, seed: 5)
+        run.unanswerable = [250]
+        run.report(500)
+        run.run(until: 3600)
+        #expect(run.dead == 1)
+        #expect(run.delivered == 499)
+        #expect(run.possibleDuplicates == 499)
+    }
+
+    @Test("While a batch has only a line that gets no response, other records are sent, and then it is given up")
+    func blocked() {
+        var run = ForwardingRun(Self.unlimited, seed: 6)
+        run.unanswerable = [1]
+        run.report(3)
+        run.run(until: 60)
+        #expect(run.delivered == 2)
+        #expect(run.dead == 0)
+        run.report(3)
+        run.run(until: 120)
+        #expect(run.delivered == 5)
+        run.report(3)
+        run.run(until: 180)
+        #expect(run.delivered == 8)
+        #expect(run.dead == 1)
+        #expect(run.pendingLines == 0)
+    }
+
+    @Test("In an outage without responses no line is given up, even if lines of the batch were accepted before")
+    func noOutage() {
+        var run = ForwardingRun(Self.unlimited, seed: 7)
+        run.mood = { $0 > 7200 ? .takes : (60..<66).contains($0) ? .slow(1.5) : .answers(.noAnswer) }
+        run.report(500)
+        run.run(until: 7200)
+        #expect(run.dead == 0)
+        #expect((1..<500).contains(run.delivered))
+        run.run(until: 7300)
+        #expect(run.dead == 0)
+        #expect(run.delivered == 500)
+    }
+
+    @Test("Priority records that preempt a batch do not exceed the send rate")
+    func pacedPreemption() {
+        var run = ForwardingRun(seed: 8)
+        run.unanswerable = Set(0..<50)
+        run.report(50)
+        run.run(until: 30)
+        run.report(500, isPriority: true)
+        run.run(until: 60)
+        // The rate is 10 a second, and a burst is 50.
+        #expect(run.delivered <= 50 + 10 * 30)
+        #expect(run.delivered >= 50)
+    }
+
     @Test("Critical records are sent before the next part of a batch that is being bisected")
     func overtaking() {
         var run = ForwardingRun(Self.unlimited, seed: 3)
