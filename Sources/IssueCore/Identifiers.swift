@@ -32,6 +32,9 @@ extension Identifier {
 
 /// The position of a record in the record log. Row ids ascend in the order in which records were committed, and no row
 /// id is assigned twice.
+///
+/// Valid row ids are between 0 and 2^60. Others may come from clients and from damaged files, so arithmetic is clamped
+/// to the range of `Int64` and never traps.
 package struct RowID: Identifier, Strideable {
     package var rawValue: Int64
 
@@ -51,16 +54,28 @@ package struct RowID: Identifier, Strideable {
     package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 
     @inlinable
-    package func advanced(by count: Int) -> RowID { RowID(rawValue: rawValue + Int64(count)) }
+    package func advanced(by count: Int) -> RowID {
+        let (sum, overflow) = rawValue.addingReportingOverflow(Int64(count))
+        guard overflow else { return RowID(rawValue: sum) }
+        return RowID(rawValue: count < 0 ? Int64.min : Int64.max)
+    }
 
     @inlinable
-    package func distance(to other: RowID) -> Int { Int(other.rawValue - rawValue) }
+    package func distance(to other: RowID) -> Int {
+        let (difference, overflow) = other.rawValue.subtractingReportingOverflow(rawValue)
+        guard overflow else { return Int(difference) }
+        return other.rawValue < rawValue ? Int.min : Int.max
+    }
 
     @inlinable
     package static func + (row: RowID, count: Int) -> RowID { row.advanced(by: count) }
 
     @inlinable
-    package static func - (row: RowID, count: Int) -> RowID { RowID(rawValue: row.rawValue - Int64(count)) }
+    package static func - (row: RowID, count: Int) -> RowID {
+        let (difference, overflow) = row.rawValue.subtractingReportingOverflow(Int64(count))
+        guard overflow else { return RowID(rawValue: difference) }
+        return RowID(rawValue: count < 0 ? Int64.max : Int64.min)
+    }
 
     /// Returns the number of row ids from one row up to, but not including, another.
     @inlinable

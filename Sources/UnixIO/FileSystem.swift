@@ -89,6 +89,26 @@ package enum FileSystem {
         (try? freeBytes(at: folder)).map { Int64(clamping: $0) }
     }
 
+    /// Returns the size of the file system that a path is on, in bytes; nil if it is unknown. A path that does not
+    /// exist is on the file system of its nearest folder.
+    package static func size(ofFileSystemOf path: String) -> Int64? {
+        var path = path
+        while true {
+            var status = statvfs()
+            do throws(Errno) {
+                try retrying { unsafe statvfs(path, &status) }
+                let (bytes, overflow) = UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+                // Some virtual file systems report no size.
+                guard bytes > 0 || overflow else { return nil }
+                return overflow ? Int64.max : Int64(clamping: bytes)
+            } catch {
+                let parent = parentFolder(of: path)
+                guard error == .noSuchFile, parent != path else { return nil }
+                path = parent
+            }
+        }
+    }
+
     static func freeBytes(_ status: statvfs) -> UInt64 {
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return overflow ? .max : bytes

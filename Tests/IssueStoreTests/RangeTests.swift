@@ -76,6 +76,24 @@ struct RangeTests {
         }
     }
 
+    @Test("The attributes of new series count for the open range after a restart in the middle of it")
+    func attributesAfterRestart() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeBytes = 35_000
+            var writer = try store.writer()
+            let long = String(repeating: "x", count: 2000)
+            for code in 0..<20 as Range<Int64> {
+                let source = SourceLocation(fileID: long, line: code, function: long)
+                try store.store([IssueRecord(message: "m", source: source)], to: writer)
+                let byteCount = writer.memory.open.byteCount
+                writer = try store.writer()
+                #expect(writer.memory.open.byteCount == byteCount)
+            }
+            #expect(try store.shell().numbers("SELECT records FROM ranges ORDER BY id") == [5, 5, 5, 5])
+            try expectSound(store)
+        }
+    }
+
     @Test(
         "Ranges of the record log are the same whether or not the store was reopened in the middle of one",
         arguments: [1, 4, 13])

@@ -36,6 +36,14 @@ package struct OpenRange: Sendable {
         entries.firstIndex { $0.series != 0 }.map { (firstID + $0, entries[$0].receivedAt) }
     }
 
+    /// Returns the series of a record in the range; nil if there is no such record, or if it could not be read when the
+    /// range was rebuilt.
+    package func series(ofRow row: RowID) -> SeriesID? {
+        guard row >= firstID, row < nextID else { return nil }
+        let series = entries[row - firstID].series
+        return series == 0 ? nil : series
+    }
+
     /// Returns the series among `candidates` that have records in the range.
     package func series(among candidates: Set<SeriesID>) -> Set<SeriesID> {
         guard !candidates.isEmpty else { return [] }

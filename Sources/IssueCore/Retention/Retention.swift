@@ -1,5 +1,6 @@
 /// Decides which closed ranges of the record log are removed. Old records are removed range by range, oldest first. If
-/// space is short, the user with the most data loses records first.
+/// space is short, the user with the most data loses records first. If other files take so much of the disk that even
+/// removing all records would not free enough, none are removed for free space.
 ///
 /// Ages are in log time, so a wall clock that is set wrong removes nothing.
 package struct Retention: Equatable, Sendable {
@@ -60,21 +61,23 @@ package struct Retention: Equatable, Sendable {
         return .wait(untilNextCheck(snapshot))
     }
 
-    /// Returns `true` if the database exceeds its maximum size or the disk has too little free space.
+    /// Returns `true` if records must be removed for space: the database exceeds its maximum size, or the disk has too
+    /// little free space and removing records can free enough.
     package func lacksRoom(_ snapshot: RetentionSnapshot) -> Bool {
-        snapshot.usedBytes > settings.maxSize || hasTooLittleFreeSpace(snapshot)
+        snapshot.usedBytes > settings.maxSize || freeSpace(snapshot) == .short
     }
 
-    /// Returns `true` if the disk has too little free space even after all space that can be freed without removing
-    /// records.
-    private func hasTooLittleFreeSpace(_ snapshot: RetentionSnapshot) -> Bool {
-        guard let free = snapshot.freeBytes else { return false }
-        return free.clampedSum(snapshot.spareBytes).clampedSum(snapshot.excessWALBytes) < settings.keepFree
+    /// Compares the free space of the disk, after all space that can be freed without removing records, with the space
+    /// to keep free.
+    package func freeSpace(_ snapshot: RetentionSnapshot) -> RetentionSettings.FreeSpace {
+        settings.freeSpace(
+            bytes: snapshot.freeBytes?.clampedSum(snapshot.spareBytes).clampedSum(snapshot.excessWALBytes),
+            usedBytes: snapshot.usedBytes)
     }
 
     private func reason(toForget oldest: RetentionSnapshot.ClosedRange, _ snapshot: RetentionSnapshot) -> Reason? {
         if snapshot.usedBytes > settings.maxSize { return .size }
-        if hasTooLittleFreeSpace(snapshot) { return .freeSpace }
+        if freeSpace(snapshot) == .short { return .freeSpace }
         return oldest.newest.duration(to: snapshot.now) >= timeout(maxAge(of: oldest), with: oldest) ? .age : nil
     }
 
@@ -126,6 +129,30 @@ package struct RetentionSettings: Hashable, Sendable {
         self.maxSize = maxSize
         self.maxAge = maxAge
         self.keepFree = keepFree
+    }
+
+    /// How the free space of the file system compares with `keepFree`.
+    package enum FreeSpace: Equatable, Sendable {
+        /// Enough is free, or it is unknown how much is free.
+        case enough
+        /// Too little is free, and removing records can free enough.
+        case short
+        /// So little is free that removing all records would not free enough. Other files take up the space.
+        case unreachable
+    }
+
+    /// Compares the free space with `keepFree`.
+    ///
+    /// Removing records moves bytes from the used part of the database to the free space, so a goal that can be reached
+    /// stays reachable while records are removed for it.
+    ///
+    /// - Parameters:
+    ///   - bytes: The free space, including what can be freed without removing records; nil if unknown.
+    ///   - usedBytes: The size of the database without its free pages.
+    func freeSpace(bytes: Int64?, usedBytes: Int64) -> FreeSpace {
+        guard let bytes, bytes < keepFree else { return .enough }
+        let releasableBytes = max(0, usedBytes.clampedDifference(RetentionUsage.emptyBytes))
+        return keepFree.clampedDifference(bytes) <= releasableBytes ? .short : .unreachable
     }
 }
 

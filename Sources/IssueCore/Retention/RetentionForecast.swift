@@ -81,10 +81,12 @@ package struct RetentionUsage: Equatable, Sendable {
         }
         rules.append(
             RetentionRule(.maxSize, uid: largestUser, at: moment(settings.maxSize.clampedDifference(usedBytes))))
+        let available = freeBytes?.clampedSum(spareBytes)
+        let isReachable = settings.freeSpace(bytes: available, usedBytes: usedBytes) != .unreachable
         rules.append(
             RetentionRule(
                 .keepFree, uid: largestUser,
-                at: freeBytes.flatMap { moment($0.clampedSum(spareBytes).clampedDifference(settings.keepFree)) }))
+                at: isReachable ? available.flatMap { moment($0.clampedDifference(settings.keepFree)) } : nil))
         let sorted = rules.enumerated().sorted { left, right in
             switch (left.element.at, right.element.at) {
             case (let one?, let other?) where one != other: one < other

@@ -165,6 +165,13 @@ extension Configuration {
                         + "may have, not an index.")
             }
         }
+        let keepFree = store.retention.keepFree
+        if let size = FileSystem.size(ofFileSystemOf: store.path), keepFree > size {
+            let line = location("[Store]", "KeepFree").map { "\($0): " } ?? ""
+            warnings.append(
+                "\(line)[Store] KeepFree=\(SizeText.text(keepFree)) is larger than the file system of \(store.path), "
+                    + "which has \(size >> 20)M, so that much can never be free.")
+        }
         warnings += notifiers.flatMap(\.warnings)
         for notifier in notifiers where notifier.settings.credential != nil {
             guard let address = notifier.settings.url.flatMap({ HTTPAddress(url: $0.text) }), address.isUnencrypted

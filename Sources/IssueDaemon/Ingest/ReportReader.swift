@@ -171,7 +171,10 @@ struct ReportReader {
             throw .invalidRecord(index: nil, field: "records", reason: "a call carries at least one record")
         }
         if let id {
-            guard let number, number >= 0, number < Int64.max - 1000 else { throw .invalidParameter("sequence") }
+            // The numbers of all its records, and of the next ones, are below the largest integer.
+            guard let number, number >= 0, number < Int64.max - 1000 - Int64(call.count) else {
+                throw .invalidParameter("sequence")
+            }
             call.numbering = ReportCall.Numbering(producer: id, sequence: number)
         }
         return call

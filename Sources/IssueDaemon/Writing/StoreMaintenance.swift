@@ -69,6 +69,8 @@ struct StoreMaintenance {
     private var quietCount = 0
     private var nextQuietPass: MonotonicInstant
     private var lastFailure: StoreFailure?
+    /// `true` if other files left too little free space at the last check, which is logged once.
+    private var isFreeSpaceUnreachable = false
     /// The state at the last check. A change of any of it triggers a new check.
     private var seen: (ranges: Int64, settings: RetentionSettings)?
 
@@ -161,6 +163,7 @@ struct StoreMaintenance {
     private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
+        try writer.expireUnreadableSingles()
         var facts = try writer.retentionSnapshot(
             freeBytes: FileSystem.freeSpace(in: folder), wall: Clock.wall, monotonic: now)
         facts.unreferenced = unreferenced
@@ -182,7 +185,9 @@ struct StoreMaintenance {
             (quietGroup, quietCount) = (0, 0)
             nextQuietPass = now.advanced(by: interval)
         }
-        switch Retention(settings: writer.retention).next(facts) {
+        let retention = Retention(settings: writer.retention)
+        noteFreeSpace(retention.freeSpace(facts), facts)
+        switch retention.next(facts) {
         case .forget(let range, let reason): forgetting = ExpiryRun(part: .range(range), reason: reason)
         case .thin(let holding, let reason):
             let thinning = try writer.planThinning(of: holding.range, user: holding.user)
@@ -198,6 +203,21 @@ struct StoreMaintenance {
         case .closeRange: try writer.closeOpenRange()
         case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
+    }
+
+    /// Logs once if `KeepFree=` can't be met, because other files fill the disk.
+    private mutating func noteFreeSpace(_ space: RetentionSettings.FreeSpace, _ facts: RetentionSnapshot) {
+        let isUnreachable = space == .unreachable
+        defer { isFreeSpaceUnreachable = isUnreachable }
+        guard isUnreachable, !isFreeSpaceUnreachable else { return }
+        let free = facts.freeBytes.map { "\($0)" } ?? "unknown"
+        log.warning(
+            .storeMaintenanceFailed,
+            [
+                "error": "other files fill the disk: removing all records would not free KeepFree=, so none are "
+                    + "removed for it",
+                "free": free, "database": "\(facts.usedBytes)",
+            ])
     }
 
     /// Performs the next step of counting or removing series without records.

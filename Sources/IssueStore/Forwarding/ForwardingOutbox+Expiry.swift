@@ -11,6 +11,7 @@ extension ForwardingOutbox {
         let known = try given()
         var ledger = LedgerChanges()
         var expired: Int64 = 0
+        var withUnreadable: Set<Int64> = []
         var awaiting: [Int64: Set<RowID>] = [:]
         for destination in known {
             let first = max(rows.lowerBound, destination.above + 1)
@@ -25,15 +26,15 @@ extension ForwardingOutbox {
         }
         // The statements above have read all pending records, so the damaged blocks among them are known.
         for (row, account) in try accounts(ofUnreadable: blocks.unreadable(in: rows)) {
-            for destination in known {
-                let batch = try singles(in: row...row, destination.id)[row]
-                let isWaiting = row > destination.above && row <= destination.through && batch == nil
-                guard isWaiting || batch == 0 || awaiting[destination.id]?.contains(row) == true else { continue }
+            for destination in known
+            where try isPending(row, at: destination, inFlight: awaiting[destination.id] ?? []) {
                 ledger.expiredUnreadable(account: account, destination: destination.id)
+                withUnreadable.insert(destination.id)
                 expired += 1
             }
         }
         try ledger.write(on: connection)
+        for destination in withUnreadable { try expireRemainingOccurrences(of: destination) }
         try moveCursors(to: rows.upperBound)
         return expired
     }
@@ -68,18 +69,111 @@ extension ForwardingOutbox {
         return expired
     }
 
+    // MARK: Damaged blocks
+
     /// Moves the pending records of damaged blocks that a scan has passed to `expired`, since they can't be sent.
-    func expireUnreadable(of batch: NewBatch, in ledger: inout LedgerChanges) throws(SQLiteError) {
-        for (row, account) in try accounts(ofUnreadable: batch.unreadable)
+    func expireUnreadable(
+        of batch: NewBatch, _ open: OpenRange, in ledger: inout LedgerChanges
+    ) throws(SQLiteError) {
+        for (row, account) in try accounts(ofUnreadable: batch.unreadable, open)
         where try singles(in: row...row, batch.destination).isEmpty {
             ledger.expiredUnreadable(account: account, destination: batch.destination)
         }
     }
 
-    /// Returns the ids in some ranges of ids with their accounts, from the posting lists. Those of the open range are
-    /// omitted, since it has no posting lists.
-    private func accounts(ofUnreadable ranges: [ClosedRange<RowID>]) throws(SQLiteError) -> [(RowID, AccountID)] {
-        var found: [(RowID, AccountID)] = []
+    /// Moves the pending occurrences of accounts that have no pending records to `expired`. They belong to unreadable
+    /// records, of which one occurrence each was moved.
+    func expireRemainingOccurrences(of destination: Int64) throws(SQLiteError) {
+        let pending = Int64(IssueFate.Outcome.pending.databaseValue)
+        try connection.run(
+            """
+            INSERT INTO ledger (destination, account, fate, records, occurrences)
+            SELECT destination, account, ?3, 0, occurrences FROM ledger
+            WHERE destination = ?1 AND fate = ?2 AND records = 0 AND occurrences > 0
+            ON CONFLICT DO UPDATE SET occurrences = min(occurrences, 9223372036854775807 - excluded.occurrences)
+                                                        + excluded.occurrences
+            """, destination, pending, Int64(IssueFate.Outcome.expired.databaseValue))
+        try connection.run(
+            """
+            UPDATE ledger SET occurrences = 0
+            WHERE destination = ?1 AND fate = ?2 AND records = 0 AND occurrences > 0
+            """, destination, pending)
+    }
+
+    /// Moves pending records whose accounts became unknown with a start to `expired`.
+    ///
+    /// The open range has no posting lists, and it is rebuilt from the blocks that can be read. So if one of its blocks
+    /// is damaged, all pending records are counted again, and what the ledger has beyond them expires. A second call
+    /// finds no difference.
+    func expireLost(_ open: OpenRange) throws(SQLiteError) {
+        guard open.count > 0 else { return }
+        let lost = blocks.unreadable(in: open.firstID...open.lastID).contains { rows in
+            rows.contains { open.series(ofRow: $0) == nil }
+        }
+        guard lost else { return }
+        var ledger = LedgerChanges()
+        for destination in try given() {
+            let counted = try pending(at: destination, open)
+            let lines = try connection.all(
+                "SELECT account, records, occurrences FROM ledger WHERE destination = ?1 AND fate = ?2",
+                destination.id, Int64(IssueFate.Outcome.pending.databaseValue)
+            ) { (account: $0.id(0, as: AccountID.self), records: $0.int64(1), occurrences: $0.int64(2)) }
+            for line in lines {
+                let known = counted[line.account] ?? LedgerChanges.Sum()
+                guard line.records > known.records else { continue }
+                ledger.moved(
+                    LedgerChanges.Sum(
+                        records: line.records - known.records, occurrences: max(0, line.occurrences - known.occurrences)
+                    ), account: line.account, destination: destination.id, from: .pending, to: .expired)
+            }
+        }
+        try ledger.write(on: connection)
+    }
+
+    /// Counts the pending records of a destination by account, including unreadable ones whose accounts are known.
+    private func pending(
+        at destination: GivenRows, _ open: OpenRange
+    ) throws(SQLiteError) -> [AccountID: LedgerChanges.Sum] {
+        let all: ClosedRange<RowID> = 1...open.lastID
+        let batches = try unanswered(overlapping: all, of: destination.id)
+        var sums: [AccountID: LedgerChanges.Sum] = [:]
+        for (account, sum) in try inFlight(all, batches)
+            + waiting(destination.above + 1, min(all.upperBound, destination.through), destination.id)
+            + requeued(all, destination.id)
+        {
+            sums[account, default: LedgerChanges.Sum()].records += sum.records
+            sums[account, default: LedgerChanges.Sum()].occurrences += sum.occurrences
+        }
+        // The statements above have read all pending records, so the damaged blocks among them are known.
+        let sent = Set(batches.flatMap(\.sent))
+        for (row, account) in try accounts(ofUnreadable: blocks.unreadable(in: all), open)
+        where try isPending(row, at: destination, inFlight: sent) {
+            sums[account, default: LedgerChanges.Sum()].records += 1
+            sums[account, default: LedgerChanges.Sum()].occurrences += 1
+        }
+        return sums
+    }
+
+    /// Returns `true` if a destination still has to send a record, or waits for the response to it.
+    ///
+    /// - Parameter inFlight: The records of the destination's batches that await a response.
+    private func isPending(
+        _ row: RowID, at destination: GivenRows, inFlight: Set<RowID>
+    ) throws(SQLiteError) -> Bool {
+        let batch = try single(row, destination.id)
+        let isWaiting = row > destination.above && row <= destination.through && batch == nil
+        return isWaiting || batch == 0 || inFlight.contains(row)
+    }
+
+    /// Returns the ids in some ranges of ids that have records in damaged blocks, with their accounts.
+    ///
+    /// - Parameters:
+    ///   - ranges: The ids of damaged blocks.
+    ///   - open: The open range, whose records have no posting lists; nil if the ids are in closed ranges.
+    func accounts(
+        ofUnreadable ranges: [ClosedRange<RowID>], _ open: OpenRange? = nil
+    ) throws(SQLiteError) -> [(row: RowID, account: AccountID)] {
+        var found: [(row: RowID, account: AccountID)] = []
         for rows in ranges {
             try connection.forEach(
                 """
@@ -90,11 +184,37 @@ extension ForwardingOutbox {
             ) { row in
                 let account: AccountID = row.id(0)
                 let ids = PostingList.decode(row.bytes(2), base: row.id(1)) ?? []
-                found += ids.filter { rows.contains($0) }.map { ($0, account) }
+                found += ids.filter { rows.contains($0) }.map { (row: $0, account: account) }
             }
+            if let open { found += try openAccounts(rows, open) }
+        }
+        guard !found.isEmpty else { return [] }
+        // The writer may have replaced the newest block since it was found to be damaged.
+        let missing = try missing(found.map(\.row))
+        return found.filter { missing.contains($0.row) }
+    }
+
+    /// Returns the ids of records in the open range with their accounts.
+    private func openAccounts(
+        _ rows: ClosedRange<RowID>, _ open: OpenRange
+    ) throws(SQLiteError) -> [(row: RowID, account: AccountID)] {
+        let (first, last) = (max(rows.lowerBound, open.firstID), min(rows.upperBound, open.lastID))
+        guard first <= last else { return [] }
+        var accounts: [SeriesID: AccountID] = [:]
+        var found: [(row: RowID, account: AccountID)] = []
+        for row in first...last {
+            guard let series = open.series(ofRow: row) else { continue }
+            if accounts[series] == nil {
+                accounts[series] = try connection.first("SELECT account FROM series WHERE id = ?1", series) {
+                    $0.id(0, as: AccountID.self)
+                }
+            }
+            if let account = accounts[series] { found.append((row: row, account: account)) }
         }
         return found
     }
+
+    // MARK: Pending records
 
     /// Returns `true` if no destination still has to send one of the rows or awaits a response for one.
     func isSettled(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Bool {
@@ -107,8 +227,11 @@ extension ForwardingOutbox {
         return true
     }
 
-    /// Returns the rows that each destination still has to scan: those above `above`, up to `through`.
-    private func given() throws(SQLiteError) -> [(id: Int64, above: RowID, through: RowID)] {
+    /// The rows that a destination still has to scan: those above `above`, up to `through`.
+    private typealias GivenRows = (id: Int64, above: RowID, through: RowID)
+
+    /// Returns the rows that each destination still has to scan.
+    private func given() throws(SQLiteError) -> [GivenRows] {
         try connection.all("SELECT id, first_id, cursor, active, given_id FROM destinations") { row in
             // Records that arrived while a destination was not configured are not queued for it.
             (
@@ -161,6 +284,11 @@ extension ForwardingOutbox {
         for batch in batches where batch.summaries == 0 && batch.sent.allSatisfy({ $0 <= rows.upperBound }) {
             try endWait(for: batch.id)
         }
+        return try inFlight(rows, batches)
+    }
+
+    /// Returns the records of batches, summed up by account.
+    private func inFlight(_ rows: ClosedRange<RowID>, _ batches: [Unanswered]) throws(SQLiteError) -> [AccountSum] {
         let sent = batches.flatMap(\.sent).filter { rows.contains($0) }
         guard !sent.isEmpty else { return [] }
         return try connection.all(

@@ -45,8 +45,9 @@ struct ForwardingOutbox {
         var ledger = LedgerChanges()
         for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
         for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
-        if !batch.unreadable.isEmpty { try expireUnreadable(of: batch, in: &ledger) }
+        if !batch.unreadable.isEmpty { try expireUnreadable(of: batch, memory.open, in: &ledger) }
         try ledger.write(on: connection)
+        if !batch.unreadable.isEmpty { try expireRemainingOccurrences(of: batch.destination) }
         for summary in batch.newSummaries { try insert(summary, batch.destination, at: batch.at) }
         try write(batch.changes, of: batch.destination)
         try write(batch.fieldTypes, of: batch.destination)
@@ -87,15 +88,18 @@ struct ForwardingOutbox {
         var run = FateRun()
         // Looking up each record would double the cost of this function.
         let isWhole = memory.values.removals.isWhole(batch: batch.id)
-        let gone = isWhole ? [] : try missing(batch.sent.map(\.row))
+        let gone = try isWhole && settlement.left.isEmpty ? [] : missing(batch.sent.map(\.row))
         for (index, record) in batch.sent.enumerated()
         where !memory.values.removals.erasedInFlight.contains(record.row) {
             let line = batch.summaries.count + index
             if settlement.outcome.left.contains(line) { continue }
-            // The record was removed before it was sent, and its fate was set then.
+            // If the record was removed before it was sent, its fate was set then.
             let isUnreadable = gone.contains(record.row) && !blocks.unreadable(in: record.row...record.row).isEmpty
             if gone.contains(record.row), settlement.left.contains(line) {
-                if isUnreadable { ledger.expiredUnreadable(account: record.account, destination: destination) }
+                guard isUnreadable else { continue }
+                ledger.moved(
+                    LedgerChanges.Sum(records: 1, occurrences: record.count), account: record.account,
+                    destination: destination, from: .pending, to: .expired)
                 continue
             }
             let arrived: IssueFate.Outcome = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
@@ -114,6 +118,7 @@ struct ForwardingOutbox {
         }
         ledger.move(run, in: destination)
         try ledger.write(on: connection)
+        if !blocks.damagedBlocks.isEmpty { try expireRemainingOccurrences(of: destination) }
         try answer(settlement, dead: deadRows)
         let rest = try storeRest(of: settlement, without: gone, destination, memory)
         var state = settlement.state

@@ -2,6 +2,19 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
+extension StoreWriter {
+    /// Expires requeued dead letters whose records are in damaged blocks, since they can't be sent.
+    ///
+    /// - Returns: The number of expired dead letters.
+    @discardableResult
+    package func expireUnreadableSingles() throws(StoreFailure) -> Int {
+        let singles = try Self.failing { () throws(SQLiteError) in try outbox.unreadableSingles() }
+        guard !singles.isEmpty else { return 0 }
+        try transaction { () throws(SQLiteError) in try outbox.expire(singles, memory.open) }
+        return singles.count
+    }
+}
+
 /// Records that are sent outside the scan: priority records and requeued ones.
 extension ForwardingOutbox {
     /// Stores which batch contains each priority or requeued record, and how far the priority records have been
@@ -41,6 +54,43 @@ extension ForwardingOutbox {
             rows.lowerBound, rows.upperBound
         ) { ($0.id(0, as: RowID.self), $0.id(1, as: BatchID.self)) }
         return Dictionary(found) { first, _ in first }
+    }
+
+    /// A record that waits to be sent outside the scan of a destination.
+    typealias WaitingSingle = (destination: Int64, record: RowID)
+
+    /// The number of each destination's waiting records that are examined at once.
+    private static let maxExaminedSingles = 1024
+
+    /// Returns waiting records that can't be read. For each destination, only the first waiting records are examined.
+    func unreadableSingles() throws(SQLiteError) -> [WaitingSingle] {
+        var found: [WaitingSingle] = []
+        let destinations = try connection.all("SELECT id FROM destinations ORDER BY id") { $0.int64(0) }
+        for destination in destinations {
+            let waiting = try connection.all(
+                "SELECT record FROM singles WHERE destination = ?1 AND batch = 0 ORDER BY record LIMIT ?2", destination,
+                Self.maxExaminedSingles
+            ) { $0.id(0, as: RowID.self) }
+            guard !waiting.isEmpty else { continue }
+            found += try missing(waiting).sorted().map { (destination: destination, record: $0) }
+        }
+        return found
+    }
+
+    /// Marks waiting records that can't be read as expired, and deletes their entries.
+    func expire(_ unreadable: [WaitingSingle], _ open: OpenRange) throws(SQLiteError) {
+        var ledger = LedgerChanges()
+        for (destination, row) in unreadable {
+            try connection.run(
+                "DELETE FROM singles WHERE destination = ?1 AND record = ?2 AND batch = 0", destination, row)
+            // The scan has not passed the others yet. They expire when it does.
+            let isPassed = try connection.exists(
+                "SELECT 1 FROM destinations WHERE id = ?1 AND cursor >= ?2", destination, row)
+            guard isPassed, let account = try accounts(ofUnreadable: [row...row], open).first?.account else { continue }
+            ledger.expiredUnreadable(account: account, destination: destination)
+        }
+        try ledger.write(on: connection)
+        for destination in Set(unreadable.map(\.destination)) { try expireRemainingOccurrences(of: destination) }
     }
 
     /// Deletes the entries of removed records.
@@ -131,16 +181,26 @@ extension StoreReader {
         }
     }
 
-    /// Returns records that wait to be sent again, oldest first.
+    /// Returns records that wait to be sent again, oldest first, without those that can't be read.
     ///
     /// - Parameter limit: The maximum number of records.
     package func requeued(for destination: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
-            let rows = try connection.all(
-                "SELECT record FROM singles WHERE destination = ?1 AND batch = 0 ORDER BY record LIMIT ?2", destination,
-                limit
-            ) { $0.id(0, as: RowID.self) }
-            return try rows.compactMap { try walked(row: $0) }
+            var found: [OutboxRecord] = []
+            var above: RowID = 0
+            // Unreadable records must not keep later ones from being sent.
+            while found.count < limit {
+                let rows = try connection.all(
+                    """
+                    SELECT record FROM singles WHERE destination = ?1 AND batch = 0 AND record > ?2
+                    ORDER BY record LIMIT ?3
+                    """, destination, above, limit - found.count
+                ) { $0.id(0, as: RowID.self) }
+                guard let last = rows.last else { break }
+                found += try rows.compactMap { try walked(row: $0) }
+                above = last
+            }
+            return found
         }
     }
 

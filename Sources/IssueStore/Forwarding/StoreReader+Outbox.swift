@@ -21,7 +21,7 @@ extension StoreReader {
         package var priorityRecords: Int64 = 0
         /// When the oldest priority record among them was received, or nil if there is none.
         package var oldestPriority: IssueTimestamp?
-        /// Dead letters that wait to be sent again.
+        /// Dead letters that wait to be sent again, without those whose records can't be read.
         package var requeued: Int64 = 0
         /// Summaries and lines of corrections that wait to be sent.
         package var unsentSummaries: Int64 = 0
@@ -48,7 +48,10 @@ extension StoreReader {
             backlog.priorityRecords = try connection.integer(
                 "SELECT count(*) FROM express WHERE record > ?1", max(cursor, priority))
             backlog.requeued = try connection.integer(
-                "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0", destination)
+                """
+                SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0
+                    AND EXISTS (SELECT 1 FROM records WHERE records.id = singles.record)
+                """, destination)
             backlog.unsentSummaries = try connection.integer(
                 "SELECT count(*) FROM summaries WHERE destination = ?1 AND state = 0", destination)
             backlog.corrections = try connection.integer(
@@ -205,7 +208,9 @@ extension StoreReader {
                     WHERE records.id = ?1
                     """, row
                 ) { ($0.id(0, as: AccountID.self), $0.int64(1)) }
-                guard let (account, count) = facts else { continue }
+                // The line of an unreadable record can't be built again. The batch keeps the record, so that it expires
+                // when the batch is settled.
+                guard let (account, count) = try facts ?? unreadable(row) else { continue }
                 records.append(
                     SentRecord(
                         row: row, account: account, count: count, suppressedBefore: note.suppressedBefore,
@@ -214,6 +219,14 @@ extension StoreReader {
             return StoredBatch(
                 id: id, kind: BatchKind(rawValue: kind) ?? .walk, summaries: told.summaries, sent: records)
         }
+    }
+
+    /// Returns the account of a record in a damaged block, and 1 for its unknown number of occurrences. Nil if the
+    /// account is unknown, or if the record was removed.
+    private func unreadable(_ row: RowID) throws -> (AccountID, Int64)? {
+        let outbox = ForwardingOutbox(connection: connection, blocks: blocks)
+        let found = try outbox.accounts(ofUnreadable: blocks.unreadable(in: row...row))
+        return found.first.map { ($0.account, 1) }
     }
 
     /// Returns the ids of summaries that wait to be sent, oldest first.

@@ -48,6 +48,7 @@ extension ForwardingOutbox {
             if try !resume(destination, memory.open) { try add(destination, at: now, memory.open) }
             if let row = try row(of: destination.name) { rows.append(row) }
         }
+        try expireLost(memory.open)
         memory.values.destinations = rows.map(\.id)
         return rows
     }
@@ -92,7 +93,8 @@ extension ForwardingOutbox {
 
     /// Adds existing records to the received and pending counts of a destination in the ledger.
     ///
-    /// The sums are computed here, because SQLite would sort all records to group them.
+    /// The sums are computed here, because SQLite would sort all records to group them. Records in damaged blocks count
+    /// too, since they expire when the destination's cursor passes them.
     private func addPending(_ destination: Int64, recordsAbove row: RowID, _ open: OpenRange) throws(SQLiteError) {
         var numbers = IDInterner<SeriesID>()
         var sums: [LedgerChanges.Sum] = []
@@ -110,6 +112,13 @@ extension ForwardingOutbox {
             sums[number].records += 1
             sums[number].occurrences = sums[number].occurrences.clampedSum(row.int64(1))
         }
+        var unreadable = LedgerChanges()
+        // The statement above has found the damaged blocks.
+        for (_, account) in try accounts(ofUnreadable: blocks.unreadable(in: start + 1...RowID.max), open) {
+            unreadable.queued(
+                LedgerChanges.Sum(records: 1, occurrences: 1), account: account, destination: destination)
+        }
+        try unreadable.write(on: connection)
         for (series, sum) in zip(numbers.ids, sums) {
             for fate in [LedgerChanges.received, Int64(IssueFate.Outcome.pending.databaseValue)] {
                 try connection.run(

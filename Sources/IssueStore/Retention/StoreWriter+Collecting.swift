@@ -165,7 +165,7 @@ extension StoreWriter {
                 DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2
                     AND NOT EXISTS (SELECT 1 FROM totals WHERE totals.series = counts.series)
                 """, minute, last)
-            return last + 1
+            return last < .max ? last + 1 : nil
         }
     }
 
@@ -356,7 +356,7 @@ extension StoreWriter {
                                           occurrences = occurrences + excluded.occurrences
                 """, minute, last)
             try connection.run("DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2 AND minute % 60 <> 0", minute, last)
-            return last + 1
+            return last < .max ? last + 1 : nil
         }
     }
 }

@@ -365,6 +365,8 @@ package final class QuarantinedStore {
         let first = portion.submissions[place].batch.records.count
         guard decode(salvaged, into: &portion.submissions[place].batch) else {
             portion.unreadable += 1
+            // A file counts as readable only if it has calls to import.
+            if portion.submissions[place].calls.isEmpty { portion.submissions.removeLast() }
             return
         }
         portion.submissions[place].calls.append(

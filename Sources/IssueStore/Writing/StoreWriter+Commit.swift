@@ -304,10 +304,13 @@ struct LedgerChanges {
     /// Adds records of an account to what the store and the given destinations have received.
     mutating func received(_ sum: Sum, account: AccountID, destinations: [Int64]) {
         add(sum, destination: 0, account: account, fate: Self.received)
-        for destination in destinations {
-            add(sum, destination: destination, account: account, fate: Self.received)
-            add(sum, destination: destination, account: account, fate: Int64(IssueFate.Outcome.pending.databaseValue))
-        }
+        for destination in destinations { queued(sum, account: account, destination: destination) }
+    }
+
+    /// Adds records of an account to what a destination has received and still has to send.
+    mutating func queued(_ sum: Sum, account: AccountID, destination: Int64) {
+        add(sum, destination: destination, account: account, fate: Self.received)
+        add(sum, destination: destination, account: account, fate: Int64(IssueFate.Outcome.pending.databaseValue))
     }
 
     /// Moves records of an account from one fate to another.
@@ -320,7 +323,7 @@ struct LedgerChanges {
     }
 
     /// Moves a pending record that can no longer be read to `expired`. Its number of occurrences is unknown, so one is
-    /// moved.
+    /// moved; `ForwardingOutbox.expireRemainingOccurrences` moves the others.
     mutating func expiredUnreadable(account: AccountID, destination: Int64) {
         let sum = Sum(records: 1, occurrences: 1)
         moved(sum, account: account, destination: destination, from: .pending, to: .expired)

@@ -322,7 +322,12 @@ extension StoreWriter {
         let last = try connection.first("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
             (id: $0.int64(0), lastID: $0.id(1, as: RowID.self))
         }
-        return last ?? (0, 0)
+        // The id of the next range is counted up from this one.
+        guard let last else { return (0, 0) }
+        guard (0..<maxID.rawValue).contains(last.id) else {
+            throw SQLiteError(code: .corrupt, message: "the id of a range is out of range")
+        }
+        return last
     }
 
     /// Rebuilds the open range from its blocks.
@@ -340,7 +345,7 @@ extension StoreWriter {
             ) { $0.id(0, as: RowID.self) } ?? 1
         let newest =
             try connection.first("SELECT coalesce(max(last_id), 0) FROM blocks") { $0.id(0, as: RowID.self) } ?? 0
-        guard (0..<maxID).contains(lastID), max(mark, newest) - lastID < maxRangeWidth else {
+        guard (0..<maxID).contains(lastID), max(mark, newest, lastID) - lastID < maxRangeWidth else {
             throw SQLiteError(code: .corrupt, message: "an id is out of range")
         }
         var range = OpenRange(firstID: lastID + 1)
@@ -356,7 +361,19 @@ extension StoreWriter {
         // The newest block may be damaged. Its ids are not assigned again.
         while range.nextID <= newest { range.skip() }
         while range.nextID < mark { range.skip() }
+        range.grow(by: try bytesOfNewSeries(connection))
         return range
+    }
+
+    /// Returns the bytes that the attributes of the series take that are new in the open range. They counted for the
+    /// range when the series were stored.
+    private static func bytesOfNewSeries(_ connection: DatabaseConnection) throws(SQLiteError) -> Int {
+        var bytes: Int64 = 0
+        // Ids of series ascend, and all series of closed ranges have totals.
+        try connection.forEach(
+            "SELECT length(key) FROM series WHERE id > (SELECT coalesce(max(series), 0) FROM totals)"
+        ) { bytes = bytes.clampedSum(SeriesOwner.excessBytes(ofKey: $0.int64(0))) }
+        return Int(bytes)
     }
 
     /// Bounds that no valid id exceeds: the width of an open range, and the highest id. An id beyond them is corrupt,

@@ -33,4 +33,19 @@ struct RecordIDTests {
     func isNothing(text: String) {
         #expect(RecordID(text) == nil)
     }
+
+    @Test("Row ids near the largest and the smallest integer do not trap")
+    func extremes() {
+        let (lowest, highest, one) = (RowID.min, RowID.max, 1)
+        #expect(highest + one == RowID.max)
+        #expect(highest - one == RowID(rawValue: Int64.max - 1))
+        #expect(lowest - one == RowID.min)
+        #expect(highest.advanced(by: Int.max) == RowID.max)
+        #expect(lowest.advanced(by: -5) == RowID.min)
+        #expect(lowest.distance(to: highest) == Int.max)
+        #expect(highest.distance(to: lowest) == Int.min)
+        #expect(RowID(rawValue: 5).distance(to: RowID(rawValue: 7)) == 2)
+        let last = RowID(rawValue: Int64.max - 2)...highest
+        #expect(last.map(\.rawValue).count == 3)
+    }
 }

@@ -59,6 +59,15 @@ struct RetentionForecastTests {
         #expect(usage.reply(settings(), now: now).rules.last?.at == nil)
     }
 
+    @Test("KeepFree= is expected to remove nothing if other files fill the disk")
+    func otherFiles() {
+        var usage = usage(age: 1)
+        // 256 MiB are missing, and the database has 100 MiB of records.
+        usage.freeBytes = 0
+        let rule = usage.reply(settings(), now: now).rules.first { $0.name == "keep_free" }
+        #expect(rule != nil && rule?.at == nil)
+    }
+
     @Test("For a limit on space, no number of records is forecast, since other ranges are closed before it is reached")
     func unknownNumber() {
         var usage = usage(age: 1)

@@ -4,12 +4,14 @@ import Testing
 @Suite("Retention")
 struct RetentionTests {
     private static let day: Int64 = 86_400_000
+    private static let maxSize: Int64 = 1 << 20
     private static let retention = Retention(
-        settings: RetentionSettings(maxSize: 1000, maxAge: .seconds(30 * 86_400), keepFree: 500))
+        settings: RetentionSettings(maxSize: maxSize, maxAge: .seconds(30 * 86_400), keepFree: 500))
 
+    /// A snapshot of a database of which 500 bytes can be freed.
     private func snapshot(
-        age: Int64? = 0, isUnderWay: Bool = false, openFor: Int64? = nil, used: Int64 = 0, spare: Int64 = 0,
-        free: Int64? = 10_000
+        age: Int64? = 0, isUnderWay: Bool = false, openFor: Int64? = nil, used: Int64 = RetentionUsage.emptyBytes + 500,
+        spare: Int64 = 0, free: Int64? = 10_000
     ) -> RetentionSnapshot {
         let now = RecordLogInstant(milliseconds: 1000 * Self.day)
         func ago(_ age: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: now.milliseconds - age) }
@@ -36,13 +38,13 @@ struct RetentionTests {
     func underWay() {
         #expect(reason(snapshot(age: 31 * Self.day, isUnderWay: true)) == nil)
         #expect(reason(snapshot(age: 60 * Self.day, isUnderWay: true)) == .age)
-        #expect(reason(snapshot(isUnderWay: true, used: 1001)) == .size)
+        #expect(reason(snapshot(isUnderWay: true, used: Self.maxSize + 1)) == .size)
     }
 
     @Test("Retention removes a range when the database exceeds its maximum size, not counting free pages")
     func size() {
-        #expect(reason(snapshot(used: 1001)) == .size)
-        #expect(reason(snapshot(used: 1000, spare: 5000)) == nil)
+        #expect(reason(snapshot(used: Self.maxSize + 1)) == .size)
+        #expect(reason(snapshot(used: Self.maxSize, spare: 5000)) == nil)
     }
 
     @Test("Retention removes a range when free space is too low, counting what the database can give back")
@@ -50,6 +52,32 @@ struct RetentionTests {
         #expect(reason(snapshot(free: 499)) == .freeSpace)
         #expect(reason(snapshot(spare: 1, free: 499)) == nil)
         #expect(reason(snapshot(free: nil)) == nil)
+    }
+
+    @Test("Retention removes nothing for free space if even removing all records would not free enough")
+    func unreachableFreeSpace() {
+        let empty = RetentionUsage.emptyBytes
+        #expect(reason(snapshot(used: empty + 300, free: 200)) == .freeSpace)
+        #expect(reason(snapshot(used: empty + 299, free: 200)) == nil)
+        #expect(!Self.retention.lacksRoom(snapshot(used: empty + 299, free: 200)))
+        #expect(Self.retention.freeSpace(snapshot(used: empty + 299, free: 200)) == .unreachable)
+        #expect(Self.retention.freeSpace(snapshot(used: 0, free: 499)) == .unreachable)
+        #expect(Self.retention.freeSpace(snapshot(used: 0, free: 500)) == .enough)
+        // The limits on size and age still apply.
+        #expect(reason(snapshot(age: 30 * Self.day, used: 0, free: 0)) == .age)
+        var full = Self.retention
+        full.settings.keepFree = 4 << 20
+        #expect(full.next(snapshot(used: 2 << 20, free: 0)) != .wait(.seconds(60)))
+        #expect(full.freeSpace(snapshot(used: 2 << 20, free: 0)) == .unreachable)
+    }
+
+    @Test("A goal for free space that can be reached stays reachable while records are removed for it")
+    func reachableThroughout() {
+        let used = RetentionUsage.emptyBytes + 400
+        for removed: Int64 in 0..<400 {
+            #expect(reason(snapshot(used: used - removed, spare: removed, free: 100)) == .freeSpace)
+        }
+        #expect(reason(snapshot(used: used - 400, spare: 400, free: 100)) == nil)
     }
 
     @Test("Retention removes nothing because of the WAL's size, which a checkpoint reduces")
@@ -64,13 +92,13 @@ struct RetentionTests {
         snapshot.freeBytes = 0
         snapshot.excessWALBytes = .max
         #expect(reason(snapshot) == nil)
-        snapshot.usedBytes = 1001
+        snapshot.usedBytes = Self.maxSize + 1
         #expect(reason(snapshot) == .size)
     }
 
     @Test("Retention never removes the open range, but closes it when its records are old")
     func openRange() {
-        #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day - 1, used: 5000)) == .wait(.seconds(60)))
+        #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day - 1, used: 2 << 20)) == .wait(.seconds(60)))
         #expect(Self.retention.next(snapshot(age: nil, openFor: Self.day)) == .closeRange)
         var short = Self.retention
         short.settings.maxAge = .seconds(86_400)

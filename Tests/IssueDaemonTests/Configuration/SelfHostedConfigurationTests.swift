@@ -94,4 +94,14 @@ struct SelfHostedConfigurationTests {
                 "Destination elasticsearch: Index=Issues has capital letters",
             ])
     }
+
+    @Test("A KeepFree= that is larger than the file system causes a warning")
+    func keepFree() throws {
+        let folder = try ConfigurationFolder()
+        let path = "\(folder.path)/new/issues.db"
+        let warnings = try folder.load("[Store]\nPath=\(path)\nKeepFree=1024T\n", for: .looking).warnings
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.hasPrefix("[Store] KeepFree=1024T is larger than the file system of \(path)") == true)
+        #expect(try folder.load("[Store]\nPath=\(path)\nKeepFree=1M\n", for: .looking).warnings == [])
+    }
 }

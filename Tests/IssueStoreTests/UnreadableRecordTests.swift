@@ -1,0 +1,211 @@
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueCore
+@testable import IssueStore
+
+@Suite("Forwarding of records in damaged blocks")
+struct UnreadableRecordTests {
+    /// A store with a destination, and a reader that scans for it.
+    private final class Fixture {
+        let store: TemporaryStore
+        var writer: StoreWriter
+        var reader: StoreReader
+        private(set) var destination: Int64 = 0
+
+        init(_ store: TemporaryStore, rangeRecords: Int = 20) throws {
+            self.store = store
+            store.settings.rangeRecords = rangeRecords
+            store.settings.blockRecords = 10
+            writer = try store.writer()
+            reader = try store.reader()
+            try configure()
+        }
+
+        func configure(isActive: Bool = true) throws {
+            let configured = [StoreWriter.ConfiguredDestination(name: "d", kind: "k", takesBacklog: false)]
+            let rows = try writer.configure(isActive ? configured : [], at: store.wall)
+            destination = rows.first?.id ?? destination
+        }
+
+        /// Stores calls of ten records each, with two applications and three occurrences per record.
+        func report(calls: Int) throws {
+            for _ in 0..<calls {
+                let records = (0..<10).map {
+                    IssueRecord(message: "m", count: 3, app: Application(name: $0 % 2 == 0 ? "a" : "b"))
+                }
+                try store.store(records, to: writer)
+            }
+        }
+
+        /// Damages the block that begins with a row.
+        func damage(_ row: Int64) throws {
+            let shell = try store.shell()
+            try #require(try shell.number("SELECT count(*) FROM blocks WHERE first_id = \(row)") == 1)
+            try shell.execute(composedSQL: "UPDATE blocks SET checksum = checksum + 1 WHERE first_id = \(row)")
+            // A connection that has read the block before may still have it.
+            reader = try store.reader()
+        }
+
+        func restart() throws {
+            writer = try store.writer()
+            reader = try store.reader()
+        }
+
+        /// Returns a batch that sends all of the next records; nil if there are none.
+        func nextBatch(_ limit: Int = 7) throws -> NewBatch? {
+            let cursor = try reader.destination(destination)?.cursor ?? 0
+            let walked = try reader.walk(after: cursor, limit: limit).map(\.candidate)
+            guard let last = walked.last?.record else { return nil }
+            var batch = NewBatch(destination: destination, at: store.wall)
+            batch.span = (cursor + 1)...last
+            batch.sent = walked.map { OutboxDriver.sent($0) }
+            batch.unreadable = reader.blocks.unreadable(in: (cursor + 1)...last)
+            return batch
+        }
+
+        func settle(_ batch: StoredBatch, dead: Bool = false, left: Set<Int> = []) throws {
+            var outcome = BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1)
+            var deadLines: [Int: [UInt8]] = [:]
+            if dead {
+                for line in batch.sent.indices {
+                    outcome.dead.append(.init(line: line, reason: .refused))
+                    deadLines[line] = [0x7B]
+                }
+            }
+            try writer.settle(
+                BatchSettlement(
+                    batch: batch, outcome: outcome, attempts: 1, answer: nil, deadLines: deadLines, left: left,
+                    at: store.wall, state: DestinationRow.State()), destination: destination)
+        }
+
+        /// Sends all further records.
+        func sendAll(dead: Bool = false) throws {
+            while let batch = try nextBatch() { try settle(try writer.store(batch), dead: dead) }
+        }
+
+        var ledger: Ledger { get throws { try reader.figures(viewer: .everything).ledgers[0].ledger } }
+
+        func expectBalance(sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+            let shell = try store.shell()
+            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
+            let left = try shell.number(
+                "SELECT count(*) FROM ledger WHERE destination > 0 AND fate = 0 AND records = 0 AND occurrences <> 0")
+            #expect(left == 0, sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("Records of a damaged block expire once a destination that was configured again has passed them")
+    func configuredAgain() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 2)
+            try fixture.sendAll()
+            try fixture.configure(isActive: false)
+            try fixture.report(calls: 4)
+            try fixture.damage(31)
+            try fixture.restart()
+            try fixture.configure()
+            #expect(try fixture.ledger.received == 60)
+            #expect(try fixture.ledger.pending == 40)
+            try fixture.expectBalance()
+            try fixture.sendAll()
+            let ledger = try fixture.ledger
+            #expect(ledger.pending == 0)
+            #expect(ledger.expired == 10)
+            #expect(ledger.delivered == 50)
+            try fixture.expectBalance()
+        }
+    }
+
+    @Test("Records of a damaged block in the open range expire when the scan passes them")
+    func openRange() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store, rangeRecords: 1000)
+            try fixture.report(calls: 3)
+            try fixture.damage(11)
+            try fixture.sendAll()
+            let ledger = try fixture.ledger
+            #expect(ledger.pending == 0)
+            #expect(ledger.expired == 10)
+            #expect(ledger.delivered == 20)
+            try fixture.expectBalance()
+            // They do not expire again.
+            try fixture.restart()
+            try fixture.configure()
+            #expect(try fixture.ledger == ledger)
+        }
+    }
+
+    @Test("Records of a damaged block in the open range expire at a start, since their accounts are then unknown")
+    func openRangeAtStart() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store, rangeRecords: 1000)
+            try fixture.report(calls: 4)
+            let inFlight = try #require(try fixture.nextBatch(5))
+            _ = try fixture.writer.store(inFlight)
+            try fixture.damage(21)
+            for _ in 0..<2 {
+                try fixture.restart()
+                try fixture.configure()
+                #expect(try fixture.ledger.pending == 30)
+                #expect(try fixture.ledger.expired == 10)
+                try fixture.expectBalance()
+            }
+            try fixture.settle(try #require(try fixture.reader.unansweredBatch(of: fixture.destination)))
+            try fixture.sendAll()
+            #expect(try fixture.ledger.pending == 0)
+            #expect(try fixture.ledger.expired == 10)
+            #expect(try fixture.ledger.delivered == 30)
+            try fixture.expectBalance()
+        }
+    }
+
+    @Test("Records in flight whose block is damaged expire if the batch must be built again after a start")
+    func inFlight() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 4)
+            let batch = try #require(try fixture.nextBatch(12))
+            _ = try fixture.writer.store(batch)
+            try fixture.damage(11)
+            try fixture.restart()
+            try fixture.configure()
+            let found = try #require(try fixture.reader.unansweredBatch(of: fixture.destination))
+            #expect(found.sent.map(\.row) == batch.sent.map(\.row))
+            // The lines of the last two records can't be built.
+            try fixture.settle(found, left: [10, 11])
+            #expect(try fixture.ledger.delivered == 10)
+            #expect(try fixture.ledger.expired == 2)
+            try fixture.sendAll()
+            #expect(try fixture.ledger.pending == 0)
+            #expect(try fixture.ledger.expired == 10)
+            try fixture.expectBalance()
+        }
+    }
+
+    @Test("A requeued dead letter that can't be read expires, and does not keep others from being sent")
+    func requeued() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            try fixture.sendAll(dead: true)
+            let letters = try store.shell().numbers("SELECT id FROM dead_letters WHERE record IN (21, 22, 41)")
+            #expect(try fixture.writer.requeue(letters) == 3)
+            let id = fixture.destination
+            #expect(try fixture.reader.backlog(of: id, after: 60).requeued == 3)
+            try fixture.damage(21)
+            #expect(try fixture.reader.requeued(for: id, limit: 1).map(\.candidate.record) == [41])
+            #expect(try fixture.reader.backlog(of: id, after: 60).requeued == 1)
+            try fixture.restart()
+            #expect(try fixture.writer.expireUnreadableSingles() == 2)
+            #expect(try fixture.writer.expireUnreadableSingles() == 0)
+            #expect(try store.shell().numbers("SELECT record FROM singles") == [41])
+            #expect(try fixture.ledger.pending == 1)
+            #expect(try fixture.ledger.expired == 2)
+            #expect(try fixture.ledger.deadLettered == 57)
+            try fixture.expectBalance()
+        }
+    }
+}
