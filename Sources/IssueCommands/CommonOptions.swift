@@ -9,7 +9,7 @@ enum CommonOptions {
     static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
     static let timeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
-    /// The timeout of commands that monitoring runs, `health` and `metrics`.
+    /// The timeout of commands that also say whether the daemon replies: `health`, `metrics` and `doctor`.
     static let shortTimeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
     static let color = OptionSpecification(
@@ -22,9 +22,12 @@ enum CommonOptions {
     private static let everywhere = [socket, timeout, json, lines, color, help]
     static let leading = everywhere + [version]
 
-    /// Returns the common options of a command. Some commands have a timeout with another meaning.
+    /// Returns the common options of a command. Some commands have a timeout with another meaning, or none.
     static func added(to command: CommandSpecification) -> [OptionSpecification] {
-        everywhere.filter { option in !command.options.contains { $0.name == option.name } }
+        everywhere.filter { option in
+            if option == timeout, !command.hasTimeout { return false }
+            return !command.options.contains { $0.name == option.name }
+        }
     }
 
     /// Returns all options of a command.

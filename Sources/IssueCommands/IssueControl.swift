@@ -303,6 +303,26 @@ struct CommandContext {
         var value = false
     }
 
+    private let userNames = UserNames()
+
+    /// The names of users, each of which is looked up once.
+    private final class UserNames {
+        private var known: [UInt32: String?] = [:]
+
+        func name(of userID: UInt32, _ lookUp: (UInt32) -> String?) -> String? {
+            if let name = known[userID] { return name }
+            let name = lookUp(userID)
+            known.updateValue(name, forKey: userID)
+            return name
+        }
+    }
+
+    /// Returns the id of a user with the name if there is one, such as `1000 (anna)`.
+    func user(_ id: Int64) -> String {
+        let name = UInt32(exactly: id).flatMap { userNames.name(of: $0, tools.userName) }
+        return name.map { "\(id) (\($0))" } ?? "\(id)"
+    }
+
     /// The width of tables; nil if it is unlimited.
     var width: Int? { terminal.tableWidth(environment) }
 

@@ -120,6 +120,24 @@ struct CompletionTests {
         #expect(candidates("dead-letters", "show", "r0", "", replies: [.reply(letters)]) == ["r1: logzio: refused"])
     }
 
+    @Test("After an action, its operands are completed, such as the numbers of corrections after undo")
+    func actions() {
+        let correction = ScriptedLink.Reply.reply(
+            """
+            {"corrections":[{"id":7,"kind":"merge","group":"g1","other":"g2","app":"shop","uid":1000,"author":1000,\
+            "at":"2026-11-21T11:00:00.000Z","hits":0}]}
+            """)
+        #expect(candidates("group", "undo", "", replies: [correction]) == ["7: merged g2 into g1"])
+        #expect(candidates("group", "rule", "remove", "3", "", replies: [correction]) == ["7: merged g2 into g1"])
+        #expect(words("group", "rule", "") == ["list", "add", "remove"])
+        #expect(words("group", "suggest", "") == [])
+        let groups = [ScriptedLink.Reply.reply(Fixtures.groups(Fixtures.decodingGroup))]
+        #expect(candidates("group", "rule", "add", "", replies: groups) == ["g7: Decoding failed: keyNotFound(price)"])
+        let damaged = ScriptedLink.Reply.reply(
+            #"{"recovered":0,"unreadable":0,"done":true,"files":["issues.db.damaged-A"]}"#)
+        #expect(candidates("repair", "", replies: [damaged]) == ["issues.db.damaged-A"])
+    }
+
     @Test("A value follows its option, in the same or the next word")
     func positions() {
         #expect(words("list", "-p", "c") == ["critical"])

@@ -300,6 +300,22 @@ struct DoctorTests {
         #expect(findings(advised)["delivery"]?.map(\.fix) == ["Raise SendRate="])
     }
 
+    @Test("A destination that has accepted nothing since its last dead letter is a warning")
+    func deadLetters() throws {
+        func found(lastSuccess: IssueTimestamp?) throws -> [String: [DoctorFinding]] {
+            findings(
+                try facts { status in
+                    status.destinations[0].lastDeadLetter = noon.advanced(by: .seconds(-60))
+                    status.destinations[0].lastSuccess = lastSuccess
+                })
+        }
+        #expect(try found(lastSuccess: noon).isEmpty)
+        let rejecting = try found(lastSuccess: nil)
+        #expect(rejecting.keys.sorted() == ["delivery"])
+        #expect(rejecting["delivery"]?.map(\.severity) == [.warning])
+        #expect(rejecting["delivery"]?.first?.fix.contains("issuectl dead-letters requeue --all") == true)
+    }
+
     @Test("A notifier that delivers nothing is a problem, with its last answer")
     func notifiers() throws {
         let facts = try facts { status in

@@ -45,6 +45,20 @@ struct HealthTests {
         #expect(code("--degraded-after", "2h", "--failing-after", "1h") == 64)
     }
 
+    @Test("A destination that has accepted nothing since its last dead letter is degraded")
+    func deadLetters() {
+        let rejecting = Fixtures.flushed(pending: 0, delivered: 8)
+            .replacing(#""requests""#, with: #""last_dead_letter":"2026-11-21T11:58:00.000Z","requests""#)
+        let outcome = issuectl(["health"], .reply(Fixtures.status(rejecting)))
+        #expect(
+            outcome.output == """
+                degraded: destination logzio has dead letters, the last 2 min ago, and has accepted nothing since: \
+                see issuectl dead-letters
+
+                """)
+        #expect(outcome.code == .degraded)
+    }
+
     @Test("A daemon that is not reachable or does not reply is failing, and exit code 2")
     func unreachable() throws {
         let absent = issuectl(["health", "--socket", "/absent/socket"])

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import UnixIO
 
 @Suite("Help")
 struct HelpTests {
@@ -326,16 +327,15 @@ struct HelpTests {
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
                                             standard location)
-                      --timeout TIME        Maximum time to wait for the reply to a query
-                                            (default 30s)
                       --json                Print one JSON document
                       --ndjson              Print one JSON object per line, as received
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
-                With --since, earlier records from that time on are shown first. TIME is RFC
-                3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday. Times are UTC
-                unless they have an offset.
+                Each line begins with the id of the record, for issuectl show and explain. With
+                --since, earlier records from that time on are shown first. TIME is RFC 3339, a
+                date, 15:30, 2h or 7d (ago), now, today or yesterday. Times are UTC unless they
+                have an offset.
 
                 If the daemon stops, the command waits until it runs again, and continues where
                 it was.
@@ -396,7 +396,8 @@ struct HelpTests {
                   -h, --help          Show this help
 
                 Exits with 75 if some of the records or corrections are still pending after the
-                timeout, or if a destination is paused even after another attempt. Destinations
+                timeout, or if a destination is paused even after another attempt; otherwise
+                with 1 if records or corrections became dead letters meanwhile. Destinations
                 that are no longer configured do not count.
 
                 Examples:
@@ -411,6 +412,15 @@ struct HelpTests {
         arguments: [["help", "list"], ["list", "-h"], ["-h", "list"], ["list", "--all", "--help", "x"]])
     func ways(words: [String]) {
         #expect(issuectl(words).output == issuectl(["list", "--help"]).output)
+    }
+
+    @Test(
+        "Commands that wait as long as necessary do not accept a timeout",
+        arguments: ["follow", "backup", "bundle", "repair", "purge"])
+    func timeouts(command: String) {
+        #expect(!issuectl([command, "--help"]).output.contains("--timeout"))
+        let outcome = issuectl([command, "--timeout", "5s"])
+        #expect(outcome.code == .usage && outcome.errors.contains("unknown option --timeout"))
     }
 
     @Test("No line of help is wider than 80 columns", arguments: commands.map(\.name))

@@ -133,6 +133,34 @@ struct HistogramTests {
         #expect(outcome.calls.first?.hasSuffix(#""bucket":86400000,"by":"app"}"#) == true)
     }
 
+    @Test("Groups have their titles next to their counts, if the terminal is wide enough and the daemon knows them")
+    func titles() {
+        func histogram(width: Int, _ groups: ScriptedLink.Reply) -> Outcome {
+            let series = [("gfc5623b9253487c1", "0,1,600,1200"), ("gc989b22c95cd7221", "1,0,0,0"), ("*", "3,0,0,0")]
+                .map { #"{"key":"\#($0)","counts":[\#($1)]}"# }.joined(separator: ",")
+            return issuectl(["histogram", "--since", "3h", "--by", "group"], width: width, reply(series), groups)
+        }
+        let known = Fixtures.decodingGroup.replacing(#""g7""#, with: #""gfc5623b9253487c1""#)
+        let wide = histogram(width: 90, .reply(Fixtures.groups(known)))
+        #expect(
+            wide.output
+                == lines(
+                    """
+                    GROUP              RECORDS  SINCE 2026-11-21 09:00 UTC  TITLE
+                    gfc5623b9253487c1    1,801  ·▁▄█                        Decoding failed: keyNotFound(pric…
+                    gc989b22c95cd7221        1  █···
+                    *                        3  █···
+                    """))
+        #expect(
+            wide.calls.last == #"List {"filter":{"groups":["gfc5623b9253487c1","gc989b22c95cd7221"]},"limit":2}"#)
+        let narrow = histogram(width: 70, .reply(Fixtures.groups(known)))
+        let untitled = histogram(width: 90, .failure(.timedOut))
+        for outcome in [narrow, untitled] {
+            #expect(outcome.code == .success && outcome.errors.isEmpty)
+            #expect(outcome.output.contains("gfc5623b9253487c1    1,801  ·▁▄█\n"))
+        }
+    }
+
     @Test("The bucket size fits the time range unless it is given")
     func buckets() {
         for (arguments, bucket) in [

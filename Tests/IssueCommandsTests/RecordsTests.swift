@@ -108,6 +108,20 @@ struct RecordsTests {
                 """#))
     }
 
+    @Test("The name of a user is shown after the id")
+    func userNames() {
+        var tools = HostTools.withoutRelativePaths
+        tools.userName = { $0 == 1000 ? "anna" : nil }
+        let shown = issuectl(["show", "r42"], width: 80, tools: tools, .reply(Fixtures.shown)).output
+        #expect(shown.contains("  Sender      shop, pid 4711, uid 1000 (anna), gid 1000\n"))
+        let correction = """
+            {"id":7,"kind":"merge","group":"g1","other":"g2","app":"shop","uid":1000,"author":1000,\
+            "at":"2026-11-21T11:00:00.000Z","hits":0}
+            """
+        let rules = issuectl(["group", "rule"], tools: tools, .reply(#"{"corrections":[\#(correction)]}"#)).output
+        #expect(rules.hasPrefix("7  merged g2 into g1 in shop, by user 1000 (anna) 1 h ago"))
+    }
+
     @Test("A trace id that is not hexadecimal is a usage error")
     func traceForm() {
         let outcome = issuectl(["records", "--trace", "4bf92f35"])
@@ -147,7 +161,7 @@ struct RecordsTests {
                 """#)
     }
 
-    @Test("follow requests only new records and prints one line for each")
+    @Test("follow requests only new records and prints one line for each, with its id")
     func follow() {
         let outcome = issuectl(
             ["follow", "--app", "shop"], width: 70,
@@ -156,8 +170,8 @@ struct RecordsTests {
                 nil))
         #expect(
             outcome.output == #"""
-                2026-11-21 11:57:00Z error    shop: (3 times) Decoding failed: keyNot…
-                2026-11-21 11:59:59Z critical uid 0: \x1b[31mNo space\nleft
+                r42 2026-11-21 11:57:00Z error    shop: (3 times) Decoding failed: ke…
+                r43 2026-11-21 11:59:59Z critical uid 0: \x1b[31mNo space\nleft
 
                 """#)
         #expect(

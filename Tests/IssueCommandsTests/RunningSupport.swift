@@ -131,9 +131,10 @@ func issuectl(
 
 extension HostTools {
     /// The tools of this host, but a relative path can't be written: other tests pass arbitrary words, and the working
-    /// folder is that of the repository.
+    /// folder is that of the repository. No user has a name, so that the output is the same on every host.
     static var withoutRelativePaths: Self {
         var tools = Self.process
+        tools.userName = { _ in nil }
         let save = tools.save
         tools.save = { (content, path, isReplacing) throws(Failure) in
             guard path.hasPrefix("/") else { throw Failure(reason: "tests write no relative paths") }

@@ -181,6 +181,45 @@ struct StatusTests {
         #expect(output.contains("Failing since  2026-11-21T11:59:00.000Z (1 min ago)"))
     }
 
+    @Test("The time of the last dead letter is shown")
+    func lastDeadLetter() {
+        let rejecting = Fixtures.flushed(pending: 0, delivered: 5)
+            .replacing(#""requests""#, with: #""last_dead_letter":"2026-11-21T11:59:00.000Z","requests""#)
+        let output = issuectl(["status"], .reply(Fixtures.status(rejecting))).output
+        #expect(
+            output.contains("Dead letters  last 2026-11-21T11:59:00.000Z (1 min ago), see issuectl dead-letters\n"))
+    }
+
+    @Test("Flush exits with 1 if records became dead letters meanwhile, unless others are still pending")
+    func flushToDeadLetters() {
+        let rejected = Fixtures.flushed(pending: 0, delivered: 5)
+            .replacing(#""dead_lettered":0"#, with: #""dead_lettered":3"#)
+        let outcome = issuectl(
+            ["flush"], .reply(Fixtures.status(Fixtures.flushed(pending: 3, delivered: 5))),
+            .reply("{\"destinations\":[\(rejected)]}"))
+        #expect(outcome.output == "logzio: 3 dead-lettered\n")
+        #expect(
+            outcome.errors
+                == "issuectl: some records or corrections became dead letters (logzio): see issuectl dead-letters\n")
+        #expect(outcome.code == .refused)
+        // Those that were dead letters before do not count.
+        let earlier = issuectl(
+            ["flush"], .reply(Fixtures.status(rejected)), .reply("{\"destinations\":[\(rejected)]}"))
+        #expect(earlier.code == .success)
+        // With --json, there is no earlier status.
+        func json(lastDeadLetter time: String) -> ExitCode {
+            let after = rejected.replacing(#""requests""#, with: #""last_dead_letter":"\#(time)","requests""#)
+            return issuectl(["flush", "--json"], .reply("{\"destinations\":[\(after)]}")).code
+        }
+        #expect(json(lastDeadLetter: "2026-11-21T12:00:01.000Z") == .refused)
+        #expect(json(lastDeadLetter: "2026-11-21T11:59:59.000Z") == .success)
+        let both = rejected.replacing(#""pending":0"#, with: #""pending":1"#)
+        let unfinished = issuectl(
+            ["flush"], .reply(Fixtures.status(Fixtures.flushed(pending: 4, delivered: 5))),
+            .reply("{\"destinations\":[\(both)]}"))
+        #expect(unfinished.code == .tryAgain && unfinished.errors.contains("became dead letters (logzio)"))
+    }
+
     @Test("Flush does not wait for records that arrive after the call")
     func laterRecords() {
         let after = Fixtures.flushed(pending: 2, delivered: 6, oldest: "2026-11-21T12:00:01.000Z")

@@ -8,8 +8,12 @@ struct CommandSpecification: Sendable {
     var operands = OperandRule.none
     /// The shell completions of each operand, in order. The last element is for all further operands.
     var operandSources: [ValueSource] = []
+    /// The candidates for the operands after certain first ones, such as `rule remove`, instead of `operandSources`.
+    var sourcesByAction: [String: ValueSource] = [:]
     /// The options by heading, in the order of the help.
     var sections: [(title: String, options: [OptionSpecification])] = []
+    /// `false` for a command that waits as long as necessary, so that it has no `--timeout`.
+    var hasTimeout = true
     /// Paragraphs after the options.
     var notes: [String] = []
     var examples: [String] = []
@@ -49,7 +53,9 @@ package enum ValueSource: Hashable, Sendable {
     case words([String])
     case files
     /// Names that the daemon knows.
-    case applications, groups, destinations, deadLetters, notifiers, silences
+    case applications, groups, destinations, deadLetters, notifiers, silences, corrections
+    /// Databases that were moved aside.
+    case damagedDatabases
     /// Groups, and the messages and errors of the daemon.
     case explainable
 }

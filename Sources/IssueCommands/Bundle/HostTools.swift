@@ -25,6 +25,8 @@ package struct HostTools {
     package var list: (_ folder: String) throws(Failure) -> [String]
     /// Writes a file that only its owner may read. Replaces an existing one only if `replacing` is `true`.
     package var save: (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
+    /// Returns the name of a user; nil if the user has none.
+    package var userName: (_ userID: UInt32) -> String? = { _ in nil }
 }
 
 extension HostTools {
@@ -55,6 +57,10 @@ extension HostTools {
                 } catch {
                     throw Failure(reason: "\(error)", isExisting: error == .alreadyExists)
                 }
+            },
+            userName: { userID in
+                // A name that consists of digits is not an id.
+                UserDatabase.user(named: "\(userID)").flatMap { $0.userID == userID ? $0.name : nil }
             })
     }
 

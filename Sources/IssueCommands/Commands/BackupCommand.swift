@@ -8,6 +8,7 @@ struct BackupCommand: Command {
     static let specification = CommandSpecification(
         name: "backup", summary: "Copy the daemon's whole store while it runs", operands: .optional("FILE"),
         operandSources: [.files],
+        hasTimeout: false,
         notes: [
             "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is "
                 + "written there, readable by you alone, and the daemon keeps none. An existing FILE is not "

@@ -22,6 +22,7 @@ struct BundleCommand: Command {
     static let specification = CommandSpecification(
         name: "bundle", summary: "Write a support bundle for someone who helps you",
         sections: [("Output", [output, force]), ("Content", [messages, limit, configuration, database])],
+        hasTimeout: false,
         notes: [
             "The bundle has these parts: system, versions, configuration, status, health, metrics, doctor, service, log, "
                 + "files, schema, rows, ledger, limits, plans. A part that cannot be collected is missing, with the "

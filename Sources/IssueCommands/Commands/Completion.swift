@@ -7,7 +7,7 @@ import UnixIO
 ///
 /// The scripts in `completions` run `issuectl __complete WORD...`, where the last word is the one to complete.
 /// Commands, options and keywords come from the specifications of the commands, so that they are always up to date;
-/// groups, applications, destinations, notifiers and silences from the running daemon.
+/// names such as those of groups, applications and destinations from the running daemon.
 struct Completion {
     /// The name of the command that prints the candidates. The help does not list it.
     static let command = "__complete"
@@ -110,6 +110,12 @@ struct Completion {
         case .silences:
             let reply: SilencesReply = try ask(.listSilences, Array("{}".utf8), connect())
             return reply.silences.map { Candidate(word: $0.id, description: $0.reason) }
+        case .corrections:
+            let reply: CorrectionsReply = try ask(.corrections, CorrectionsParameters().json, connect())
+            return reply.corrections.map { Candidate(word: "\($0.id)", description: CorrectionText.change($0)) }
+        case .damagedDatabases:
+            let reply: RepairReply = try ask(.repair, RepairParameters(isDryRun: true).json, connect())
+            return reply.files.map { Candidate(word: $0, description: "") }
         case .deadLetters:
             let reply: DeadLettersReply = try ask(.deadLetters, DeadLettersParameters(limit: 100).json, connect())
             return reply.deadLetters.map { Candidate(word: $0.record, description: "\($0.destination): \($0.reason)") }
@@ -135,7 +141,7 @@ struct Completion {
         private var command: CommandSpecification?
         /// The option whose value is the next word.
         private var pending: OptionSpecification?
-        private var operandCount = 0
+        private var operands: [String] = []
         private var hasOptions = true
         /// `true` after `help`, and after an unknown command.
         private var isForeign = false
@@ -159,7 +165,7 @@ struct Completion {
             } else if hasOptions, word.hasPrefix("-"), word != "-" {
                 read(option: word)
             } else if command != nil || isForeign || isHelp {
-                operandCount += 1
+                operands.append(word)
             } else {
                 command = commands.first { $0.name == word }
                 isHelp = word == "help"
@@ -195,16 +201,24 @@ struct Completion {
                 let option = options.first { $0.spelling == word[..<equals] }
                 return .value(option?.source ?? .text, prefix: String(word[...equals]))
             }
-            if isHelp { return .value(operandCount == 0 ? .words(commands.map(\.name)) : .text, prefix: "") }
+            if isHelp { return .value(operands.isEmpty ? .words(commands.map(\.name)) : .text, prefix: "") }
             if isForeign { return .value(.text, prefix: "") }
             guard let command else { return .command }
-            let sources = command.operandSources
-            var source = operandCount < sources.count ? sources[operandCount] : .text
-            switch command.operands {
-            case .several, .any: source = sources.dropFirst(operandCount).first ?? sources.last ?? .text
-            default: break
+            return .value(source(of: command), prefix: "")
+        }
+
+        /// Returns the candidates for the next operand.
+        private func source(of command: CommandSpecification) -> ValueSource {
+            // An action has at most two words.
+            for count in stride(from: min(operands.count, 2), to: 0, by: -1) {
+                let action = operands.prefix(count).joined(separator: " ")
+                if let source = command.sourcesByAction[action] { return source }
             }
-            return .value(source, prefix: "")
+            let sources = command.operandSources
+            switch command.operands {
+            case .several, .any: return sources.dropFirst(operands.count).first ?? sources.last ?? .text
+            default: return operands.count < sources.count ? sources[operands.count] : .text
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ struct DoctorCommand: Command {
     static let specification = CommandSpecification(
         name: "doctor", summary: "Check the daemon and its host, and show how to fix what is wrong",
         operands: .any("CHECK"), operandSources: [.words(DoctorCheck.all.map(\.id))],
-        sections: [("Options", [list])],
+        sections: [("Options", [list, CommonOptions.shortTimeout])],
         notes: [
             "Without CHECK, all checks are made. Each is ok, skipped, a note, a warning or a problem; warnings and "
                 + "problems are shown with the command or the change that fixes them. Run it as root: other users do "
@@ -21,6 +21,7 @@ struct DoctorCommand: Command {
 
     private let checks: [DoctorCheck]
     private let isList: Bool
+    private let timeout: Duration
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         let all = DoctorCheck.all
@@ -30,6 +31,7 @@ struct DoctorCommand: Command {
         }
         checks = arguments.operands.isEmpty ? all : all.filter { arguments.operands.contains($0.id) }
         isList = arguments.has(Self.list)
+        timeout = try arguments.duration(CommonOptions.shortTimeout) ?? .seconds(5)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
@@ -42,7 +44,7 @@ struct DoctorCommand: Command {
             }
             return .success
         }
-        let results = context.doctorFacts()
+        let results = context.doctorFacts(timeout: timeout)
         let report = DoctorReport(checks, facts: results)
         switch context.format {
         case .human: try context.print(report.lines(painter: context.painter))
@@ -64,7 +66,7 @@ extension CommandContext {
     ///   - timeout: The maximum time to wait for the daemon.
     ///   - filter: Changes the status before it is used.
     func doctorFacts(
-        timeout: Duration = .seconds(5), filter: (DaemonStatus) -> DaemonStatus = { $0 }
+        timeout: Duration, filter: (DaemonStatus) -> DaemonStatus = { $0 }
     ) -> DoctorFacts {
         DoctorFacts.collect(sockets: SocketPath.candidates(socket), now: now) { () throws(CollectorConnectionError) in
             let session = BrowserSession<CollectorConnectionError>(link: try connect()) { $0 }

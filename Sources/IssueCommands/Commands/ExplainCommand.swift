@@ -155,7 +155,7 @@ struct ExplainCommand: Command {
     ) {
         guard !corrections.isEmpty else { return }
         page.heading("Corrections")
-        page.add(corrections.map { CorrectionText.line($0, now: context.now) })
+        page.add(corrections.map { CorrectionText.line($0, in: context) })
     }
 
     private static func origin(isChosen: Bool, rule: Int?) -> String {

@@ -14,8 +14,8 @@ struct FlushCommand: Command {
         sections: [("Options", [timeout])],
         notes: [
             "Exits with 75 if some of the records or corrections are still pending after the timeout, or if a "
-                + "destination is paused even after another attempt. Destinations that are no longer configured do not "
-                + "count."
+                + "destination is paused even after another attempt; otherwise with 1 if records or corrections became "
+                + "dead letters meanwhile. Destinations that are no longer configured do not count."
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
@@ -47,6 +47,15 @@ struct FlushCommand: Command {
                 .compactMap(\.self)
             }
         }
+        let rejecting = answer.value.destinations.filter { destination in
+            hasNewDeadLetters(destination, since: before.first { $0.name == destination.name }, at: context.now)
+        }
+        if !rejecting.isEmpty {
+            let names = rejecting.map(\.name).joined(separator: ", ")
+            let message = "some records or corrections became dead letters (\(names)): see issuectl dead-letters"
+            if unfinished.isEmpty { throw CommandFailure(.refused, message) }
+            context.warn(message)
+        }
         guard unfinished.isEmpty else {
             let kind = unfinished.contains { $0.ledger.pending > 0 } ? "records" : "corrections"
             let names = unfinished.map(\.name).joined(separator: ", ")
@@ -68,6 +77,19 @@ struct FlushCommand: Command {
     /// Records that arrived during the wait do not count, nor do those of a destination that is no longer configured.
     private func isUnfinished(_ destination: DestinationStatus, startedAt: IssueTimestamp) -> Bool {
         !destination.isRemoved && isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
+    }
+
+    /// Returns `true` if records or corrections became dead letters during the wait.
+    ///
+    /// - Parameters:
+    ///   - before: The status before the wait; nil if it is not known.
+    ///   - start: The start of the wait.
+    private func hasNewDeadLetters(
+        _ destination: DestinationStatus, since before: DestinationStatus?, at start: IssueTimestamp
+    ) -> Bool {
+        if destination.isRemoved { return false }
+        if let before, destination.ledger.deadLettered > before.ledger.deadLettered { return true }
+        return destination.lastDeadLetter.map { $0 >= start } ?? false
     }
 
     /// A line such as `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`.

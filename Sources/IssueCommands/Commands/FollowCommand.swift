@@ -8,8 +8,10 @@ struct FollowCommand: Command {
     static let specification = CommandSpecification(
         name: "follow", summary: "Show new records as they arrive, until interrupted",
         sections: [("Filter", FilterOptions.ofRecords)],
+        hasTimeout: false,
         notes: [
-            "With --since, earlier records from that time on are shown first. " + FilterOptions.timeNote,
+            "Each line begins with the id of the record, for issuectl show and explain. With --since, earlier records "
+                + "from that time on are shown first. " + FilterOptions.timeNote,
             "If the daemon stops, the command waits until it runs again, and continues where it was.",
         ],
         examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
@@ -80,11 +82,12 @@ struct FollowCommand: Command {
         }
     }
 
+    /// Returns a line such as `r42 2026-11-21 11:57:00Z error    shop: The disk is full`.
     private func line(_ stored: StoredRecord, in context: CommandContext) -> String {
         let record = stored.record
         let severity = record.severity ?? .error
         let count = record.count ?? 1
-        let head = "\(PageTime.second(stored.receivedAt)) "
+        let head = "\(TerminalSanitizer.line(stored.id)) \(PageTime.second(stored.receivedAt)) "
         let word = Fitting.pad(severity.name, to: 8)
         let app = record.app?.name ?? stored.sender.command ?? "uid \(stored.sender.uid)"
         let body = TerminalSanitizer.line(" \(app): \(count > 1 ? "(\(count) times) " : "")\(record.message)")

@@ -28,6 +28,10 @@ struct GroupCommand: Command {
         name: "group", summary: "Correct the grouping: merge and split issues",
         operands: .any("merge|split|rule|undo|suggest] [ARGUMENT"),
         operandSources: [.words(Action.allCases.map(\.rawValue)), .groups],
+        sourcesByAction: [
+            "rule": .words(RuleAction.allCases.map(\.rawValue)), "rule list": .groups, "rule add": .groups,
+            "rule remove": .corrections, "undo": .corrections, "suggest": .text,
+        ],
         sections: [
             ("Correction", [template, by, reason, dryRun, yes]), ("Filter of merge", FilterOptions.all),
             ("Suggestions", [limit]),
@@ -189,7 +193,7 @@ struct GroupCommand: Command {
             try context.print(answer, elements: "corrections") { reply in
                 reply.corrections.isEmpty
                     ? ["No corrections."]
-                    : reply.corrections.map { CorrectionText.line($0, now: context.now) }
+                    : reply.corrections.map { CorrectionText.line($0, in: context) }
             }
         case (.rule, .remove), (.undo, _):
             try undo(in: context)
@@ -419,11 +423,20 @@ enum CorrectionText {
     }
 
     /// A line such as `7  merged g1 into g2, by user 1000 3 min ago, 2 hits: same cause`.
-    static func line(_ correction: GroupCorrection, now: IssueTimestamp) -> String {
-        var text = "\(correction.id)  "
+    static func line(_ correction: GroupCorrection, in context: CommandContext) -> String {
+        let author = context.user(Int64(correction.author))
+        let time = RelativeTime.text(correction.timestamp, now: context.now)
+        var text = "\(correction.id)  \(change(correction)) in \(correction.app), by user \(author) \(time)"
+        text += ", \(Quantity.text(correction.hits, "hit"))"
+        if let reason = correction.reason { text += ": \(reason)" }
+        return TerminalSanitizer.line(text)
+    }
+
+    /// Returns what a correction does, such as `merged g1 into g2`. The text is not yet safe for the terminal.
+    static func change(_ correction: GroupCorrection) -> String {
         let (other, template) = (correction.other ?? "", correction.template ?? "")
         switch correction.kind {
-        case .merge: text += "merged \(other) into \(correction.group)"
+        case .merge: return "merged \(other) into \(correction.group)"
         case .split:
             let part =
                 if let field = correction.field {
@@ -431,13 +444,8 @@ enum CorrectionText {
                 } else {
                     "'\(template)'"
                 }
-            text += "split \(part) from \(other) into \(correction.group)"
-        case .rule: text += "rule: '\(template)' belongs to \(correction.group)"
+            return "split \(part) from \(other) into \(correction.group)"
+        case .rule: return "rule: '\(template)' belongs to \(correction.group)"
         }
-        text +=
-            " in \(correction.app), by user \(correction.author) \(RelativeTime.text(correction.timestamp, now: now))"
-        text += ", \(Quantity.text(correction.hits, "hit"))"
-        if let reason = correction.reason { text += ": \(reason)" }
-        return TerminalSanitizer.line(text)
     }
 }

@@ -18,7 +18,8 @@ struct HealthCommand: Command {
         notes: [
             "Prints healthy, degraded, failing or unknown, and the reasons. failing: reports are refused, the database "
                 + "cannot be opened, a record has waited too long for a destination, or the daemon does not reply. "
-                + "degraded: a destination is paused or late, a report was refused in the last 15 minutes, or the "
+                + "degraded: a destination is paused or late, a record became a dead letter in the last 24 hours and "
+                + "its destination has accepted nothing since, a report was refused in the last 15 minutes, or the "
                 + "store, the configuration or the ledger has a fault. unknown: you may not see enough to tell; run it "
                 + "as root, as the daemon's user, or as a member of a group in Readers=.",
             "Exits with 0 if healthy, with 1 if degraded or unknown, and with 2 if failing.",

@@ -48,15 +48,29 @@ struct HistogramCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer = try context.collector().call(
+        let collector = try context.collector()
+        let answer = try collector.call(
             CollectorCalls.histogram,
             HistogramParameters(filter: filter, bucket: bucket, by: dimension == .total ? nil : dimension))
+        let hasTitles = dimension == .group && context.format == .human
+        let titles = hasTitles ? Self.titles(of: answer.value.series, collector) : [:]
         try context.print(answer, elements: "series") { reply in
             HistogramPage(
-                reply: reply, bucket: bucket, dimension: dimension, width: context.width, painter: context.painter
+                reply: reply, bucket: bucket, dimension: dimension, width: context.width, painter: context.painter,
+                titles: titles
             ).lines
         }
         return .success
+    }
+
+    /// Returns the titles of groups by their ids. Without a reply, the counts are shown without titles.
+    private static func titles(of series: [HistogramSeries], _ collector: Collector) -> [String: String] {
+        let ids = series.map(\.key).filter { IssueGroup.isID($0) }
+        guard !ids.isEmpty else { return [:] }
+        var filter = IssueFilter()
+        filter.groups = ids
+        let reply = try? collector.call(CollectorCalls.list, ListParameters(filter: filter, limit: ids.count))
+        return Dictionary((reply?.value.groups ?? []).map { ($0.id, $0.markedTitle) }) { $1 }
     }
 
     /// Returns the smallest default bucket size with which all buckets fit on a screen.
@@ -76,6 +90,11 @@ struct HistogramPage {
     let dimension: HistogramDimension
     let width: Int?
     let painter: Painter
+    /// The titles of groups by their ids, which are shown if there is room for them.
+    var titles: [String: String] = [:]
+
+    /// The minimum width of a title.
+    private static let minTitle = 20
 
     /// The width if the output is not a terminal.
     private static let defaultWidth = 80
@@ -120,32 +139,46 @@ struct HistogramPage {
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
     }
 
-    /// Lines such as `shop  1,204  ▁▃█▂`.
+    /// Lines such as `shop  1,204  ▁▃█▂`, with the title if they are those of groups.
     private var sparklines: [String] {
-        let columns = [
+        var columns = [
             Column(dimension.rawValue.uppercased(), maximum: 24), Column("RECORDS", alignment: .right),
             Column("SINCE \(time(ofBucket: 0)) UTC"),
         ]
         let numbers = reply.series.map { Quantity.text($0.sum) }
         let keys = reply.series.map(\.key) + (reply.deploys.isEmpty ? [] : ["deploys"])
         let reserved = min(widest(keys, columns[0]), columns[0].maximum) + widest(numbers, columns[1]) + 4
-        let room = max(1, (width ?? Self.defaultWidth) - reserved)
-        var table = Table(columns, width: width, painter: painter)
+        var room = max(1, (width ?? Self.defaultWidth) - reserved)
         let counts = reply.series.first?.counts.indices.map { deploys(inBucket: $0).count } ?? []
+        // The heading is above the sparklines, so they can be as wide without taking room from the titles.
+        let (heading, others) = (DisplayWidth.of(columns[2].title), Self.minTitle + 2)
+        let hasTitles = !titles.isEmpty && room >= heading + others
+        if hasTitles {
+            columns.append(Column("TITLE"))
+            room = max(heading, min(counts.count, room - others))
+        }
+        var table = Table(columns, width: width, painter: painter)
+        func row(_ cells: [Cell], title: String = "") -> [Cell] { hasTitles ? cells + [Cell(title)] : cells }
         let marks = Self.squeezed(counts, to: room).map { $0 > 0 ? "▲" : " " }.joined()
         let deployments =
             reply.deploys.isEmpty
             ? []
-            : [[Cell("deploys", style: .faint), Cell(Quantity.text(reply.deploys.count)), Cell(marks, style: .faint)]]
+            : [
+                row([
+                    Cell("deploys", style: .faint), Cell(Quantity.text(reply.deploys.count)),
+                    Cell(marks, style: .faint),
+                ])
+            ]
         return table.lines(
             deployments
                 + reply.series.indices.map { index in
                     let series = reply.series[index]
                     let style = dimension == .level ? IssueLevel(name: series.key).map { TextStyle($0) } : nil
-                    return [
-                        Cell(series.key, style: style ?? .plain), Cell(numbers[index]),
-                        Cell(Sparkline.text(Self.squeezed(series.counts, to: room))),
-                    ]
+                    return row(
+                        [
+                            Cell(series.key, style: style ?? .plain), Cell(numbers[index]),
+                            Cell(Sparkline.text(Self.squeezed(series.counts, to: room))),
+                        ], title: titles[series.key] ?? "")
                 })
     }
 

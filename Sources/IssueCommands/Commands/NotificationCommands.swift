@@ -225,7 +225,7 @@ struct SilenceCommand: Command {
                 return [
                     Cell(silence.id), Cell(RelativeTime.text(silence.until, now: context.now)),
                     Cell(Quantity.text(silence.count)), Cell(TerminalSanitizer.line(issues.joined(separator: " "))),
-                    Cell("user \(silence.uid)"), Cell(TerminalSanitizer.line(silence.reason)),
+                    Cell("user \(context.user(silence.uid))"), Cell(TerminalSanitizer.line(silence.reason)),
                 ]
             })
     }

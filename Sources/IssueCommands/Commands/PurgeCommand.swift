@@ -11,6 +11,7 @@ struct PurgeCommand: Command {
     static let specification = CommandSpecification(
         name: "purge", summary: "Erase records permanently",
         sections: [("Filter", FilterOptions.ofRecords), ("Options", [dryRun, yes])],
+        hasTimeout: false,
         notes: [
             "Erases the records that match all of the options, and lists where copies may remain. At least one option "
                 + "is required. Asks for confirmation; without a terminal, --yes is required. " + FilterOptions.timeNote

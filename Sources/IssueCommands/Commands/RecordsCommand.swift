@@ -86,7 +86,7 @@ struct ShowCommand: Command {
             try collector.call(CollectorCalls.show, IDParameters(id: id))
         }
         try context.print(answer) { reply in
-            RecordDetails(reply, now: context.now, width: context.width, painter: context.painter).lines
+            RecordDetails(reply, in: context).lines
         }
         return .success
     }

@@ -8,13 +8,14 @@ struct RepairCommand: Command {
     static let list = OptionSpecification("list", short: "l", "Only list the databases")
 
     static let specification = CommandSpecification(
-        name: "repair", summary: "Recover records from databases that were moved aside", operands: .optional("FILE"),
-        operandSources: [.files],
+        name: "repair", summary: "Recover records from databases that were moved aside", operands: .optional("NAME"),
+        operandSources: [.damagedDatabases],
         sections: [("Options", [list])],
+        hasTimeout: false,
         notes: [
             "A database that could not be used is moved aside, as issues.db.damaged-TIME next to the current one. "
                 + "Its readable records are stored again, as new records that name their old id and time; records that "
-                + "were forwarded are not forwarded again. Without FILE, all such databases are read. Each "
+                + "were forwarded are not forwarded again. Without NAME, all such databases are read. Each "
                 + "one is renamed afterwards, and kept."
         ],
         examples: ["issuectl repair --list", "issuectl repair issues.db.damaged-2026-11-21T13:17:14.967Z"])

@@ -109,13 +109,17 @@ struct StatusPage {
             ("Next attempt", destination.nextAttempt.map { RelativeTime.text($0, now: now) }),
             ("Last answer", destination.lastAnswer),
             ("Last success", destination.lastSuccess.map { PageTime.full($0, now: now) }),
+            (
+                "Dead letters",
+                destination.lastDeadLetter.map { "last \(PageTime.full($0, now: now)), see issuectl dead-letters" }
+            ),
             // Other users do not see the amount of data sent.
             (
                 "Traffic",
                 status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"
             ),
         ]
-        page.fields(fields, styles: ["State": destination.state.style, "Advice": .warning])
+        page.fields(fields, styles: ["State": destination.state.style, "Advice": .warning, "Dead letters": .warning])
     }
 
     private func suppressions(into page: inout TextPage) {

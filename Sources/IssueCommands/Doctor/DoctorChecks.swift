@@ -31,7 +31,7 @@ package struct DoctorCheck: Sendable {
             findings: destinations),
         .init(id: "tls", summary: "TLS connections to the destinations work", findings: tls),
         .init(id: "token", summary: "Every destination accepts its credential", findings: token),
-        .init(id: "delivery", summary: "No record waits for too long", findings: delivery),
+        .init(id: "delivery", summary: "No record waits for too long or becomes a dead letter", findings: delivery),
         .init(id: "notifiers", summary: "Every notifier delivers its messages", findings: notifiers),
     ]
 }
@@ -350,13 +350,20 @@ extension DoctorCheck {
     private static func delivery(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
         let report = HealthReport(daemon, now: facts.now)
-        return report.findings.filter { $0.kind == .destination || $0.kind == .refused }.map { finding in
-            let advice = daemon.destinations.first { $0.name == finding.destination }?.advice
-            return DoctorFinding(
-                finding.verdict == .failing ? .problem : .warning, finding.message,
-                fix: finding.kind == .refused
-                    ? "journalctl --unit issued --priority warning"
-                    : advice ?? "see issuectl status, and States of a destination in Operations.md")
+        return report.findings.compactMap { finding in
+            let fix: String
+            switch finding.kind {
+            case .refused: fix = "journalctl --unit issued --priority warning"
+            case .deadLetters:
+                fix =
+                    "issuectl dead-letters shows the reasons; once the cause is fixed: issuectl dead-letters requeue "
+                    + "--all"
+            case .destination:
+                let advice = daemon.destinations.first { $0.name == finding.destination }?.advice
+                fix = advice ?? "see issuectl status, and States of a destination in Operations.md"
+            default: return nil
+            }
+            return DoctorFinding(finding.verdict == .failing ? .problem : .warning, finding.message, fix: fix)
         }
     }
 }

@@ -54,16 +54,16 @@ enum PageTime {
 /// The output of `show`. Nothing is cut, since the details are not shown anywhere else.
 struct RecordDetails {
     private let reply: IssueDetails
-    private let now: IssueTimestamp
-    private let width: Int?
-    private let painter: Painter
+    private let context: CommandContext
 
-    init(_ reply: IssueDetails, now: IssueTimestamp, width: Int?, painter: Painter) {
+    init(_ reply: IssueDetails, in context: CommandContext) {
         self.reply = reply
-        self.now = now
-        self.width = width
-        self.painter = painter
+        self.context = context
     }
+
+    private var now: IssueTimestamp { context.now }
+    private var width: Int? { context.width }
+    private var painter: Painter { context.painter }
 
     /// The id that the kernel shows for users of another user namespace without an id on this host
     /// (user_namespaces(7)).
@@ -139,7 +139,8 @@ struct RecordDetails {
     }
 
     private func sender(_ sender: Sender) -> String {
-        "\(sender.command.map { "\($0), " } ?? "")pid \(sender.pid), uid \(sender.uid), gid \(sender.gid)"
+        "\(sender.command.map { "\($0), " } ?? "")pid \(sender.pid), "
+            + "uid \(context.user(Int64(sender.uid))), gid \(sender.gid)"
             + (sender.uid == Self.overflowUserID
                 ? " (nobody, or a user of a container that has no id on this host)" : "")
     }
@@ -179,7 +180,7 @@ struct RecordDetails {
     /// is the state before it.
     private func change(_ group: IssueGroup) -> String? {
         group.stateChange.map { change in
-            "user \(change.user), \(PageTime.full(change.time, now: now))"
+            "user \(context.user(Int64(change.user))), \(PageTime.full(change.time, now: now))"
                 + (group.hasRegressed ? "; regressed since" : "")
         }
     }

@@ -44,6 +44,8 @@ package struct HealthThresholds: Equatable, Sendable {
     package var notificationAge: Duration = .seconds(5 * 60)
     /// How long a report that was refused for lack of space or time counts as degraded.
     package var refusalMemory: Duration = .seconds(15 * 60)
+    /// How long a dead letter counts as degraded if the destination has accepted nothing since.
+    package var rejectionMemory: Duration = .seconds(24 * 3600)
 
     package init() {}
 }
@@ -65,6 +67,8 @@ package struct HealthFinding: Equatable, Sendable {
         case ledger
         /// A destination is paused, or its oldest record or correction has been pending for too long.
         case destination
+        /// Records for a destination became dead letters recently, and it has accepted nothing since.
+        case deadLetters = "dead-letters"
         /// A notifier is paused, its oldest event has been pending for too long, or none of its messages arrived.
         case notifier
         /// The caller may not see all records, faults and refused reports.
@@ -134,6 +138,7 @@ package struct HealthReport: Equatable, Sendable {
         }
         for destination in status.destinations {
             if let finding = Self.finding(destination, now: now, thresholds) { findings.append(finding) }
+            if let finding = Self.deadLetters(destination, now: now, thresholds) { findings.append(finding) }
             let isKnown = store.faults.contains {
                 $0.hasPrefix("\(StoreStatus.ledgerFaultPrefix)\(destination.name) ")
             }
@@ -172,6 +177,27 @@ package struct HealthReport: Equatable, Sendable {
         return HealthFinding(
             .destination, isLate && age >= thresholds.failingAge ? .failing : .degraded,
             destination: destination.name, message)
+    }
+
+    /// The maximum time by which the last success of a destination precedes a dead letter of the same batch, other
+    /// records of which were accepted.
+    private static let batchTolerance: Duration = .seconds(5)
+
+    /// Returns the finding about a destination that rejects everything; nil if there is none.
+    ///
+    /// If the destination has accepted other records since, the cause is in the records. Then there is no finding, because
+    /// any user can send such records.
+    private static func deadLetters(
+        _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
+    ) -> HealthFinding? {
+        guard !destination.isRemoved, let last = destination.lastDeadLetter else { return nil }
+        let hasAccepted = destination.lastSuccess.map { $0.advanced(by: batchTolerance) >= last } ?? false
+        let age = last.age(at: now)
+        guard !hasAccepted, age < thresholds.rejectionMemory else { return nil }
+        return HealthFinding(
+            .deadLetters, .degraded, destination: destination.name,
+            "destination \(destination.name) has dead letters, the last \(span(age)) ago, and has accepted nothing since: "
+                + "see issuectl dead-letters")
     }
 
     /// Returns a phrase for the oldest pending record or correction.

@@ -27,6 +27,9 @@ public struct DestinationStatus: Equatable, Sendable {
     public var lastAnswer: String?
     /// The time of the last successful request. Nil if there was none.
     public var lastSuccess: IssueTimestamp?
+    /// The time at which a record or correction last became a dead letter that is still kept. Nil if there is none, the
+    /// daemon is too old to send it, or the caller may not see all records.
+    package var lastDeadLetter: IssueTimestamp?
     /// The number of requests since the daemon started. 0 if the caller may not see all records.
     public var requests: Int
     /// The number of records that were sent again since the daemon started. 0 if the caller may not see all records.
@@ -42,7 +45,8 @@ public struct DestinationStatus: Equatable, Sendable {
         failingSince: IssueTimestamp? = nil, advice: String? = nil,
         ledger: Ledger = Ledger(), pendingCorrections: Int? = nil, oldestPending: IssueTimestamp? = nil,
         nextAttempt: IssueTimestamp? = nil, lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil,
-        requests: Int = 0, resent: Int = 0, possibleDuplicates: Int = 0, bytesToday: Int = 0
+        lastDeadLetter: IssueTimestamp? = nil, requests: Int = 0, resent: Int = 0, possibleDuplicates: Int = 0,
+        bytesToday: Int = 0
     ) {
         self.name = name
         self.kind = kind
@@ -56,6 +60,7 @@ public struct DestinationStatus: Equatable, Sendable {
         self.nextAttempt = nextAttempt
         self.lastAnswer = lastAnswer
         self.lastSuccess = lastSuccess
+        self.lastDeadLetter = lastDeadLetter
         self.requests = requests
         self.resent = resent
         self.possibleDuplicates = possibleDuplicates
@@ -104,6 +109,7 @@ extension DestinationStatus: JSONObjectCodable {
         try members.optional("next_attempt", &nextAttempt)
         try members.optional("last_answer", &lastAnswer)
         try members.optional("last_success", &lastSuccess)
+        try members.optional("last_dead_letter", &lastDeadLetter)
         try members.required("requests", &requests)
         try members.required("resent", &resent)
         try members.required("maybe_duplicate", &possibleDuplicates)

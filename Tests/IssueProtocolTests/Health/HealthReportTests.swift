@@ -108,6 +108,39 @@ struct HealthReportTests {
             ])
     }
 
+    @Test(
+        "A dead letter is degraded for a day, unless the destination has accepted other records since",
+        arguments: [
+            (60, 0, HealthVerdict.healthy), (60, nil, .degraded), (86_399, nil, .degraded), (86_400, nil, .healthy),
+            // Records of the same batch are accepted at about the same time.
+            (60, 62, .healthy), (60, 120, .degraded),
+        ] as [(Int64, Int64?, HealthVerdict)])
+    func deadLetters(age: Int64, sinceSuccess: Int64?, verdict: HealthVerdict) {
+        let report = report { status in
+            status.destinations[0].lastDeadLetter = Self.now.advanced(by: .seconds(-age))
+            status.destinations[0].lastSuccess = sinceSuccess.map { Self.now.advanced(by: .seconds(-$0)) }
+        }
+        #expect(report.verdict == verdict)
+        #expect(report.findings.allSatisfy { $0.kind == .deadLetters && $0.destination == "logzio" })
+    }
+
+    @Test("The finding about dead letters says where to look; a destination that was removed has none")
+    func deadLetterMessages() {
+        func messages(_ change: (inout DestinationStatus) -> Void) -> [String] {
+            report { status in
+                status.destinations[0].lastDeadLetter = Self.now.advanced(by: .seconds(-180))
+                status.destinations[0].lastSuccess = nil
+                change(&status.destinations[0])
+            }.findings.map(\.message)
+        }
+        #expect(
+            messages { _ in } == [
+                "destination logzio has dead letters, the last 3 min ago, and has accepted nothing since: "
+                    + "see issuectl dead-letters"
+            ])
+        #expect(messages { $0.reason = DestinationStatus.removedReason } == [])
+    }
+
     @Test("A single record or event is named as one")
     func single() {
         let report = report { status in
