@@ -3,7 +3,7 @@ package import IssueCore
 import IssueProtocol
 
 /// Sends records to Elasticsearch or OpenSearch with the `_bulk` API.
-package struct SearchFormat: HTTPFormat {
+package struct ElasticsearchFormat: HTTPFormat {
     package static var kind: String { "elasticsearch" }
     package static var section: String { "Elasticsearch" }
     package static var options: [DestinationOption] {
@@ -13,7 +13,7 @@ package struct SearchFormat: HTTPFormat {
     package static let frame = BodyFrame.lines
     /// With the filter in the URL, an item of the response has about 30 bytes, or 80 if it was rejected. Without it,
     /// for example because a proxy removes the query, an item has up to 500.
-    package static let answerBytesPerLine = 512
+    package static let responseBytesPerLine = 512
 
     package let http: HTTPSettings
     /// The user name. If it is set, the credential is a password, otherwise an API key.
@@ -53,7 +53,7 @@ package struct SearchFormat: HTTPFormat {
     }
 }
 
-extension SearchFormat {
+extension ElasticsearchFormat {
     /// Classifies the items of a `_bulk` response.
     ///
     /// Source: the bulk API references of Elasticsearch and OpenSearch. Both return 200 regardless of the result of the
@@ -117,7 +117,7 @@ extension SearchFormat {
     ]
 }
 
-extension SearchFormat {
+extension ElasticsearchFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
@@ -133,7 +133,7 @@ extension SearchFormat {
 }
 
 /// The two lines per document that `_bulk` requires, as one.
-extension SearchFormat {
+extension ElasticsearchFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         var members: [JSONValue.Member] = [

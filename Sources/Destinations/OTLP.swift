@@ -37,7 +37,7 @@ extension OTLPFormat {
     }
 
     package static func acceptsProbe(_ response: HTTPResponse) -> Bool {
-        (200..<300).contains(response.status) && isOfReceiver(response)
+        (200..<300).contains(response.status) && isFromReceiver(response)
     }
 }
 
@@ -49,7 +49,7 @@ extension OTLPFormat {
     package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         let status = response.status
         guard (200..<300).contains(status) else { return nil }
-        guard isOfReceiver(response) else {
+        guard isFromReceiver(response) else {
             return DeliveryResult(
                 .paused(.notFound), ResponseSummary("\(status): not a response of an OTLP receiver"))
         }
@@ -66,7 +66,7 @@ extension OTLPFormat {
 
     /// Returns `true` if the response may be that of an OTLP receiver: a JSON object, a Protobuf message, or an empty
     /// body, which some receivers return on success. An HTML page is not accepted.
-    private static func isOfReceiver(_ response: HTTPResponse) -> Bool {
+    private static func isFromReceiver(_ response: HTTPResponse) -> Bool {
         let type = response.headers["Content-Type"]?.lowercased() ?? ""
         if type.hasPrefix("text/html") { return false }
         if response.body.isEmpty || type.hasPrefix("application/x-protobuf") { return true }
@@ -139,11 +139,11 @@ extension OTLPFormat {
 
     /// Returns fields as attributes, without those in `elsewhere`.
     private static func attributes(_ fields: [JSONValue.Member]) -> [JSONValue.Member] {
-        fields.filter { !elsewhere.contains($0.key) }.map { .init("issue.\($0.key)", $0.value) }
+        fields.filter { !fieldsWithOwnPlace.contains($0.key) }.map { .init("issue.\($0.key)", $0.value) }
     }
 
     /// The fields that have their own place in the protocol or in its conventions.
-    private static let elsewhere: Set<String> = [
+    private static let fieldsWithOwnPlace: Set<String> = [
         "event_id", "app", "host", "severity", "message", "version", "environment", "backtrace",
     ]
 

@@ -68,7 +68,7 @@ package struct Webhook: Sendable {
         request.totalTimeout = limit
         request.proxy = proxy
         request.caFile = caFile
-        request.answerLimit = 4096
+        request.responseLimit = 4096
         return request
     }
 

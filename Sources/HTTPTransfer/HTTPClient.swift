@@ -107,7 +107,7 @@ struct HTTPAttempt {
                 code: .invalidRequest, message: "A header of the request to \(origin) is invalid",
                 bodyFullySent: false)
         }
-        let exchange = HTTPExchange(answerLimit: request.answerLimit, sockets: sockets)
+        let exchange = HTTPExchange(responseLimit: request.responseLimit, sockets: sockets)
         let result = withExtendedLifetime(exchange) {
             unsafe request.body.withUnsafeBufferPointer { body in
                 let refusal = unsafe HTTPAttempt.configure(

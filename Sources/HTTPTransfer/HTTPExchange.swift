@@ -7,7 +7,7 @@ final class HTTPExchange {
     /// More than any legitimate response has. libcurl limits the length of a header line, but not the number of lines.
     private static let headerLimit = 64 * 1024
 
-    private let answerLimit: Int
+    private let responseLimit: Int
     private let sockets: TransferSockets
     private var headerBytes = 0
     private var isConnecting = true
@@ -24,10 +24,10 @@ final class HTTPExchange {
     private(set) var wasRepeated = false
 
     /// - Parameters:
-    ///   - answerLimit: The maximum size of the response's body, in bytes.
+    ///   - responseLimit: The maximum size of the response's body, in bytes.
     ///   - sockets: The sockets of the client. The object must outlive the client's connections.
-    init(answerLimit: Int, sockets: TransferSockets) {
-        self.answerLimit = max(0, answerLimit)
+    init(responseLimit: Int, sockets: TransferSockets) {
+        self.responseLimit = max(0, responseLimit)
         self.sockets = sockets
     }
 
@@ -91,7 +91,7 @@ final class HTTPExchange {
 
     /// Processes a part of the response body. Returns `false` to abort.
     func receive(bodyPart part: UnsafeRawBufferPointer) -> Bool {
-        let room = answerLimit - body.count
+        let room = responseLimit - body.count
         unsafe body.append(contentsOf: part.prefix(room))
         isOverLimit = part.count > room
         return !isOverLimit

@@ -22,7 +22,7 @@ package struct HTTPRequest: Sendable {
     /// The path of a PEM file with authorities that replace those of the system; nil to use the system's.
     package var caFile: String?
     /// The maximum number of bytes kept of the response body.
-    package var answerLimit: Int = 64 * 1024
+    package var responseLimit: Int = 64 * 1024
     package var userAgent: String = "issued"
 
     package init(url: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
@@ -154,7 +154,7 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
         /// The connection ended before the response was complete.
         case connectionLost
         /// The response is not HTTP.
-        case malformedAnswer
+        case malformedResponse
         /// The proxy is unreachable or rejected the request.
         case proxy
         /// The caller cancelled the request.
@@ -229,12 +229,12 @@ extension HTTPTransferError {
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
             return (.connectionLost, "The connection to \(origin) ended before the response was complete")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
-            return (.malformedAnswer, "The response of \(origin) is not HTTP")
+            return (.malformedResponse, "The response of \(origin) is not HTTP")
         case CURLE_UNSUPPORTED_PROTOCOL where exchange.hasBegun:
             // libcurl's error for a response without a status line.
-            return (.malformedAnswer, "The response of \(origin) is not HTTP")
+            return (.malformedResponse, "The response of \(origin) is not HTTP")
         case CURLE_WRITE_ERROR where exchange.hasTooLongHeaders:
-            return (.malformedAnswer, "The response of \(origin) has too many headers")
+            return (.malformedResponse, "The response of \(origin) has too many headers")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             return (.invalidRequest, "The URL for \(origin) is invalid")
         default:

@@ -83,7 +83,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             close()
             throw HTTPTransferError(code: .other, message: "libcurl could not be initialized", bodyFullySent: false)
         }
-        let exchange = HTTPExchange(answerLimit: 0, sockets: sockets)
+        let exchange = HTTPExchange(responseLimit: 0, sockets: sockets)
         let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
         var result = unsafe HTTPAttempt.configure(easy, for: request, body: body, headers: headers, exchange: exchange)
         if result == nil {

@@ -7,7 +7,7 @@ package import UnixIO
 /// Tasks use ``IssueBrowser`` instead. `Failure` is the error type of the command.
 package struct BrowserSession<Failure: Error> {
     private let link: any BrowserLink
-    private let failing: (CollectorConnectionError) -> Failure
+    private let makeFailure: (CollectorConnectionError) -> Failure
     /// The timeout for an ordinary reply.
     private let timeout: Duration
 
@@ -16,14 +16,14 @@ package struct BrowserSession<Failure: Error> {
     /// - Parameters:
     ///   - link: The connection to the daemon.
     ///   - timeout: The timeout for an ordinary reply.
-    ///   - failing: Converts an error of the connection.
+    ///   - makeFailure: Converts an error of the connection.
     package init(
         link: any BrowserLink, timeout: Duration = .seconds(45),
-        failing: @escaping (CollectorConnectionError) -> Failure
+        makeFailure: @escaping (CollectorConnectionError) -> Failure
     ) {
         self.link = link
         self.timeout = timeout
-        self.failing = failing
+        self.makeFailure = makeFailure
     }
 
     /// Calls a method and returns its reply.
@@ -36,7 +36,7 @@ package struct BrowserSession<Failure: Error> {
         do throws(CollectorConnectionError) {
             json = try link.call(call.method, parameters: parameters.json, timeout: timeout ?? self.timeout)
         } catch {
-            throw failing(error)
+            throw makeFailure(error)
         }
         return try answer(json)
     }
@@ -76,7 +76,7 @@ package struct BrowserSession<Failure: Error> {
 
     /// Returns the failure for a reply that is well-formed but invalid.
     package func invalid(_ reason: String) -> Failure {
-        failing(.malformed(reason))
+        makeFailure(.malformed(reason))
     }
 
     private func run<Parameters, Reply>(
@@ -88,7 +88,7 @@ package struct BrowserSession<Failure: Error> {
             if let last { progress(last.value) }
             last = answer
         }
-        guard let last else { throw failing(.malformed("it is empty")) }
+        guard let last else { throw makeFailure(.malformed("it is empty")) }
         return (last, file)
     }
 
@@ -110,7 +110,7 @@ package struct BrowserSession<Failure: Error> {
                 }
             }
         } catch {
-            throw failing(error)
+            throw makeFailure(error)
         }
         if let failure { throw failure }
         return file
@@ -120,7 +120,7 @@ package struct BrowserSession<Failure: Error> {
         do throws(CollectorConnectionError) {
             return try BrowserReply(json)
         } catch {
-            throw failing(error)
+            throw makeFailure(error)
         }
     }
 }

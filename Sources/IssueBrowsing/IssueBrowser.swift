@@ -150,18 +150,18 @@ public struct IssueBrowser: Sendable {
 
     /// Calls a method and returns its reply.
     ///
-    /// A nil timeout waits indefinitely. A call that `isLong` has a connection of its own. `failing` converts an error
+    /// A nil timeout waits indefinitely. A call that `isLong` has a connection of its own. `makeFailure` converts an error
     /// of the connection.
     func ask<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = .seconds(45),
-        isLong: Bool = false, failing: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
+        isLong: Bool = false, makeFailure: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
     ) async throws -> Reply {
         do {
             let json = try await CollectorClient.current.call(
                 call.method, json: parameters.json, at: .init(socket: socket), timeout: timeout, isLong: isLong)
             return try BrowserReply(json).value
         } catch let error as CollectorConnectionError {
-            throw failing(error)
+            throw makeFailure(error)
         }
     }
 

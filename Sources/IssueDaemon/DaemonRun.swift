@@ -101,12 +101,12 @@ final class DaemonRun {
             writer.onDamagedBlock = onDamagedBlock
             writer.onCorrections = { destinations.recordsArrived() }
             writer.onPriorityRecords = { records in
-                alertLogger.came(records)
-                notifiers.came(records)
+                alertLogger.recordsStored(records)
+                notifiers.recordsStored(records)
             }
             writer.onCardinalityOverflow = { overflow in
                 board.counted(overflow)
-                guard overflowWarnings.withLock({ $0.came(overflow, at: Clock.monotonic) }) else { return }
+                guard overflowWarnings.withLock({ $0.shouldLog(overflow, at: Clock.monotonic) }) else { return }
                 log.warning(.limitsTooManyNames, ["uid": "\(overflow.uid)", "names": overflow.kind.rawValue])
                 notifiers.report(
                     .limitReached, uid: overflow.uid,

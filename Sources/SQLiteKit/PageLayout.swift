@@ -23,7 +23,7 @@ package struct PageLayout: Equatable, Sendable {
         let size = page.count
         guard (512...65_536).contains(size), start == 0 || start == 100 else { return nil }
         let kind = page[start]
-        guard let form = Form(rawValue: kind) else { return nil }
+        guard let form = PageKind(rawValue: kind) else { return nil }
         let cells = page.number(start + 3, 2)
         let pointers = start + form.headerBytes
         guard pointers + 2 * cells <= size else { return nil }
@@ -58,7 +58,7 @@ package struct PageLayout: Equatable, Sendable {
         if end < size { unused.append(end..<size) }
     }
 
-    private enum Form: UInt8 {
+    private enum PageKind: UInt8 {
         case interiorIndex = 2
         case interiorTable = 5
         case leafIndex = 10

@@ -73,12 +73,12 @@ struct ContextFieldTests {
 
     @Test("Elasticsearch gets them under the names of the Elastic Common Schema")
     func search() throws {
-        let value = try value(SearchFormat(Self.settings, [:]), Self.full)
+        let value = try value(ElasticsearchFormat(Self.settings, [:]), Self.full)
         #expect(value["trace.id"]?.asString == Self.trace)
         #expect(value["span.id"]?.asString == Self.span)
         #expect(value["http.request.id"] == "r-\"7\"")
         #expect(value["user.id"] == "anna\n")
-        let keys = try self.value(SearchFormat(Self.settings, [:]), Samples.full).asObject?.map(\.key) ?? []
+        let keys = try self.value(ElasticsearchFormat(Self.settings, [:]), Samples.full).asObject?.map(\.key) ?? []
         #expect(keys.allSatisfy { !$0.contains(".") })
     }
 

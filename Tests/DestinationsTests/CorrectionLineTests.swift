@@ -13,7 +13,7 @@ struct CorrectionLineTests {
 
     @Test("Elasticsearch gets a document with the id of the event and both issues")
     func elasticsearch() {
-        let format = SearchFormat(http, ["Index": "issued"])
+        let format = ElasticsearchFormat(http, ["Index": "issued"])
         #expect(
             text(format.line(of: Samples.correction)) == """
                 {"create":{"_index":"issued","_id":"c-0f1e2d3c4b5a6978"}}

@@ -9,7 +9,7 @@ import Testing
 @Suite("Text of a response")
 struct ForeignTextTests {
     private static let formats: [any HTTPFormat.Type] = [
-        LogzFormat.self, ClickHouseFormat.self, SearchFormat.self, OTLPFormat.self,
+        LogzFormat.self, ClickHouseFormat.self, ElasticsearchFormat.self, OTLPFormat.self,
     ]
 
     /// Returns responses that contain a text in each place that a format reads, and in others.
@@ -90,7 +90,7 @@ struct ForeignTextTests {
         }
         let item = #"{"create":{"status":400,"error":{"type":"mapper_parsing_exception","reason":"x"}}}"#
         #expect(
-            summary(SearchFormat.self, 200, #"{"items":[{"create":{"status":201}},\#(item)]}"#)
+            summary(ElasticsearchFormat.self, 200, #"{"items":[{"create":{"status":201}},\#(item)]}"#)
                 == "200: 1 of 2 rejected, 400 mapper_parsing_exception")
         #expect(
             summary(ClickHouseFormat.self, 404, "Code: 60. DB::Exception: Table issued.records does not exist")

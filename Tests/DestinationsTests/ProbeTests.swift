@@ -72,7 +72,7 @@ struct ProbeTests {
     @Test("The response shows whether records would be accepted", arguments: answers)
     func responses(answer: Answer) throws {
         let formats: [any HTTPFormat.Type] = [
-            LogzFormat.self, ClickHouseFormat.self, SearchFormat.self, OTLPFormat.self,
+            LogzFormat.self, ClickHouseFormat.self, ElasticsearchFormat.self, OTLPFormat.self,
         ]
         let format = try #require(formats.first { $0.kind == answer.kind })
         let probe = format.probe(

@@ -68,7 +68,8 @@ struct StrictReceiverTests {
     @Test("Elasticsearch: the metadata has no duplicate keys, and no number that is no double")
     func search() throws {
         var types = FieldTypes()
-        let line = SearchFormat(Self.settings, [:]).line(of: Samples.outbound(metadata: Self.hostile), types: &types)
+        let line = ElasticsearchFormat(Self.settings, [:]).line(
+            of: Samples.outbound(metadata: Self.hostile), types: &types)
         let document = Array(line.split(separator: UInt8(ascii: "\n"))[1])
         let metadata = try #require(try parsed(document)["metadata"])
         #expect(metadata["infinite"] == "1e999")
@@ -97,7 +98,7 @@ struct StrictReceiverTests {
         let record = Samples.outbound(metadata: .object(random.members(depth: 6, width: 12)))
         let formats: [any HTTPFormat] = [
             Golden.payload, OTLPFormat(Self.settings, [:]), ClickHouseFormat(Self.settings, [:]),
-            SearchFormat(Self.settings, [:]),
+            ElasticsearchFormat(Self.settings, [:]),
         ]
         for format in formats {
             var types = FieldTypes()

@@ -111,7 +111,7 @@ import Testing
             connection.write(answer)
         }
         let error = fault(of: .post(to: listener.port))
-        #expect(error?.code == .malformedAnswer)
+        #expect(error?.code == .malformedResponse)
         #expect(error?.bodyFullySent == true)
     }
 
@@ -123,7 +123,7 @@ import Testing
             while connection.write("X-More: \(String(repeating: "y", count: 1000))\r\n") {}
         }
         let error = fault(of: .post(to: listener.port))
-        #expect(error?.code == .malformedAnswer)
+        #expect(error?.code == .malformedResponse)
     }
 
     @Test("If the first attempt was sent completely, the request may have arrived although the second was refused")

@@ -56,7 +56,7 @@ struct HealthTests {
                 see issuectl dead-letters
 
                 """)
-        #expect(outcome.code == .degraded)
+        #expect(outcome.code == .refused)
     }
 
     @Test("A daemon that is not reachable or does not reply is failing, and exit code 2")

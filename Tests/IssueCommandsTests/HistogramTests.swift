@@ -1,4 +1,5 @@
 import IssueCommands
+import Issues
 import Testing
 import UnixIO
 

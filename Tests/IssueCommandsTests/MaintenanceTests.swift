@@ -132,9 +132,9 @@ struct MaintenanceTests {
         let outcome = issuectl(
             ["purge", "--app", "shop"], width: 80, input: answer.isEmpty ? [] : [answer], count, count)
         #expect(outcome.output.hasPrefix("Permanently erase 2 records with --app shop? [y/N] "))
-        let isSure = answer.hasPrefix("y")
-        #expect(outcome.code == (isSure ? .success : .refused))
-        #expect(outcome.calls.count == (isSure ? 2 : 1))
+        let isConfirmed = answer.hasPrefix("y")
+        #expect(outcome.code == (isConfirmed ? .success : .refused))
+        #expect(outcome.calls.count == (isConfirmed ? 2 : 1))
         #expect(outcome.calls.first == #"Purge {"filter":{"apps":["shop"]},"dry_run":true}"#)
     }
 

@@ -46,7 +46,7 @@ package struct DestinationProbe: Equatable, Sendable {
 
 extension HTTPFormat {
     /// The maximum time for a probe.
-    private var probeTime: Duration { .seconds(10) }
+    private var probeTimeout: Duration { .seconds(10) }
 
     /// Tests the destination: name lookup, TLS, credential and, where the server can tell, the schema.
     ///
@@ -54,7 +54,7 @@ extension HTTPFormat {
     ///   - token: The credential; nil if there is none.
     ///   - now: Returns the time of the wall clock.
     package func probe(token: ShippingToken?, now: () -> IssueTimestamp) -> DestinationProbe {
-        var request = http.request(within: probeTime)
+        var request = http.request(within: probeTimeout)
         completeProbe(&request, token: token)
         var client = HTTPClient()
         do throws(HTTPTransferError) {

@@ -35,7 +35,7 @@ package protocol HTTPFormat: Sendable {
     static var frame: BodyFrame { get }
 
     /// The number of bytes by which each line of a request raises the limit on the size of the response. 0 by default.
-    static var answerBytesPerLine: Int { get }
+    static var responseBytesPerLine: Int { get }
 
     /// Returns what the operator should do when the destination is paused.
     static func advice(on reason: PauseReason) -> String
@@ -87,7 +87,7 @@ extension HTTPFormat {
 
     package static var isLimitedByDefault: Bool { false }
 
-    package static var answerBytesPerLine: Int { 0 }
+    package static var responseBytesPerLine: Int { 0 }
 
     package static func address(
         _ url: HTTPAddress?, _ options: inout [String: String]
@@ -227,7 +227,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
         if credential.isMissing { return Credential.missing }
         var request = format.http.request(within: limit)
         format.complete(&request, token: credential.token)
-        request.answerLimit += body.count * Format.answerBytesPerLine
+        request.responseLimit += body.count * Format.responseBytesPerLine
         do throws(HTTPTransferError) {
             guard let compressor = body as? StreamingCompressor, compressor.finish() else {
                 throw HTTPTransferError(code: .other, message: "Compressing the lines failed", bodyFullySent: false)

@@ -103,7 +103,7 @@ extension HTTPTransferError {
         case .tls: .again(.tls, retryAfter: nil)
         // The host was reached, so a test connection would add no information.
         case .timeout, .connectionLost, .cancelled, .other: .again(.reset, retryAfter: nil)
-        case .malformedAnswer: .again(.serverError, retryAfter: nil)
+        case .malformedResponse: .again(.serverError, retryAfter: nil)
         }
     }
 }

@@ -189,7 +189,7 @@ extension StoredRecord {
         guard let claimed = record.occurredAt else { return (receivedAt, nil) }
         let (distance, overflow) = claimed.millisecondsSince1970.subtractingReportingOverflow(
             receivedAt.millisecondsSince1970)
-        if !overflow, distance.magnitude <= Self.farthest { return (claimed, nil) }
+        if !overflow, distance.magnitude <= Self.maxClockDeviation { return (claimed, nil) }
         return (
             receivedAt,
             "occurred_at is more than 7 days off (\(claimed.description)) and was replaced by the time of receipt"
@@ -197,5 +197,5 @@ extension StoredRecord {
     }
 
     /// Seven days in milliseconds.
-    private static let farthest: UInt64 = 7 * 86_400_000
+    private static let maxClockDeviation: UInt64 = 7 * 86_400_000
 }

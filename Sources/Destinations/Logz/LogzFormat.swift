@@ -360,7 +360,7 @@ extension LogzFormat {
     /// The platform is chosen by the sender, and not every name can be part of a field name.
     private static func fieldName(of platform: String?) -> String {
         guard let platform = platform?.lowercased(), (1...32).contains(platform.utf8.count),
-            platform.utf8.allSatisfy(ReservedKeys.isLetterOrDigit)
+            platform.utf8.allSatisfy(ReservedKeys.isFieldNameByte)
         else { return "linux" }
         return platform
     }
@@ -479,11 +479,11 @@ enum ReservedKeys {
     static func isUsable(metadataKey: String) -> Bool {
         let steps = metadataKey.split(separator: ".", omittingEmptySubsequences: false)
         return metadataKey.utf8.count <= 64 && !names.contains(String(steps[0])) && !others.contains(String(steps[0]))
-            && steps.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isLetterOrDigit) }
+            && steps.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isFieldNameByte) }
     }
 
     /// Returns `true` if a byte is safe in a field name: a letter, a digit or an underscore.
-    static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    static func isFieldNameByte(_ byte: UInt8) -> Bool {
         byte.isLetterOrDigit || byte == UInt8(ascii: "_")
     }
 

@@ -255,7 +255,7 @@ struct PlainMetadata {
     }
 
     private static func isPlain(_ key: String) -> Bool {
-        !key.isEmpty && key.utf8.count <= LineLimits.keyBytes && key.utf8.allSatisfy(ReservedKeys.isLetterOrDigit)
+        !key.isEmpty && key.utf8.count <= LineLimits.keyBytes && key.utf8.allSatisfy(ReservedKeys.isFieldNameByte)
             && !ReservedKeys.contains(key)
     }
 }

@@ -35,7 +35,7 @@ struct SupportBundle {
     let parts: [Part]
     let hasMessages: Bool
     /// A reason to doubt that the parts describe one daemon; nil if there is none.
-    var doubt: String?
+    var warning: String?
     let now: IssueTimestamp
     let userID: UInt32
 
@@ -55,7 +55,7 @@ struct SupportBundle {
             Read this file before you share it. It contains no token, password or key.
             \(messages)
             It contains names of hosts, users' ids, applications, destinations and files.
-            \(doubt.map { "\nNote: \($0)\n" } ?? "")
+            \(warning.map { "\nNote: \($0)\n" } ?? "")
 
             """
         for part in parts {
@@ -112,12 +112,12 @@ struct BundleCollector {
         parts.append(log)
         parts += databaseParts(path: database ?? path)
         return SupportBundle(
-            parts: parts, hasMessages: messages > 0, doubt: doubt(configured: socket), now: context.now,
+            parts: parts, hasMessages: messages > 0, warning: warning(configured: socket), now: context.now,
             userID: CurrentProcess.userID)
     }
 
     /// Returns a note if the configuration names another socket than the one that was asked.
-    private func doubt(configured: String?) -> String? {
+    private func warning(configured: String?) -> String? {
         let asked = SocketPath.candidates(context.socket)
         guard let configured, !asked.contains(configured) else { return nil }
         return "the configuration names the socket \(configured), but the status is that of the daemon at "

@@ -84,7 +84,7 @@ struct BundleCommand: Command {
         context.publishProgress("collecting")
         let bundle = collector.collect()
         context.publishProgress("")
-        if let doubt = bundle.doubt { context.warn(doubt) }
+        if let warning = bundle.warning { context.warn(warning) }
         let text = Array(bundle.text.utf8)
         guard let path else {
             try context.print(text: bundle.text)

@@ -67,9 +67,9 @@ struct GroupCommand: Command {
     private var ids: [String]
     private let pattern: String?
     private let field: IssueSplitField?
-    private let reasonText: String?
+    private let reasonValue: String?
     private let isDryRun: Bool
-    private let isSure: Bool
+    private let skipsConfirmation: Bool
     private let filter: IssueFilter?
     private let limit: Int64?
 
@@ -90,11 +90,11 @@ struct GroupCommand: Command {
             IssueSplitField(rawValue: $0)
         }
         let maxReason = GroupCorrection.maxReasonBytes
-        reasonText = try arguments.value(of: Self.reason, expected: "a text of 1 to \(maxReason) bytes") { text in
+        reasonValue = try arguments.value(of: Self.reason, expected: "a text of 1 to \(maxReason) bytes") { text in
             (1...maxReason).contains(text.utf8.count) ? text : nil
         }
         isDryRun = arguments.has(Self.dryRun)
-        isSure = arguments.has(Self.yes)
+        skipsConfirmation = arguments.has(Self.yes)
         filter = try FilterOptions.filter(arguments, at: now)
         limit = try arguments.integer(Self.limit, in: 1...200)
         try check()
@@ -116,12 +116,12 @@ struct GroupCommand: Command {
         if isDryRun, action != .merge, !isAdding, field == nil {
             throw UsageError("--dry-run is only for merge, rule add and split --by")
         }
-        if reasonText != nil, ![.merge, .split].contains(action), !isAdding {
+        if reasonValue != nil, ![.merge, .split].contains(action), !isAdding {
             throw UsageError(
                 "--reason is only for merge, split and rule add"
                     + (action == .rule && ruleAction == .list ? " (did you mean group rule add?)" : ""))
         }
-        if isSure, action != .merge, !isAdding, field == nil {
+        if skipsConfirmation, action != .merge, !isAdding, field == nil {
             throw UsageError("--yes is only for merge, rule add and split --by")
         }
         if limit != nil, action != .suggest { throw UsageError("--limit is only for suggest") }
@@ -182,7 +182,7 @@ struct GroupCommand: Command {
         case (.split, _):
             if let field { return try split(by: field, in: context) }
             let answer = try context.collector().call(
-                CollectorCalls.splitGroup, SplitGroupParameters(group: ids[0], template: pattern, reason: reasonText))
+                CollectorCalls.splitGroup, SplitGroupParameters(group: ids[0], template: pattern, reason: reasonValue))
             try context.print(answer, elements: "groups") {
                 groups($0.groups) + CorrectionText.undoing($0.corrections, of: ids[0])
             }
@@ -262,7 +262,7 @@ struct GroupCommand: Command {
             let some = Array(others.prefix(Self.groupsPerCall))
             others.removeFirst(some.count)
             let answer = try collector.call(
-                CollectorCalls.mergeGroups, MergeGroupsParameters(into: ids[0], groups: some, reason: reasonText))
+                CollectorCalls.mergeGroups, MergeGroupsParameters(into: ids[0], groups: some, reason: reasonValue))
             merged &+= answer.value.count
             if let made = answer.value.corrections { corrections = (corrections ?? []) + made }
             guard others.isEmpty else { continue }
@@ -305,7 +305,7 @@ struct GroupCommand: Command {
     /// Asks for confirmation if a correction merges, or splits into, more than 50 groups. Returns `false` if the user
     /// declines.
     private func isConfirmed(_ count: Int, _ context: CommandContext) throws(CommandFailure) -> Bool {
-        guard count > Self.maxUnconfirmed, !isSure else { return true }
+        guard count > Self.maxUnconfirmed, !skipsConfirmation else { return true }
         let isSplit = action == .split
         guard context.terminal.isTerminal, context.format == .human else {
             throw CommandFailure(
@@ -342,7 +342,7 @@ struct GroupCommand: Command {
             throw CommandFailure(.refused, "no rule was added")
         }
         let answer = try collector.call(
-            CollectorCalls.addGroupRule, AddGroupRuleParameters(group: ids[0], template: template, reason: reasonText))
+            CollectorCalls.addGroupRule, AddGroupRuleParameters(group: ids[0], template: template, reason: reasonValue))
         try context.print(answer) {
             [Self.line($0.group, merged: $0.count)] + CorrectionText.undoing($0.corrections, of: $0.group.id)
         }
@@ -370,7 +370,7 @@ struct GroupCommand: Command {
         }
         guard try isConfirmed(values.count, context) else { throw CommandFailure(.refused, "nothing was split") }
         let answer = try collector.call(
-            CollectorCalls.splitByField, SplitByFieldParameters(group: ids[0], field: field, reason: reasonText))
+            CollectorCalls.splitByField, SplitByFieldParameters(group: ids[0], field: field, reason: reasonValue))
         try context.print(answer, elements: "groups") {
             groups($0.groups) + CorrectionText.undoing($0.corrections, of: ids[0])
         }

@@ -22,7 +22,7 @@ struct PurgeCommand: Command {
     /// The options that select the records, as the user gave them.
     private let conditions: String
     private let isDryRun: Bool
-    private let isSure: Bool
+    private let skipsConfirmation: Bool
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         guard let filter = try FilterOptions.filter(arguments, at: now) else {
@@ -33,12 +33,12 @@ struct PurgeCommand: Command {
             (arguments.all(option) ?? []).map { "\(option.spelling) \($0)" }
         }.joined(separator: " ")
         isDryRun = arguments.has(Self.dryRun)
-        isSure = arguments.has(Self.yes)
+        skipsConfirmation = arguments.has(Self.yes)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        if !isDryRun, !isSure {
+        if !isDryRun, !skipsConfirmation {
             guard context.terminal.isTerminal, context.format == .human else {
                 throw CommandFailure(.usage, "cannot ask for confirmation: use --yes, or --dry-run to count")
             }

@@ -58,7 +58,7 @@ struct ReportCommand: Command {
         let key = arguments[Self.id]
         var session = ReportSession(
             context: context, template: template.named(context.reporting.caller),
-            how: .init(
+            options: .init(
                 isQuiet: arguments.has(Self.quiet), echoes: arguments.has(Self.standardError), timeout: timeout,
                 spools: arguments.has(Self.spool),
                 producer: key.map { ReportID.producer(for: $0) } ?? context.reporting.makeProducer(), key: key))

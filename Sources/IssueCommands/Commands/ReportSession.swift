@@ -13,7 +13,7 @@ struct ReportSession {
     private static let recordBytes = 256 * 1024
 
     /// The sending options.
-    struct Manner {
+    struct SendingOptions {
         var isQuiet: Bool
         var echoes: Bool
         /// The maximum time to try each call.
@@ -28,7 +28,7 @@ struct ReportSession {
 
     private let context: CommandContext
     private let template: RecordTemplate
-    private let how: Manner
+    private let options: SendingOptions
     private var link: (any BrowserLink)?
     private var batch: [Entry] = []
     private var batchSize = 0
@@ -40,9 +40,9 @@ struct ReportSession {
     /// `true` after a call has timed out. Further records are then kept without trying.
     private var isSpooling = false
     /// `true` if the daemon may have stored records that it has not confirmed.
-    private var mayBeTaken = false
+    private var mayBeStored = false
     /// `true` once writing to standard output has failed. Reporting continues.
-    private var isUnread = false
+    private var hasOutputFailed = false
 
     /// A record to send, with its line number and the time it was read.
     private struct Entry {
@@ -51,10 +51,10 @@ struct ReportSession {
         var time: IssueTimestamp
     }
 
-    init(context: CommandContext, template: RecordTemplate, how: Manner) {
+    init(context: CommandContext, template: RecordTemplate, options: SendingOptions) {
         self.context = context
         self.template = template
-        self.how = how
+        self.options = options
     }
 
     /// Connects to the daemon, so that a missing daemon is reported before input is read.
@@ -62,7 +62,7 @@ struct ReportSession {
         do throws(CollectorConnectionError) {
             link = try context.connect()
         } catch {
-            guard how.spools, error.mayPass else { throw explained(error) }
+            guard options.spools, error.mayPass else { throw explained(error) }
             // Each call connects again and handles its own failure.
         }
     }
@@ -85,14 +85,14 @@ struct ReportSession {
 
     /// Prints the remaining output and returns the exit code.
     mutating func finish() -> ExitCode {
-        if !hasInput, !how.isQuiet { context.warn("standard input has no lines: nothing was reported") }
-        if context.format == .json, !how.isQuiet { output(PrettyJSON.document("receipts", receipts)) }
+        if !hasInput, !options.isQuiet { context.warn("standard input has no lines: nothing was reported") }
+        if context.format == .json, !options.isQuiet { output(PrettyJSON.document("receipts", receipts)) }
         return hasFailed ? .refused : .success
     }
 
     /// Prints the receipts so far as a JSON document, after a call has failed.
     mutating func printReceipts() {
-        if context.format == .json, !how.isQuiet, !receipts.isEmpty {
+        if context.format == .json, !options.isQuiet, !receipts.isEmpty {
             output(PrettyJSON.document("receipts", receipts))
         }
     }
@@ -127,7 +127,7 @@ struct ReportSession {
         guard json.count <= Self.recordBytes else {
             return try reject("longer than \(Quantity.bytes(Int64(Self.recordBytes)))", line: line)
         }
-        if how.echoes, let message = record["message"]?.asString {
+        if options.echoes, let message = record["message"]?.asString {
             let app = record["app"]?["name"]?.asString.map { "\($0): " } ?? ""
             context.output.writeError(Array((TerminalSanitizer.line(app + message) + "\n").utf8))
         }
@@ -148,7 +148,7 @@ struct ReportSession {
         do throws(CollectorConnectionError) {
             answer = try BrowserReply(try exchange(parameters(entries.map(\.json), from: sequence)))
         } catch {
-            guard how.spools, error.mayPass else { throw failure(error, entries) }
+            guard options.spools, error.mayPass else { throw failure(error, entries) }
             isSpooling = true
             return try spool(entries, from: sequence, because: error)
         }
@@ -166,8 +166,8 @@ struct ReportSession {
     /// Repeating the call is safe: the records are numbered, and the daemon does not store a number twice.
     private mutating func exchange(_ parameters: [UInt8]) throws(CollectorConnectionError) -> [UInt8] {
         let clock = context.reporting
-        let deadline = clock.elapsed() + how.timeout
-        mayBeTaken = false
+        let deadline = clock.elapsed() + options.timeout
+        mayBeStored = false
         while true {
             let failure: CollectorConnectionError
             let pause: Duration
@@ -181,14 +181,14 @@ struct ReportSession {
                 case .refused(.noSpace): pause = .seconds(1)
                 case .timedOut:
                     link = nil
-                    mayBeTaken = true
+                    mayBeStored = true
                     throw error
                 case .closed:
                     link = nil
-                    mayBeTaken = true
+                    mayBeStored = true
                     pause = .milliseconds(100)
                 // If no daemon was ever reachable, there is no retry. A daemon that disconnected may come back.
-                case .unreachable where mayBeTaken: pause = .milliseconds(100)
+                case .unreachable where mayBeStored: pause = .milliseconds(100)
                 default: throw error
                 }
             }
@@ -212,7 +212,7 @@ struct ReportSession {
         // Written as raw JSON, so that unknown members are preserved.
         for record in records { writer.raw(record) }
         writer.closeArray()
-        writer.member("producer", how.producer)
+        writer.member("producer", options.producer)
         writer.member("sequence", sequence)
         writer.closeObject()
         return writer.bytes
@@ -234,7 +234,7 @@ struct ReportSession {
         }
         let call = VarlinkCall(
             method: CollectorMethod.report.fullName, parameters: parameters(records, from: sequence))
-        guard let folder = context.reporting.keep(call.message, how.producer, sequence) else {
+        guard let folder = context.reporting.keep(call.message, options.producer, sequence) else {
             let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
             throw CommandFailure(
                 reason.code,
@@ -253,8 +253,8 @@ struct ReportSession {
 
     private func failure(_ error: CollectorConnectionError, _ entries: [Entry]) -> CommandFailure {
         var failure = explained(error)
-        if mayBeTaken, error.mayPass {
-            let again = how.key == nil ? "--id \(how.producer)" : "the same --id"
+        if mayBeStored, error.mayPass {
+            let again = options.key == nil ? "--id \(options.producer)" : "the same --id"
             let what =
                 switch error {
                 case .timedOut, .refused: "did not reply"
@@ -262,7 +262,7 @@ struct ReportSession {
                 }
             failure.code = .tryAgain
             failure.message =
-                "the daemon \(what) within \(Self.text(how.timeout)), and may have stored the report: retry with "
+                "the daemon \(what) within \(Self.text(options.timeout)), and may have stored the report: retry with "
                 + "\(again) to avoid storing it twice"
         }
         failure.message? += notStored(entries, error)
@@ -272,7 +272,7 @@ struct ReportSession {
     /// Returns the failure for an error, and names `--spool` if no daemon was reachable and it was not given.
     private func explained(_ error: CollectorConnectionError) -> CommandFailure {
         var failure = CommandFailure(error)
-        if case .unreachable(_, let reason) = error, reason != .accessDenied, !how.spools {
+        if case .unreachable(_, let reason) = error, reason != .accessDenied, !options.spools {
             failure.message? += "; --spool would keep the report until it is"
         }
         return failure
@@ -310,7 +310,7 @@ struct ReportSession {
     }
 
     private mutating func keep(_ receipt: [UInt8]) {
-        guard !how.isQuiet else { return }
+        guard !options.isQuiet else { return }
         switch context.format {
         case .human: break
         case .json: receipts.append(receipt)
@@ -319,14 +319,14 @@ struct ReportSession {
     }
 
     private mutating func output(_ line: [UInt8]) {
-        guard !how.isQuiet, !isUnread else { return }
-        isUnread = !context.output.write(TerminalSafeJSON.escape(line) + [UInt8(ascii: "\n")])
+        guard !options.isQuiet, !hasOutputFailed else { return }
+        hasOutputFailed = !context.output.write(TerminalSafeJSON.escape(line) + [UInt8(ascii: "\n")])
     }
 
     /// Returns which lines are not stored. After the failure of a call, no further lines are read.
     private func notStored(_ entries: [Entry], _ error: CollectorConnectionError) -> String {
         guard let first = entries.first?.line, let last = entries.last?.line else { return "" }
-        var isUncertain = mayBeTaken
+        var isUncertain = mayBeStored
         if case .malformed = error { isUncertain = true }
         guard isUncertain else { return "; line \(first) and all after it are not stored" }
         let some = first == last ? "line \(first) has no receipt" : "lines \(first) to \(last) have no receipt"

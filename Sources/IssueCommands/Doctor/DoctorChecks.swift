@@ -31,7 +31,9 @@ package struct DoctorCheck: Sendable {
             findings: destinations),
         .init(id: "tls", summary: "TLS connections to the destinations work", findings: tls),
         .init(id: "token", summary: "Every destination accepts its credential", findings: token),
-        .init(id: "delivery", summary: "No record waits for too long or becomes a dead letter", findings: delivery),
+        .init(
+            id: "delivery", summary: "No record waits for too long, and no destination rejects everything",
+            findings: delivery),
         .init(id: "notifiers", summary: "Every notifier delivers its messages", findings: notifiers),
     ]
 }

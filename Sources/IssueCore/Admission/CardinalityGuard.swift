@@ -252,7 +252,7 @@ package struct OverflowWarningLimiter: Sendable {
     package init() {}
 
     /// Records an overflow and returns `true` if it should be logged.
-    package mutating func came(_ overflow: CardinalityOverflow, at now: MonotonicInstant) -> Bool {
+    package mutating func shouldLog(_ overflow: CardinalityOverflow, at now: MonotonicInstant) -> Bool {
         if let last = loggedAt[overflow], last.duration(to: now) < Self.interval { return false }
         if loggedAt.count >= Self.maxEntries {
             loggedAt = loggedAt.filter { $0.value.duration(to: now) < Self.interval }

@@ -157,7 +157,7 @@ extension Configuration {
                         + "32 letters expected.")
             }
             // An alias may have capital letters, so this is not an error.
-            if destination.kind.name == SearchFormat.kind, let index = destination.settings[option: "Index"],
+            if destination.kind.name == ElasticsearchFormat.kind, let index = destination.settings[option: "Index"],
                 index != index.lowercased()
             {
                 warnings.append(

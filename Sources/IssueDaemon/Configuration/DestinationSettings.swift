@@ -13,7 +13,8 @@ package struct DestinationKind: Sendable {
 
     /// All kinds. A new kind needs a file in `Sources/Destinations` and an entry here.
     static let all = [
-        DestinationKind(LogzFormat.self), DestinationKind(ClickHouseFormat.self), DestinationKind(SearchFormat.self),
+        DestinationKind(LogzFormat.self), DestinationKind(ClickHouseFormat.self),
+        DestinationKind(ElasticsearchFormat.self),
         DestinationKind(OTLPFormat.self),
     ]
 

@@ -59,7 +59,7 @@ final class AlertLogger: Sendable {
     }
 
     /// Remembers the alerts of the commit in progress. They are logged after `committed()`.
-    func came(_ records: [PriorityRecord]) {
+    func recordsStored(_ records: [PriorityRecord]) {
         queue.withLock { $0.coming = records }
     }
 

@@ -105,7 +105,7 @@ final class Notifiers: Sendable {
     }
 
     /// Remembers whether the commit in progress changes groups. Called on the writer thread.
-    func came(_ records: [PriorityRecord]) {
+    func recordsStored(_ records: [PriorityRecord]) {
         if records.contains(where: { !$0.change.isEmpty }) { isChange.store(true, ordering: .relaxed) }
     }
 

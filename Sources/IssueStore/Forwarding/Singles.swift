@@ -8,7 +8,7 @@ extension StoreWriter {
     /// - Returns: The number of expired dead letters.
     @discardableResult
     package func expireUnreadableSingles() throws(StoreFailure) -> Int {
-        let singles = try Self.failing { () throws(SQLiteError) in try outbox.unreadableSingles() }
+        let singles = try Self.convertingErrors { () throws(SQLiteError) in try outbox.unreadableSingles() }
         guard !singles.isEmpty else { return 0 }
         try transaction { () throws(SQLiteError) in try outbox.expire(singles, memory.open) }
         return singles.count

@@ -214,7 +214,7 @@ extension StoreWriter {
 
     /// Returns the merges into a group or, if the group was merged into another one, that merge; newest first.
     package func mergesToUndo(of group: GroupID) throws(StoreFailure) -> [Int64] {
-        try Self.failing { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
+        try Self.convertingErrors { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
     }
 
     /// Sets the title, severity, versions and first time of a group whose series have changed.

@@ -45,7 +45,7 @@ extension StoreWriter {
         _ age: Duration, _ accounts: Set<AccountID>, _ facts: inout RetentionSnapshot
     ) throws(SQLiteError) {
         let ranges = try connection.all(
-            "SELECT id, first_id, last_id FROM ranges WHERE id > ?1 ORDER BY id LIMIT ?2", agedThrough[age] ?? 0,
+            "SELECT id, first_id, last_id FROM ranges WHERE id > ?1 ORDER BY id LIMIT ?2", searchedThrough[age] ?? 0,
             Self.maxSearchedRanges
         ) {
             (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self))
@@ -63,7 +63,7 @@ extension StoreWriter {
                     accounts: accounts, maxAge: age)
                 return
             }
-            agedThrough[age] = range.id
+            searchedThrough[age] = range.id
         }
         if ranges.count == Int(Self.maxSearchedRanges) { facts.isSearchingAged = true }
     }

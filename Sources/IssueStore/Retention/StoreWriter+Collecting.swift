@@ -54,7 +54,7 @@ extension StoreWriter {
     package func countUnreferencedSeries(
         above series: SeriesID, _ estimate: inout UnreferencedSeries
     ) throws(StoreFailure) -> SeriesID? {
-        let some = try Self.failing { () throws(SQLiteError) in
+        let some = try Self.convertingErrors { () throws(SQLiteError) in
             try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
         }
         for series in some.recordless { estimate.add(keyBytes: series.keyBytes, of: series.user) }
@@ -320,7 +320,7 @@ extension StoreWriter {
     package func retentionStart(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure)
         -> IssueTimestamp
     {
-        let offset = try Self.failing { () throws(SQLiteError) in
+        let offset = try Self.convertingErrors { () throws(SQLiteError) in
             try connection.integer("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1")
         }
         let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)

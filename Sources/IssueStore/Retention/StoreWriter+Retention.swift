@@ -30,7 +30,7 @@ extension StoreWriter {
     /// - Returns: The number of free pages left in the file.
     /// - Throws: The failure of the operation.
     package func shrink(pages: Int64) throws(StoreFailure) -> Int64 {
-        try Self.failing { () throws(SQLiteError) in
+        try Self.convertingErrors { () throws(SQLiteError) in
             try connection.execute(composedSQL: "PRAGMA incremental_vacuum(\(pages))")
             return try connection.pragma("freelist_count")
         }
@@ -191,7 +191,7 @@ extension StoreWriter {
     package func retentionSnapshot(
         freeBytes: Int64?, wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> RetentionSnapshot {
-        try Self.failing { () throws(SQLiteError) in
+        try Self.convertingErrors { () throws(SQLiteError) in
             let pageSize = try connection.pragma("page_size")
             let pages = try connection.pragma("page_count")
             let spare = try connection.pragma("freelist_count")

@@ -52,14 +52,14 @@ extension StoreWriter {
     package func planThinning(
         of range: RetentionSnapshot.ClosedRange, user: UInt32
     ) throws(StoreFailure) -> Thinning {
-        try Self.failing { () throws(SQLiteError) in
+        try Self.convertingErrors { () throws(SQLiteError) in
             try removal.plan(range, user, open: memory.open)
         }
     }
 
     /// Determines which records of applications in a range to remove.
     package func planExpiry(of aged: RetentionSnapshot.AgedRange) throws(StoreFailure) -> Thinning {
-        try Self.failing { () throws(SQLiteError) in try removal.plan(aged) }
+        try Self.convertingErrors { () throws(SQLiteError) in try removal.plan(aged) }
     }
 
     /// Performs one step of the plan.

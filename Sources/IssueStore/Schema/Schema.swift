@@ -36,11 +36,11 @@ package enum Schema {
 
     /// Rejects a file whose tables and views differ from what the migrations create. Every commit to it would fail.
     static func checkWhole(_ connection: DatabaseConnection) throws(StoreFailure) {
-        let (pattern, found) = try StoreWriter.failing { () throws(SQLiteError) in
+        let (pattern, found) = try StoreWriter.convertingErrors { () throws(SQLiteError) in
             (try DatabaseConnection(path: ":memory:"), Set(try descriptions(connection)))
         }
         do throws(MigrationError) { _ = try migrator.migrate(pattern) } catch { throw StoreFailure(error) }
-        let expected = try StoreWriter.failing { () throws(SQLiteError) in try descriptions(pattern) }
+        let expected = try StoreWriter.convertingErrors { () throws(SQLiteError) in try descriptions(pattern) }
         guard let other = expected.first(where: { !found.contains($0) }) else { return }
         throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(other.prefix(40))"))
     }

@@ -58,7 +58,7 @@ extension StoreWriter {
         }
         try insertPriority(commit.priority)
         if isRangeFull { try closeRange() }
-        giveBack(&commit.rows, keeping: extensible)
+        reuse(&commit.rows, keeping: extensible)
         return outcomes
     }
 

@@ -29,7 +29,7 @@ package final class StoreWriter {
     private var spareRows = RowBuffer()
     /// For each maximum age, the range up to which no records of applications with this age or a lower one remain, as
     /// far as the ranges have been searched.
-    var agedThrough: [Duration: Int64] = [:]
+    var searchedThrough: [Duration: Int64] = [:]
     /// The maximum ages of the applications that have been read so far.
     var accountAges = AccountAges()
     /// Changed only inside a transaction, except for caches and for settings that are reloaded.
@@ -111,7 +111,7 @@ package final class StoreWriter {
     /// Stores the row buffer of a commit for reuse by the next one.
     ///
     /// - Parameter count: The number of rows in the newest block if the next commit should extend it; otherwise 0.
-    func giveBack(_ rows: inout RowBuffer, keeping count: Int) {
+    func reuse(_ rows: inout RowBuffer, keeping count: Int) {
         // A copy would share the memory, and the next change would copy all of it.
         swap(&spareRows, &rows)
         // A block never has records of two ranges.
@@ -170,13 +170,13 @@ package final class StoreWriter {
         let mark = memory.mark()
         do throws(StoreFailure) {
             if isSynced != syncsCommits {
-                try Self.failing { () throws(SQLiteError) in
+                try Self.convertingErrors { () throws(SQLiteError) in
                     _ = try connection.setPragma("synchronous", to: isSynced ? "FULL" : "NORMAL")
                 }
                 syncsCommits = isSynced
             }
             let value = try connection.transaction { () throws(StoreFailure) in
-                let value = try Self.failing(body)
+                let value = try Self.convertingErrors(body)
                 try secureGrowth(mayUseReserve: mayUseReserve)
                 return value
             }
@@ -191,7 +191,7 @@ package final class StoreWriter {
     }
 
     /// Runs `body` and classifies its error.
-    static func failing<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
+    static func convertingErrors<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
         do throws(SQLiteError) { return try body() } catch { throw StoreFailure(error) }
     }
 
@@ -201,7 +201,7 @@ package final class StoreWriter {
     /// - Parameter mayUseReserve: `true` if the reserve of disk space may be used.
     /// - Throws: `StoreFailure.noSpace` if the disk is full, or another failure if extending the file fails.
     package func secureGrowth(mayUseReserve: Bool = true) throws(StoreFailure) {
-        let pages = try Self.failing { () throws(SQLiteError) in try connection.pages }
+        let pages = try Self.convertingErrors { () throws(SQLiteError) in try connection.pages }
         guard let fileBytes = connection.fileBytes else { return }
         let walBytes = connection.walFileBytes ?? 0
         let walGrows = Int64(walPages) * pageBytes + Self.typicalCommitBytes > walBytes
@@ -212,7 +212,9 @@ package final class StoreWriter {
         switch step {
         case .commit: break
         case .extend:
-            try Self.failing { () throws(SQLiteError) in try connection.extendFile(toPages: pages, of: pageBytes) }
+            try Self.convertingErrors { () throws(SQLiteError) in
+                try connection.extendFile(toPages: pages, of: pageBytes)
+            }
         case .refuse: throw .noSpace
         }
     }
@@ -224,7 +226,7 @@ package final class StoreWriter {
         memory.caches.series.removeAll()
         settings.limits = limits
         settings.retention = retention
-        agedThrough = [:]
+        searchedThrough = [:]
         accountAges = AccountAges()
     }
 
@@ -283,7 +285,7 @@ extension StoreWriter: Sendable {}
 extension StoreWriter {
     /// Sets the options of the connection, and creates or migrates the schema.
     static func migrate(_ connection: DatabaseConnection) throws(StoreFailure) {
-        try failing { () throws(SQLiteError) in try Schema.prepare(connection) }
+        try convertingErrors { () throws(SQLiteError) in try Schema.prepare(connection) }
         do throws(MigrationError) {
             _ = try Schema.migrator.migrate(connection)
         } catch {

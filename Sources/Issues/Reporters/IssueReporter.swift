@@ -187,7 +187,7 @@ final class ReporterBox: Sendable {
 
     private enum Kind: UInt8, AtomicRepresentable {
         case none
-        case daemonAlone
+        case daemonOnly
         case others
 
         init(_ reporters: [any IssueReporter]) {
@@ -196,7 +196,7 @@ final class ReporterBox: Sendable {
                 return
             }
             let isDaemon = reporters.allSatisfy { ($0 as? DaemonReporter)?.isOfProcess == true }
-            self = isDaemon ? .daemonAlone : .others
+            self = isDaemon ? .daemonOnly : .others
         }
     }
 
@@ -208,7 +208,7 @@ final class ReporterBox: Sendable {
     var isEmpty: Bool { kind.load(ordering: .acquiring) == .none }
 
     /// Whether the shared daemon reporter is the only reporter.
-    var areDaemonAlone: Bool { kind.load(ordering: .acquiring) == .daemonAlone }
+    var isDaemonOnly: Bool { kind.load(ordering: .acquiring) == .daemonOnly }
 
     var reporters: [any IssueReporter] {
         get { storage.withLock { $0 } }
@@ -259,7 +259,7 @@ enum CaughtError {
 /// - Returns: The value that the operation returns.
 /// - Throws: The error that the operation throws.
 public func withIssueReporters<R>(_ reporters: [any IssueReporter], operation: () throws -> R) rethrows -> R {
-    try ReportingScope.$box.withValue(ReportingScope.telling(reporters), operation: operation)
+    try ReportingScope.$box.withValue(ReportingScope.replacingReporters(with: reporters), operation: operation)
 }
 
 /// Runs an asynchronous operation with other reporters.
@@ -268,12 +268,12 @@ public func withIssueReporters<R>(_ reporters: [any IssueReporter], operation: (
 public func withIssueReporters<R>(
     _ reporters: [any IssueReporter], operation: () async throws -> R
 ) async rethrows -> R {
-    try await ReportingScope.$box.withValue(ReportingScope.telling(reporters), operation: operation)
+    try await ReportingScope.$box.withValue(ReportingScope.replacingReporters(with: reporters), operation: operation)
 }
 
 extension ReportingScope {
     /// Returns the current scope with other reporters.
-    static func telling(_ reporters: [any IssueReporter]) -> Box {
+    static func replacingReporters(with reporters: [any IssueReporter]) -> Box {
         changed {
             $0.reporters = ReporterBox(reporters)
             // A reporter that sets other reporters wants them to be called.

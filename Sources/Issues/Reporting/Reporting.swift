@@ -25,7 +25,7 @@ enum Reporting {
     ) -> ReportOutcome {
         let hasResponders = !box.scope.responders.isEmpty
         // Excludes errors here, because their text may come from code that reports issues itself.
-        if error == nil, !hasResponders, box.scope.reporters.areDaemonAlone, box.scope.knownIssues == nil,
+        if error == nil, !hasResponders, box.scope.reporters.isDaemonOnly, box.scope.knownIssues == nil,
             !box.isReporting
         {
             Delivery.current.submit(

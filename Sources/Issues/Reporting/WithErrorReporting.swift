@@ -21,7 +21,7 @@ public func withErrorReporting<R>(
     catching body: () throws -> R
 ) -> R? {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return ReportingScope.$box.withValue(ReportingScope.telling(ifGiven: reporters)) {
+    return ReportingScope.$box.withValue(ReportingScope.replacingReporters(ifGiven: reporters)) {
         do {
             return try body()
         } catch {
@@ -42,7 +42,7 @@ public func withErrorReporting<R>(
     catching body: () throws -> R
 ) -> R? {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return ReportingScope.$box.withValue(ReportingScope.telling(ifGiven: reporters)) {
+    return ReportingScope.$box.withValue(ReportingScope.replacingReporters(ifGiven: reporters)) {
         do {
             return try body()
         } catch {
@@ -89,7 +89,7 @@ public func withErrorReporting<R>(
     catching body: () async throws -> sending R
 ) async -> R? {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return await ReportingScope.$box.withValue(ReportingScope.telling(ifGiven: reporters)) {
+    return await ReportingScope.$box.withValue(ReportingScope.replacingReporters(ifGiven: reporters)) {
         do {
             return try await body()
         } catch {
@@ -110,7 +110,7 @@ public func withErrorReporting<R>(
     catching body: () async throws -> sending R
 ) async -> R? {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return await ReportingScope.$box.withValue(ReportingScope.telling(ifGiven: reporters)) {
+    return await ReportingScope.$box.withValue(ReportingScope.replacingReporters(ifGiven: reporters)) {
         do {
             return try await body()
         } catch {
@@ -150,8 +150,8 @@ public func withErrorReporting<R>(
 
 extension ReportingScope {
     /// Returns the current scope, with other reporters unless they are nil.
-    fileprivate static func telling(ifGiven reporters: [any IssueReporter]?) -> Box {
-        reporters.map { telling($0) } ?? box
+    fileprivate static func replacingReporters(ifGiven reporters: [any IssueReporter]?) -> Box {
+        reporters.map { replacingReporters(with: $0) } ?? box
     }
 }
 

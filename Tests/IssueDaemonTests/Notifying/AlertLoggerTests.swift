@@ -37,7 +37,7 @@ struct AlertLoggerTests {
         let lines = LineCollector()
         let alertLogger = alertLogger(timeout: .milliseconds(20), lines)
         let thread = try Thread.start(name: "announcer") { alertLogger.run() }
-        alertLogger.came(records(25, .firstOfGroup))
+        alertLogger.recordsStored(records(25, .firstOfGroup))
         alertLogger.committed()
         #expect(
             lines.first() == """
@@ -54,8 +54,8 @@ struct AlertLoggerTests {
     func end() throws {
         let lines = LineCollector()
         let alertLogger = alertLogger(timeout: .seconds(3600), lines)
-        alertLogger.came(records(100, .critical))
-        alertLogger.came(records(11, .critical))
+        alertLogger.recordsStored(records(100, .critical))
+        alertLogger.recordsStored(records(11, .critical))
         alertLogger.committed()
         alertLogger.stop()
         alertLogger.run()

@@ -21,7 +21,7 @@ extension StoreWriter {
             for group in undoing.takeUndescribed() {
                 try describe(
                     group,
-                    StoreWriter.failing { () throws(SQLiteError) in
+                    StoreWriter.convertingErrors { () throws(SQLiteError) in
                         try table.attributes(of: group)
                     })
             }
@@ -54,7 +54,7 @@ extension StoreWriter {
     func split(
         _ group: GroupID, by pattern: TitlePattern, _ author: CorrectionAuthor
     ) throws(StoreFailure) -> SplitResult {
-        let (sample, isAll) = try StoreWriter.failing { () throws(SQLiteError) in
+        let (sample, isAll) = try StoreWriter.convertingErrors { () throws(SQLiteError) in
             try table.match(pattern, in: try table.root(of: group))
         }
         guard let sample else { return .noMatch }
@@ -74,7 +74,7 @@ extension StoreWriter {
     func split(
         _ group: GroupID, by field: IssueSplitField, _ author: CorrectionAuthor
     ) throws(StoreFailure) -> [GroupID]? {
-        let (source, values) = try StoreWriter.failing { () throws(SQLiteError) in
+        let (source, values) = try StoreWriter.convertingErrors { () throws(SQLiteError) in
             let source = try table.root(of: group)
             return (source, try table.values(ofGroup: source, limit: Self.maxRules + 1)[field] ?? [])
         }
@@ -92,7 +92,8 @@ extension StoreWriter {
         guard var split = try beginSplit(group, into: parts, author) else { return nil }
         while !split.isDone { split = try proceed(with: split) }
         for group in [split.source] + split.targets {
-            try describe(group, StoreWriter.failing { () throws(SQLiteError) in try table.attributes(of: group) })
+            try describe(
+                group, StoreWriter.convertingErrors { () throws(SQLiteError) in try table.attributes(of: group) })
         }
         return split
     }

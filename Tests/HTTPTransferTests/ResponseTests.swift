@@ -1,7 +1,7 @@
 import HTTPTransfer
 import Testing
 
-@Suite struct AnswerTests {
+@Suite struct ResponseTests {
     @Test("A request arrives as it was written")
     func requestArrives() throws {
         let listener = try ScriptedListener { connection in
@@ -111,7 +111,7 @@ import Testing
             while connection.write(String(repeating: "x", count: 8192)) {}
         }
         var request = HTTPRequest.post(to: listener.port)
-        request.answerLimit = limit
+        request.responseLimit = limit
         var client = HTTPClient()
         let response = try client.perform(request)
         #expect(response.status == 200)
@@ -126,7 +126,7 @@ import Testing
             connection.answer("200 OK", body: "12345")
         }
         var request = HTTPRequest.post(to: listener.port)
-        request.answerLimit = 5
+        request.responseLimit = 5
         var client = HTTPClient()
         let response = try client.perform(request)
         #expect(response.body.count == 5)

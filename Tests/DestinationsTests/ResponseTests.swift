@@ -4,7 +4,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite struct AnswerTests {
+@Suite struct ResponseTests {
     private func meaning(
         _ status: Int, headers: HTTPHeaders = [:], body: String = "", lines: Int = 2
     ) -> DeliveryResult {
@@ -107,7 +107,7 @@ import Testing
             case .connectTimeout: .again(.timeout, retryAfter: nil)
             case .tls: .again(.tls, retryAfter: nil)
             case .timeout, .connectionLost, .cancelled, .other: .again(.reset, retryAfter: nil)
-            case .malformedAnswer: .again(.serverError, retryAfter: nil)
+            case .malformedResponse: .again(.serverError, retryAfter: nil)
             }
         #expect(meaning(code, sent: false).verdict == expected)
         #expect(meaning(code, sent: false).summary.text == "No way to a:1")
