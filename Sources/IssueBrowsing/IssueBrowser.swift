@@ -150,8 +150,8 @@ public struct IssueBrowser: Sendable {
 
     /// Calls a method and returns its reply.
     ///
-    /// A nil timeout waits indefinitely. A call that `isLong` has a connection of its own. `makeFailure` converts an error
-    /// of the connection.
+    /// A nil timeout waits indefinitely. A call that `isLong` has a connection of its own. `makeFailure` converts an
+    /// error of the connection.
     func ask<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = .seconds(45),
         isLong: Bool = false, makeFailure: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }

@@ -26,7 +26,7 @@ extension CommandFailure {
         case .unreachable(let path, let reason):
             let hint = "is issued running? (systemctl status issued.service issued.socket)"
             self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
-        case .untrusted(let path, "it is not a socket"): self.init(.unavailable, "\(path) is not a socket")
+        case .untrusted(let path, ServerTrust.notASocket): self.init(.unavailable, "\(path) is not a socket")
         case .untrusted(let path, let reason):
             let hint = "start issued, or set ISSUED_SOCKET_USER to the user whose socket you trust"
             self.init(.unavailable, "the socket \(path) is not trusted, \(reason): \(hint)")
@@ -52,7 +52,7 @@ extension CommandFailure {
     private static let filterOptions = [
         "apps": FilterOptions.app, "versions": FilterOptions.version, "environments": FilterOptions.environment,
         "domains": FilterOptions.domain, "codes": FilterOptions.code, "files": FilterOptions.file,
-        "text": FilterOptions.text, "metadata": FilterOptions.metadata, "groups": FilterOptions.group,
+        "text": FilterOptions.text, "metadata": FilterOptions.metadata,
         "users": FilterOptions.user, "units": FilterOptions.unit, "trace_ids": FilterOptions.trace,
         "request_ids": FilterOptions.request, "end_users": FilterOptions.endUser,
         "destination": FilterOptions.destination,
@@ -77,11 +77,10 @@ extension CommandFailure {
             self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
         case .invalidFilter("bucket", let reason):
             self.init(.refused, "invalid bucket size for this time range: \(reason)")
-        // The pattern is valid, but does not suit the records.
+        // The pattern is valid, but it does not fit the group's records.
         case .invalidFilter("template", let reason): self.init(.refused, "invalid value for --template: \(reason)")
         // The operands of `group merge`.
-        case .invalidFilter("groups", let reason) where !reason.hasSuffix(" is not a group id"):
-            self.init(.refused, "invalid groups: \(reason)")
+        case .invalidFilter("groups", let reason): self.init(.refused, "invalid groups: \(reason)")
         case .invalidFilter(let field, let reason):
             if let option = Self.filterOptions[field] {
                 self.init(.usage, "invalid value for \(option.spelling): \(reason)")

@@ -317,7 +317,7 @@ struct CommandContext {
         }
     }
 
-    /// Returns the id of a user with the name if there is one, such as `1000 (anna)`.
+    /// Returns a user's id, followed by the user's name if there is one, such as `1000 (anna)`.
     func user(_ id: Int64) -> String {
         let name = UInt32(exactly: id).flatMap { userNames.name(of: $0, tools.userName) }
         return name.map { "\(id) (\($0))" } ?? "\(id)"

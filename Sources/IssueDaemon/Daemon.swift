@@ -179,7 +179,7 @@ package final class Daemon {
         let interval = watchdog.map { min($0 / 3, Self.statusInterval) } ?? Self.statusInterval
         var publishedSummary = run.board.summary
         while true {
-            let isWaiting = notification.hasServiceManager || socket.isMissing || run.lacksForwarding
+            let isWaiting = notification.hasServiceManager || socket.isMissing || run.lacksServices
             try poller.wait(into: &events, timeout: isWaiting ? interval : nil)
             while let signal = try signals.next() {
                 guard signal == .hangUp else { return .stopRequested }
@@ -191,7 +191,7 @@ package final class Daemon {
                 run.socket.listen(at: listener)
                 socket.watch(with: poller, token: 2)
             }
-            if run.lacksForwarding { run.startForwardingAgain(configuration) }
+            if run.lacksServices { run.startMissingServices(configuration) }
             guard notification.hasServiceManager else { continue }
             if watchdog != nil, run.isAlive() { try? notification.watchdog() }
             let summary = run.board.summary

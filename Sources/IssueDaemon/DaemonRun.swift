@@ -26,8 +26,11 @@ final class DaemonRun {
     private let log: Log
     /// Settings that stay the same until the end of the run.
     private let fixed: (socket: SocketSettings, path: String)
-    /// `true` if a forwarding service or a notifier could not be started and must be started later.
-    private(set) var lacksForwarding = false
+    /// `true` if a forwarding service could not be started and must be started later.
+    private var lacksForwarding = false
+    /// `true` if the thread of a notifier could not be started and must be started later.
+    private var lacksNotifiers = false
+    var lacksServices: Bool { lacksForwarding || lacksNotifiers }
 
     /// How long queries may continue after a stop has begun, and then how long to wait for their threads.
     private static let queryStopTimeout: Duration = .seconds(1)
@@ -120,7 +123,7 @@ final class DaemonRun {
         if let file = corruptionCheck.takeSetAside() {
             notifiers.report(.storeFault, "the database was unusable and moved aside: \(file)")
         }
-        startForwardingAgain(configuration)
+        startMissingServices(configuration)
         socketThread = try JoinableThread(name: "socket") {
             socket.run(
                 SocketService.Handlers(
@@ -140,23 +143,25 @@ final class DaemonRun {
         }
     }
 
-    /// Starts the forwarding services that do not run. Sets `lacksForwarding` if the store or a thread fails, so that
-    /// the caller tries again.
-    func startForwardingAgain(_ configuration: Configuration) {
+    /// Starts the notifiers and forwarding services that do not run. Sets `lacksServices` if the store or a thread fails,
+    /// so that the caller tries again.
+    func startMissingServices(_ configuration: Configuration) {
         let socket = socket
+        let isRetryOfNotifiers = lacksNotifiers && !lacksForwarding
         do {
             // Notifiers start first, so that they learn of destinations that pause immediately.
-            let isComplete = try notifiers.start(
-                configuration, path: fixed.path, writer: writer, board: board, log: log)
             let notifiers = notifiers
+            lacksNotifiers = try !notifiers.start(
+                configuration, path: fixed.path, writer: writer, board: board, log: log)
+            if isRetryOfNotifiers { return }
             try destinations.start(
                 configuration, path: fixed.path, writer: writer, board: board, log: log, limitMonitor: limitMonitor,
                 paused: { notifiers.report(.destinationPaused, $0) }
             ) {
                 socket.fatesMoved()
             }
-            if lacksForwarding, isComplete { log.notice(.forwardingStarted) }
-            lacksForwarding = !isComplete
+            if lacksForwarding { log.notice(.forwardingStarted) }
+            lacksForwarding = false
         } catch let damage as StoreFailure where damage.isDamage {
             writer.reportCorruption(damage)
         } catch {
@@ -178,7 +183,8 @@ final class DaemonRun {
         notifiers.stop(timeout: .seconds(2))
         board.forgetForwarders()
         board.forgetNotifiers()
-        startForwardingAgain(configuration)
+        (lacksForwarding, lacksNotifiers) = (false, false)
+        startMissingServices(configuration)
         if configuration.socket != fixed.socket || configuration.store.path != fixed.path {
             log.notice(.configNeedsRestart)
         }

@@ -41,7 +41,7 @@ struct LimitsTests {
                 """)
     }
 
-    @Test("On a narrow terminal, what was held back and what would have been needed remain")
+    @Test("On a narrow terminal, the columns HELD BACK and NEEDED remain")
     func narrow() {
         let outcome = issuectl(["limits"], width: 50, .reply(Self.reply))
         #expect(outcome.output.hasPrefix("LIMIT             HELD BACK  NEEDED\n"))

@@ -137,7 +137,7 @@ struct ListTests {
                 "list", "--app", "shop", "--app=till", "--version", "2.0.0", "--environment", "production", "-p",
                 "warn",
                 "--domain", "d", "--code", "-7", "--file", "a.swift", "--text", "boom",
-                "--metadata", "a=b", "--metadata=c=", "--group", "g1", "--user",
+                "--metadata", "a=b", "--metadata=c=", "--group", "g0123456789abcdef", "--user",
                 "1000",
                 "--unit", "shop.service", "--trace", "4BF92F3577B34DA6A3CE929D0E0E4736", "--request", "r-7",
                 "--end-user", "anna", "--end-user=7", "--state", "open", "--state", "muted", "--since", "2d", "--until",
@@ -148,13 +148,23 @@ struct ListTests {
             outcome.calls == [
                 #"List {"filter":{"apps":["shop","till"],"versions":["2.0.0"],"environments":["production"],"#
                     + #""severity":"warning","domains":["d"],"codes":[-7],"files":["a.swift"],"text":"boom","#
-                    + #""metadata":["a=b","c="],"groups":["g1"],"#
+                    + #""metadata":["a=b","c="],"groups":["g0123456789abcdef"],"#
                     + #""users":[1000],"units":["shop.service"],"states":["open","muted"],"#
                     + #""since":"2026-11-19T12:00:00.000Z","until":"2026-11-21T11:00:00.000Z","#
                     + #""trace_ids":["4bf92f3577b34da6a3ce929d0e0e4736"],"request_ids":["r-7"],"#
                     + #""end_users":["anna","7"]},"order":"worst","limit":3}"#
             ])
         #expect(outcome.output == "No issues match.\n")
+    }
+
+    @Test(
+        "What is not the id of a group is refused before the daemon is asked",
+        arguments: [("x", "\"x\" is not a group id"), ("g1", "'g1' is too short: give at least 4 digits after the g")])
+    func invalidGroup(id: String, reason: String) {
+        let outcome = issuectl(["list", "--group", id])
+        #expect(outcome.code == .usage)
+        #expect(outcome.errors.hasPrefix("issuectl: \(reason). See"))
+        #expect(outcome.calls.isEmpty)
     }
 
     @Test("The default limit is the number of rows on the screen")

@@ -15,7 +15,7 @@ struct NotifyTests {
         #expect(json.code == .success)
     }
 
-    @Test("Several silences can be ended, and those in effect are ended even if others are not")
+    @Test("Several silences can be ended at once, even if one of the ids does not exist")
     func endSilences() {
         let outcome = issuectl(
             ["silence", "end", "s3", "s4", "s5"], .reply(#"{"silences":[]}"#),

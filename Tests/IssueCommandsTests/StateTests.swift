@@ -59,7 +59,7 @@ struct StateTests {
         #expect(none.code == .refused && none.errors.hasPrefix("issuectl: no record or group 'gab12'"))
     }
 
-    @Test("explain accepts the beginning of an issue's id, and says that one is too short")
+    @Test("explain accepts the beginning of an issue's id, and says if it is too short")
     func explainAbbreviated() {
         let found = Fixtures.groups(
             Fixtures.decodingGroup.replacing(#""id":"g7""#, with: #""id":"gab12000000000007""#))

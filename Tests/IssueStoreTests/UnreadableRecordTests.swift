@@ -65,8 +65,11 @@ struct UnreadableRecordTests {
             return batch
         }
 
-        func settle(_ batch: StoredBatch, dead: Bool = false, left: Set<Int> = []) throws {
+        func settle(
+            _ batch: StoredBatch, dead: Bool = false, left: Set<Int> = [], undecided: Range<Int>? = nil
+        ) throws {
             var outcome = BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1)
+            if let undecided { outcome.left = LineSet([undecided]) }
             var deadLines: [Int: [UInt8]] = [:]
             if dead {
                 for line in batch.sent.indices {
@@ -181,6 +184,32 @@ struct UnreadableRecordTests {
             try fixture.sendAll()
             #expect(try fixture.ledger.pending == 0)
             #expect(try fixture.ledger.expired == 10)
+            try fixture.expectBalance()
+        }
+    }
+
+    @Test("A record in flight that can't be read expires, also if a restart interrupts the rest of its batch")
+    func restInFlight() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 4)
+            let batch = try #require(try fixture.nextBatch(12))
+            _ = try fixture.writer.store(batch)
+            try fixture.damage(11)
+            try fixture.restart()
+            try fixture.configure()
+            let found = try #require(try fixture.reader.unansweredBatch(of: fixture.destination))
+            // A part was answered. The unreadable lines have no outcome yet.
+            try fixture.settle(found, left: [10, 11], undecided: 8..<12)
+            #expect(try fixture.ledger.delivered == 8)
+            try fixture.restart()
+            try fixture.configure()
+            let rest = try #require(try fixture.reader.unansweredBatch(of: fixture.destination))
+            #expect(rest.sent.map(\.row) == [9, 10, 11, 12])
+            try fixture.settle(rest, left: [2, 3])
+            #expect(try fixture.ledger.expired == 2)
+            try fixture.sendAll()
+            #expect(try fixture.ledger.pending == 0)
             try fixture.expectBalance()
         }
     }

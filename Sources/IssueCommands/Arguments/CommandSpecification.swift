@@ -8,7 +8,7 @@ struct CommandSpecification: Sendable {
     var operands = OperandRule.none
     /// The shell completions of each operand, in order. The last element is for all further operands.
     var operandSources: [ValueSource] = []
-    /// The candidates for the operands after certain first ones, such as `rule remove`, instead of `operandSources`.
+    /// The shell completions of the operands after an action such as `rule remove`. They replace `operandSources`.
     var sourcesByAction: [String: ValueSource] = [:]
     /// The options by heading, in the order of the help.
     var sections: [(title: String, options: [OptionSpecification])] = []

@@ -7,7 +7,7 @@ import UnixIO
 /// of a message that is not stored.
 struct ExplainCommand: Command {
     static let user = OptionSpecification(
-        "user", value: "UID", "The owner of the application (default: you, or the first user who has one of that name)")
+        "user", value: "UID", "The owner of the application (default: you, or the user who first had one of that name)")
     static let unit = OptionSpecification("unit", value: "NAME", "The systemd unit of the sender, for notifiers")
     static let list = OptionSpecification("list", "List the messages of the log and the errors that can be explained")
 

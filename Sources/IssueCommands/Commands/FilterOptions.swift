@@ -73,6 +73,7 @@ enum FilterOptions {
             entry.utf8.dropFirst().contains(UInt8(ascii: "=")) && !entry.hasPrefix("=") ? entry : nil
         }
         filter.groups = arguments.all(group)
+        try AbbreviatedID.check(filter.groups ?? [])
         filter.users = try arguments.values(of: user, expected: userForms, userID)
         filter.units = arguments.all(unit)?.map(unitName)
         filter.traceIDs = try arguments.values(of: trace, expected: "32 hexadecimal digits") {
@@ -149,7 +150,7 @@ struct Paging {
     var context: CommandContext
     /// The maximum number of results; nil for all.
     var count: Int64?
-    /// `true` if the user chose the maximum, so that they expect further results.
+    /// `true` if the user chose the maximum, so they need no note that there are more results.
     var isLimited: Bool
     /// The member of the reply that holds the results.
     var member: String

@@ -63,7 +63,7 @@ struct HistogramCommand: Command {
         return .success
     }
 
-    /// Returns the titles of groups by their ids. Without a reply, the counts are shown without titles.
+    /// Returns the titles of groups by their ids. Empty if the daemon does not reply, since the counts matter more.
     private static func titles(of series: [HistogramSeries], _ collector: Collector) -> [String: String] {
         let ids = series.map(\.key).filter { IssueGroup.isID($0) }
         guard !ids.isEmpty else { return [:] }
@@ -150,7 +150,7 @@ struct HistogramPage {
         let reserved = min(widest(keys, columns[0]), columns[0].maximum) + widest(numbers, columns[1]) + 4
         var room = max(1, (width ?? Self.defaultWidth) - reserved)
         let counts = reply.series.first?.counts.indices.map { deploys(inBucket: $0).count } ?? []
-        // The heading is above the sparklines, so they can be as wide without taking room from the titles.
+        // Sparklines that are no wider than their heading take no room from the titles.
         let (heading, others) = (DisplayWidth.of(columns[2].title), Self.minTitle + 2)
         let hasTitles = !titles.isEmpty && room >= heading + others
         if hasTitles {

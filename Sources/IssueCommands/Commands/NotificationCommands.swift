@@ -112,9 +112,10 @@ struct SilenceCommand: Command {
         ],
         notes: [
             "list (the default) shows the silences in effect; add needs an end, a reason and at least one option that "
-                + "selects issues; end ID... ends silences early. Silenced issues are stored, counted and forwarded as usual. "
-                + "They last \(IssueSilence.maxDays) days at most. SILENCED counts an event once for each notifier that would have reported "
-                + "it. A name of an application, environment or unit may end with *. \(EndOptions.note)"
+                + "selects issues; end ID... ends silences early. Silenced issues are stored, counted and forwarded as "
+                + "usual. Silences last \(IssueSilence.maxDays) days at most. SILENCED counts an event "
+                + "once for each notifier that would have reported it. A name of an application, environment or unit "
+                + "may end with *. \(EndOptions.note)"
         ],
         examples: [
             "issuectl silence", "issuectl silence add --app shop --for 2h --reason 'database migration'",
@@ -153,10 +154,7 @@ struct SilenceCommand: Command {
         guard ![silence.apps, silence.environments, silence.units, silence.groups].allSatisfy(\.isEmpty) else {
             throw UsageError("select issues with --app, --environment, --unit or --group")
         }
-        for group in silence.groups where !IssueGroup.isID(group) && !AbbreviatedID.isBeginning(group) {
-            throw UsageError(
-                AbbreviatedID.isTooShort(group) ? AbbreviatedID.tooShort(group) : "\"\(group)\" is not a group id")
-        }
+        try AbbreviatedID.check(silence.groups)
         for name in silence.apps + silence.environments + silence.units where name.dropLast().contains("*") {
             throw UsageError("\"\(name)\": only the end of a name can be *")
         }
@@ -198,7 +196,7 @@ struct SilenceCommand: Command {
                 last = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
                 try context.printNote(TerminalSanitizer.line("\(id) has ended."))
             } catch {
-                // Others are ended nevertheless, unless the daemon can't be asked.
+                // The others are ended nevertheless, unless the daemon can't be reached.
                 guard ids.count > 1, error.code == .refused, let message = error.message else { throw error }
                 context.warn(message)
                 code = .refused

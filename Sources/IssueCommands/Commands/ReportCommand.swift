@@ -293,8 +293,8 @@ package enum SeverityWord {
         return try arguments.value(of: option, expected: expected, words: forms, severity)
     }
 
-    /// Accepts the five severities, and those of syslog by number or name, with or without a facility, so that scripts can use `issuectl`
-    /// instead of `logger`.
+    /// Returns the severity for a text; nil if it is invalid. Accepts the five severities, and those of syslog: as a
+    /// number, or as a name with or without a facility, so that scripts can use `issuectl` instead of `logger`.
     package static func severity(_ text: String) -> IssueLevel? {
         let word = text.lowercased()
         if let severity = IssueLevel(name: word) { return severity }

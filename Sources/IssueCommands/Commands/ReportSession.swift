@@ -273,7 +273,7 @@ struct ReportSession {
     private func explained(_ error: CollectorConnectionError) -> CommandFailure {
         var failure = CommandFailure(error)
         if case .unreachable(_, let reason) = error, reason != .accessDenied, !options.spools {
-            failure.message? += "; --spool would keep the report until it is"
+            failure.message? += "; with --spool, the report is kept until it is"
         }
         return failure
     }

@@ -286,11 +286,18 @@ enum AbbreviatedID {
         return wholeFilter
     }
 
-    /// Returns the failure of a command with these ids. If the daemon has not found one that is too short, the message
-    /// says so.
+    /// Returns the failure of a command with these ids. If the daemon did not find an id because it is too short, the
+    /// message says so.
     static func failure(_ failure: CommandFailure, _ ids: [String]) -> CommandFailure {
         guard let id = ids.first(where: { isTooShort($0) && failure == notFound($0) }) else { return failure }
         return CommandFailure(.refused, tooShort(id))
+    }
+
+    /// Throws for the first id that is neither the id of a group nor the beginning of one.
+    static func check(_ ids: [String]) throws(UsageError) {
+        for id in ids where !IssueGroup.isID(id) && !isBeginning(id) {
+            throw UsageError(isTooShort(id) ? tooShort(id) : "\"\(id)\" is not a group id")
+        }
     }
 
     static func tooShort(_ id: String) -> String {

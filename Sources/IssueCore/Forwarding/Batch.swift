@@ -88,10 +88,12 @@ struct BatchProgress: Sendable {
     /// `true` if the batch is old and uses the backlog's share of the send rate.
     var isBacklog: Bool
 
-    init(_ batch: ForwardingBatch, spent: Duration = .zero, isBacklog: Bool = false) {
+    init(
+        _ batch: ForwardingBatch, spent: Duration = .zero, isBacklog: Bool = false, unansweredUsers: Set<UInt32> = []
+    ) {
         self.batch = batch
         self.isBacklog = isBacklog
-        bisection = Bisection(count: batch.count, users: batch.users)
+        bisection = Bisection(count: batch.count, users: batch.users, unansweredUsers: unansweredUsers)
         clock = RetryStopwatch(spent: spent)
         unacknowledged = batch.unacknowledged
         sentUpTo = batch.unacknowledged.ranges.last?.upperBound ?? 0
@@ -115,7 +117,7 @@ struct BatchProgress: Sendable {
     var outcome: BatchOutcome {
         var maybe = unacknowledged
         maybe.formUnion(bisection.repeated)
-        let delivered = bisection.delivered.sorted { $0.lowerBound < $1.lowerBound }
+        let delivered = (bisection.delivered + bisection.skipped).sorted { $0.lowerBound < $1.lowerBound }
         let possibleDuplicates = maybe.counted(among: LineSet(delivered)).count
         return BatchOutcome(
             delivered: delivered, dead: bisection.dead.sorted { $0.line < $1.line }, left: bisection.left,

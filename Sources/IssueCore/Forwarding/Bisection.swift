@@ -4,8 +4,8 @@
 /// alone. One bad line among n costs at most 2·log2(n) requests, and a good line is resent at most log2(n) times,
 /// always with its own id. A part that is too large is halved as well.
 ///
-/// A line may also make the destination close the connection, or hang. A line whose requests got no response alternates
-/// with other lines. It counts as refused only if its own requests keep getting no response while each request in
+/// A line may also make the destination hang or close the connection. A line that was sent alone and got no response is
+/// then sent in turn with other lines. It counts as refused only if it keeps getting no response while each request in
 /// between is accepted. In an outage no request is accepted, so no line is given up.
 package struct Bisection: Equatable, Sendable {
     /// The lines to put into the next request.
@@ -43,16 +43,18 @@ package struct Bisection: Equatable, Sendable {
     /// The maximum number of refused lines that may be the lines' own fault even if they are the majority of the lines
     /// tried.
     package static let maxDead = 32
-    /// The number of requests with only one line that get no response, each directly after an accepted one, after which
-    /// the line counts as refused. Also the number of consecutive requests without a response after which other lines
-    /// are tried.
+    /// A line counts as refused after this number of requests that had only this line, directly followed an accepted
+    /// request and got no response. Also the number of requests without a response after which a line is a suspect, and
+    /// after which the batch is stuck.
     package static let maxUnanswered = 5
-    /// The same for further lines of a user who has a line that was given up this way.
+    /// The same number for further lines of a user after a line of theirs was given up this way.
     package static let maxUnansweredOfKnownUser = 2
-    /// The number of lines that are tried in turn while no request is accepted.
+    /// The number of suspects from which on, without proof, other lines are no longer sent before them.
     private static let maxSuspects = 8
 
     package private(set) var delivered: [Range<Int>] = []
+    /// Lines that were not sent because their records were removed. They say nothing about the destination.
+    package private(set) var skipped: [Range<Int>] = []
     package private(set) var dead: [BatchOutcome.Dead] = []
     /// Lines that are sent again although the destination may have accepted them.
     package private(set) var repeated = LineSet()
@@ -70,33 +72,35 @@ package struct Bisection: Equatable, Sendable {
     private var hasProof = false
     /// The number of requests without a response since the last accepted request.
     private var unansweredInSequence = 0
-    /// `true` if no line of this batch was accepted since `maxUnanswered` requests got no response, or since the
-    /// remaining lines are all suspects.
+    /// `true` from the time at which `maxUnanswered` consecutive requests got no response, or at which all remaining
+    /// lines are suspects, until a line of this batch is accepted.
     private var isStuck = false
-    /// The users of lines that were given up because they got no response.
-    private var unansweredUsers: Set<UInt32> = []
+    /// The users of lines that were given up because they got no response, in this batch or earlier ones.
+    package private(set) var unansweredUsers: Set<UInt32>
 
     /// - Parameters:
     ///   - count: The number of lines of the batch.
     ///   - users: The accountable user of each line, nil for a summary or a correction; empty if the users are unknown.
-    package init(count: Int, users: [UInt32?] = []) {
+    ///   - unansweredUsers: The users of lines of earlier batches that were given up because they got no response.
+    package init(count: Int, users: [UInt32?] = [], unansweredUsers: Set<UInt32> = []) {
         precondition(count > 0, "A batch must have at least one line")
         precondition(users.isEmpty || users.count == count, "Each line must have a user or nil")
         self.users = users
+        self.unansweredUsers = unansweredUsers
         parts = [Part(0..<count)]
     }
 
-    /// `true` if the destination works, but none of the lines that are left seems to get a response. Other batches may
-    /// be sent first.
+    /// `true` if the destination works, but probably responds to none of the remaining lines. Other batches may then be
+    /// sent first.
     package var isBlocked: Bool { hasProof && isStuck }
 
     package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
     /// `true` if some lines have an outcome and others do not.
-    package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && dead.isEmpty) }
+    package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && skipped.isEmpty && dead.isEmpty) }
 
-    /// `true` if the destination accepts the majority of the lines, or lines of the majority of the users, as far as
-    /// known.
+    /// `true` if, as far as known, the destination accepts the majority of the lines, or if `TriedUsers` shows that the
+    /// refused lines are bad themselves.
     package var isMajorityAccepted: Bool {
         evidence.isMajorityAccepted(delivered: deliveredCount, refused: refusedCount)
             || triedUsers.isMajorityAccepted
@@ -221,26 +225,29 @@ package struct Bisection: Equatable, Sendable {
         return true
     }
 
-    /// Handles a request of another batch of the same destination.
+    /// Records the result of a request for another batch of the same destination.
     package mutating func otherRequestEnded(isAccepted: Bool) {
         wasAccepted = isAccepted
-        if isAccepted { unansweredInSequence = 0 }
+        if isAccepted { unansweredInSequence = 0 } else { discardProofs() }
     }
 
     /// Handles a part that was not sent because the records of all its lines were removed.
-    package mutating func skipped() -> Step {
-        delivered.append(takeInFlight().range)
+    package mutating func skip() -> Step {
+        skipped.append(takeInFlight().range)
         return isDone ? .done : .proceed
     }
 
     private mutating func noteFailure(of part: Part) {
         wasAccepted = false
-        guard hasSuspects, !part.isSuspect else { return }
-        // Requests with other lines fail as well, so the destination may be the cause.
+        if hasSuspects, !part.isSuspect { discardProofs() }
+    }
+
+    /// Handles a failed request with other lines: the destination may be the cause.
+    private mutating func discardProofs() {
         for index in parts.indices { parts[index].provenCount = 0 }
     }
 
-    /// Moves a suspect to the top of the stack after an accepted request, and another part after a failed one.
+    /// After an accepted request, moves a suspect to the top of the stack; after a failed one, a part that is none.
     private mutating func orderSuspects() {
         if wasAccepted {
             guard let index = parts.lastIndex(where: \.isSuspect) else {
@@ -252,7 +259,7 @@ package struct Bisection: Equatable, Sendable {
         }
         guard parts.last?.isSuspect == true else { return }
         let suspects = parts.filter(\.isSuspect).map(\.range.lowerBound)
-        // In an outage every line seems to be a suspect, and afterwards each suspect is sent alone.
+        // In an outage every line would become a suspect, and afterwards each suspect is sent alone.
         guard hasProof || suspects.count < Self.maxSuspects else { return }
         if !users.isEmpty {
             let known = Set(suspects.map { users[$0] }.compactMap(\.self))
@@ -329,7 +336,7 @@ package struct Bisection: Equatable, Sendable {
         return .stop
     }
 
-    /// The users some of whose lines were tried, in this batch and in those of which it is the rest.
+    /// The users whose lines were accepted or refused so far, including lines that were removed from the batch since.
     private var triedUsers: TriedUsers {
         var tried = evidence.triedUsers
         guard !users.isEmpty else { return tried }
@@ -338,7 +345,7 @@ package struct Bisection: Equatable, Sendable {
         return tried
     }
 
-    /// Moves the next lines without an outcome that are not of these users to the top of the stack.
+    /// Moves the next lines without an outcome that belong to other users to the top of the stack.
     ///
     /// - Returns: `false` if there are no such lines.
     private mutating func moveToTop(otherThan known: Set<UInt32>) -> Bool {
@@ -408,6 +415,7 @@ package struct Bisection: Equatable, Sendable {
         parts = parts.map(moved)
         inFlight = inFlight.map(moved)
         delivered = []
+        skipped = []
         dead = []
     }
 }
@@ -475,8 +483,8 @@ struct TriedUsers: Equatable, Sendable {
         if let user { refused.insert(user) }
     }
 
-    /// `true` if lines of some users were refused, and of at least as many others, all were accepted so far. The lines
-    /// that were refused are then bad themselves, however many they are.
+    /// `true` if some users had lines refused, and at least as many other users had all of their tried lines accepted.
+    /// The refused lines are then bad themselves, however many they are.
     var isMajorityAccepted: Bool {
         !refused.isEmpty && accepted.count { !refused.contains($0) } >= refused.count
     }

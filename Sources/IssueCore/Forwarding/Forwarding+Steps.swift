@@ -118,7 +118,7 @@ extension Forwarding {
         let sentAgain = max(0, min(part.range.upperBound, current.sentUpTo) - part.range.lowerBound)
         pacerBefore = pacer
         pacer.sent(part.range.count, again: sentAgain, isBacklog: current.isBacklog, at: now)
-        sentBefore = (resent, current.sentUpTo)
+        sentBefore = (resent, current.sentUpTo, fullRequestStart)
         resent += Int64(sentAgain)
         current.sentUpTo = max(current.sentUpTo, part.range.upperBound)
         current.requests += 1
@@ -193,8 +193,8 @@ extension Forwarding {
         }
     }
 
-    /// Retries the batch, after priority records if there are any, or after other records if the destination responds
-    /// to those only.
+    /// Retries the batch. Sends priority records first if there are any, or any other records if the destination
+    /// probably responds only to those.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         if canPreempt(at: now) { return preempt(at: now) }
         return overtake(at: now) ?? .send(nextShipment(at: now))
@@ -302,7 +302,8 @@ extension Forwarding {
             current?.requests -= 1
             current?.requestsSinceStored -= 1
             pacer = pacerBefore
-            guard let step = current?.bisection.skipped() else {
+            fullRequestStart = sentBefore.fullRequestStart
+            guard let step = current?.bisection.skip() else {
                 preconditionFailure("A request was skipped without a batch")
             }
             guard step == .proceed, !isStopping else { return go(on: step, at: now) }
@@ -362,7 +363,11 @@ extension Forwarding {
             current?.bisection.requestFailed()
             return false
         }
-        return current?.bisection.unanswered() ?? false
+        guard let hasGivenUp = current?.bisection.unanswered(), hasGivenUp else { return false }
+        // Further lines of these users are given up sooner, also in later batches.
+        unansweredUsers.formUnion(current?.bisection.unansweredUsers ?? [])
+        if unansweredUsers.count > Self.maxUnansweredUsers { unansweredUsers = [] }
+        return true
     }
 
     /// Resets the failure state: the destination is reachable and accepts the credential.
@@ -428,7 +433,7 @@ extension Forwarding {
         let isRequestedByDestination = retryAfter.map { $0 > .zero } ?? false
         let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: begun, at: now)
         let wait = Wait.failure(failure, isRequestedByDestination: isRequestedByDestination)
-        // Its refusal is certain, and the refusals that are not were taken back before.
+        // The line that was given up stays refused. Uncertain refusals have already been taken back.
         if !hasGivenUpLine { current?.bisection.takeBack() }
         guard current?.bisection.isUnderWay == false else { return settle(then: .wait(until: until, wait)) }
         state = .waiting(until: until, wait)

@@ -43,6 +43,8 @@ package struct Forwarding: Sendable {
     package static let maxProbeDelay: Duration = .seconds(900)
     /// The time after which a destination that keeps refusing the majority of lines is considered to be at fault.
     package static let bisectionTimeout: Duration = .seconds(300)
+    /// The number of remembered users with such lines; when there are more, all are forgotten.
+    static let maxUnansweredUsers = 100
     /// The minimum delay before another batch is built after a build that found nothing.
     static let minEmptyBuildDelay: Duration = .seconds(1)
     /// The maximum number of requests for parts of a batch before their outcomes are stored.
@@ -65,9 +67,11 @@ package struct Forwarding: Sendable {
     /// `true` if the batch being built is old and uses the backlog's share of the send rate.
     var isBuildingBacklog = false
     /// The counters before the last request, to be restored if nothing of it was sent.
-    var sentBefore: (resent: Int64, upTo: Int) = (0, 0)
+    var sentBefore: (resent: Int64, upTo: Int, fullRequestStart: MonotonicInstant?) = (0, 0, nil)
     /// The pacer before the last request, to be restored if the request was not made.
     var pacerBefore: SendPacer
+    /// The users of lines that were given up because they got no response.
+    var unansweredUsers: Set<UInt32> = []
     /// The lines of the last request.
     var lastRange = 0..<0
     /// The start of the last request.
@@ -158,7 +162,7 @@ package struct Forwarding: Sendable {
     package mutating func batchStored(_ batch: ForwardingBatch, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .preparing:
-            current = BatchProgress(batch, isBacklog: isBuildingBacklog)
+            current = BatchProgress(batch, isBacklog: isBuildingBacklog, unansweredUsers: unansweredUsers)
             guard !isStopping else {
                 state = .stopped
                 return .none
@@ -210,7 +214,7 @@ package struct Forwarding: Sendable {
         case .settling(let followUp):
             current = rest.flatMap { rest in current.map { BatchProgress(rest, of: $0) } }
             guard current != nil else {
-                return preempted == nil ? plan(at: now) : resumePreempted(isAnswered: true, at: now)
+                return preempted == nil ? plan(at: now) : resumePreempted(isAnswered: isAcceptingRecords, at: now)
             }
             return follow(followUp, at: now)
         case .stopped:

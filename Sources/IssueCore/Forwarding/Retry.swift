@@ -67,7 +67,8 @@ package struct StoreRecovery: Equatable, Sendable {
 
     /// Returns the delay after a failure.
     ///
-    /// - Parameter elapsed: How long forwarding ran before the failure. After more than `cap` the delay starts anew.
+    /// - Parameter elapsed: How long forwarding ran before the failure. If it was longer than `cap`, the delay starts
+    ///   at `base` again.
     package mutating func failed(after elapsed: Duration) -> Duration {
         if elapsed > Self.cap { next = Self.base }
         defer { next = min(next * 2, Self.cap) }

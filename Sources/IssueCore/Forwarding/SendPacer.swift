@@ -4,10 +4,12 @@ package import IssueProtocol
 ///
 /// It counts records and not requests, because services count records when they detect abuse, and one request may hold
 /// one record or five hundred. Records that are sent again count again. Old records additionally have a bucket of their
-/// own with their share of rate and burst. Another bucket counts only records that are sent for the first time, so that
-/// priority records, which preempt a batch that is sent again and again, neither wait for it nor exceed the rate. The
-/// rate is halved when the destination asks the sender to slow down, at
-/// least to a tenth. It recovers by a twentieth of the full rate for each minute without such a response.
+/// own with their share of rate and burst. Another bucket counts only records that are sent for the first time. It is
+/// for priority records that preempt a batch that is being retried, so that they neither wait for that batch nor
+/// exceed the rate.
+///
+/// The rate is halved each time the destination asks the sender to slow down, down to a tenth. It recovers by a
+/// twentieth of the full rate for each minute without such a response.
 package struct SendPacer: Equatable, Sendable {
     package enum Pace: Equatable, Sendable {
         /// This many records may be sent now.
@@ -102,8 +104,8 @@ package struct SendPacer: Equatable, Sendable {
         return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
-    /// Returns how many of the wanted records may be sent for the first time now, before a batch that is sent again; or
-    /// when the next one may be sent.
+    /// Returns how many of the wanted records, which were not sent before, may be sent now ahead of a batch that is
+    /// being retried; or when the next one may be sent.
     package func paceOfFirst(_ wanted: Int, at now: MonotonicInstant) -> Pace {
         guard !rate.isUnlimited else { return .now(wanted) }
         let available = filledFirst(at: now)

@@ -206,8 +206,8 @@ package struct NotificationDigest: Equatable, Sendable {
 
 /// The age of a message. Setting the wall clock while the daemon runs does not change it.
 package struct MessageAge: Equatable, Sendable {
-    /// The maximum age that a stored time can show. A longer one means that a clock was wrong: it is twice the maximum
-    /// of `RetryFor=`.
+    /// The maximum credible age of a stored message: twice the maximum of `RetryFor=`. A longer one means that a clock
+    /// was wrong.
     package static let maxStored: Duration = .seconds(60 * 86_400)
 
     /// The time at which the message was made. It may be before the start of the host.

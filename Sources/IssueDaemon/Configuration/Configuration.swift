@@ -185,8 +185,8 @@ extension Configuration {
 }
 
 extension DestinationConfiguration {
-    /// `true` if records are sent to Logz.io itself with a token of another form than its shipping tokens. A file that
-    /// can't be read is another error.
+    /// `true` if records are sent to Logz.io itself, and the token does not have the form of its shipping tokens.
+    /// `false` if the file can't be read, which is reported elsewhere.
     fileprivate var hasUnusualLogzToken: Bool {
         guard kind.name == LogzFormat.kind, address.host.lowercased().hasSuffix(".logz.io"),
             let text = try? tokenFile?.readForCheck().text

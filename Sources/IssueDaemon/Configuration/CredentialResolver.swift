@@ -52,8 +52,8 @@ struct CredentialResolver {
         }
     }
 
-    /// Returns how to provide a credential of the unit. A name that is not the unit's own may be a token, and is not
-    /// repeated.
+    /// Returns how to provide a credential of the unit. A name that the shipped unit does not load may be a token in
+    /// the wrong place, so it is not repeated.
     private func credentialAdvice(_ credential: String) -> String {
         let store = surroundings.credentialStore
         return ServiceUnit.credentials.contains(credential)

@@ -68,7 +68,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             defer { wasOutdated = true }
             // The reason may remain, so only the first repetition is immediate.
             if wasOutdated { return machine.nothingToSend(try pending(), hasAdvanced: false, at: now) }
-            return current == nil ? .build(scan.limit) : .preempt(scan.limit)
+            return new.kind == .priority ? .preempt(scan.limit) : .build(scan.limit)
         }
         wasOutdated = false
         // Only after this thread has the new state, because it may look up names.
@@ -330,7 +330,7 @@ struct BatchLines {
     private(set) var bytes = 0
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
-    /// The user of each line; nil for a summary.
+    /// The user of each line; nil for a summary or a correction.
     private(set) var lineUsers: [UInt32?] = []
     /// All lines as one request body, which can be sent again; nil if a line has changed or its record was removed.
     private(set) var whole: (any PreparedBody)?
@@ -360,7 +360,7 @@ struct BatchLines {
         if let user { users[user, default: 0] += line.count + 1 }
     }
 
-    /// Returns the body with all lines if it can be sent for a range of lines, otherwise nil.
+    /// Returns the body with all lines if a range covers all of them and the body can be sent again; otherwise nil.
     func body(for range: Range<Int>) -> (any PreparedBody)? {
         guard let whole, !whole.isBroken, range.count == count else { return nil }
         return whole
@@ -401,7 +401,7 @@ struct BatchLines {
     }
 }
 
-/// A batch that is sent, or was preempted by a priority batch.
+/// A batch that is being sent, or that another one has preempted.
 struct BatchInFlight {
     var batch: StoredBatch
     var lines: BatchLines

@@ -122,7 +122,7 @@ struct OutboxScan {
     let body: any PreparedBody
     /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
-    /// The user of each line; nil for a summary.
+    /// The user of each line; nil for a summary or a correction.
     private(set) var lineUsers: [UInt32?] = []
     /// The limits that have held back records of this scan.
     private(set) var reachedLimits: Set<ReachedLimit> = []

@@ -231,6 +231,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let attempts = state.batchAttempts
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
+            state.lastDeadLetter = Clock.wall
             service.log.warning(
                 .destinationDeadLetters,
                 ["destination": service.destination.name, "count": "\(dead.count)", "answer": rejection])

@@ -23,7 +23,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var state: DestinationRow.State
     var outages: OutageLog
     var current: BatchInFlight?
-    /// The batch that was preempted by a priority batch.
+    /// The batch that another one has preempted: one with priority records, or with any records if the destination does
+    /// not respond to this one.
     var preempted: BatchInFlight?
     /// The number of resent lines that `state.resent` includes. The machine counts from its start.
     var countedResent: Int64 = 0

@@ -21,7 +21,7 @@ final class NotifierLoop {
     /// The time of the next attempt to send the message; nil for immediately.
     private var nextAttempt: MonotonicInstant?
     /// The id and the age of the message that was attempted last.
-    private var lastMessage: (id: Int64, age: MessageAge)?
+    private var lastMessage: (id: Int64, at: IssueTimestamp, age: MessageAge)?
     /// When the next message may be sent; nil if none waits or one is pending.
     private var nextMessage: MonotonicInstant?
     /// The scan of the record log; nil until the first one, and after an error of the store.
@@ -314,9 +314,9 @@ final class NotifierLoop {
 
     /// Returns the age of a message. All attempts of this run measure it from the same time.
     private func messageAge(of message: StoredMessage) -> MessageAge {
-        if let lastMessage, lastMessage.id == message.id { return lastMessage.age }
+        if let lastMessage, lastMessage.id == message.id, lastMessage.at == message.at { return lastMessage.age }
         let age = MessageAge(since: message.at, wall: Clock.wall, monotonic: Clock.monotonic)
-        lastMessage = (message.id, age)
+        lastMessage = (message.id, message.at, age)
         return age
     }
 

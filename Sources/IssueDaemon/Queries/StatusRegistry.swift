@@ -54,8 +54,6 @@ final class StatusRegistry: Sendable {
         var limitSettings = LimitSettings()
         /// The advice for each destination that is paused because of its configuration, by name.
         var destinationAdvice: [String: String] = [:]
-        /// The time of each destination's newest dead letter, by name.
-        var lastDeadLetters: [String: IssueTimestamp] = [:]
     }
 
     private let state = Mutex(State())
@@ -153,11 +151,6 @@ final class StatusRegistry: Sendable {
 
     func forgetForwarders() {
         state.withLock { $0.forwarders = [] }
-    }
-
-    /// Sets the time of each destination's newest dead letter, by name.
-    func update(_ deadLetters: LastDeadLetters) {
-        state.withLock { $0.lastDeadLetters = deadLetters.times }
     }
 
     // MARK: Limits
@@ -315,44 +308,11 @@ final class StatusRegistry: Sendable {
         guard isAll else { return status }
         status.advice = Self.advice(on: forwarder, state) ?? forwarder.view.advice
         status.lastAnswer = forwarder.view.lastAnswer ?? forwarder.state.lastAnswer
-        status.lastDeadLetter = state.lastDeadLetters[figures.name]
+        status.lastDeadLetter = figures.ledger.deadLettered > 0 ? forwarder.state.lastDeadLetter : nil
         status.requests = Int(clamping: forwarder.state.requests)
         status.resent = Int(clamping: forwarder.state.resent)
         status.possibleDuplicates = Int(clamping: forwarder.state.maybeDuplicate)
         status.bytesToday = Int(clamping: forwarder.state.dayBytes)
         return status
-    }
-}
-
-/// The times at which records last became dead letters, by destination.
-///
-/// They are read from one page of the newest dead letters, and only after dead letters were added or removed, so that a
-/// query of the status stays cheap however many there are.
-struct LastDeadLetters: Sendable {
-    /// The maximum number of dead letters on the page.
-    static let pageSize = 100
-
-    /// The time of each destination's newest dead letter, by name.
-    private(set) var times: [String: IssueTimestamp] = [:]
-    /// The newest dead letter of all, and the number of records that are dead letters by destination, when the page was
-    /// read.
-    private var newest: DeadLetter?
-    private var counts: [String: Int64] = [:]
-
-    /// Returns `true` if the page must be read again.
-    ///
-    /// - Parameters:
-    ///   - newest: The newest dead letter; nil if there is none.
-    ///   - counts: The number of records that are dead letters, by destination.
-    func isOutdated(newest: DeadLetter?, counts: [String: Int64]) -> Bool {
-        newest != self.newest || counts != self.counts
-    }
-
-    /// Takes the times from the page of the newest dead letters, newest first.
-    mutating func read(_ page: DeadLettersReply, counts: [String: Int64]) {
-        (newest, self.counts) = (page.deadLetters.first, counts)
-        let found = Dictionary(page.deadLetters.map { ($0.destination, $0.timestamp) }) { first, _ in first }
-        // If there are more pages, a destination that is not on this one may have older dead letters.
-        times = page.next == nil ? found : times.merging(found) { $1 }
     }
 }

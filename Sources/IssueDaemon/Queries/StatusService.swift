@@ -136,47 +136,22 @@ final class StatusService: Sendable {
     func publish() {
         // Opened for the first query, because a daemon that only receives reports needs no reader.
         var reader: StoreReader?
-        var deadLetters = LastDeadLetters()
         while let number = nextNumber() {
             do {
                 let open = try reader ?? StoreReader(path: path, control: writer.snapshots.control(.query))
                 reader = open
                 reading.withLock { $0 = open.interruption }
                 let figures = try open.figures()
-                do {
-                    try read(&deadLetters, figures, open)
-                } catch {
-                    // The status does not depend on these times.
-                    if mustReopen(after: error) { reader = nil }
-                }
                 settle(number) { $0.figures = figures }
             } catch {
-                if mustReopen(after: error) { reader = nil }
+                if writer.mustReopen(after: error) { reader = nil }
                 let failure = error as? StoreFailure
+                if failure != .walTooLarge, failure != .tooSlow {
+                    log.warning(.queryStatusFailed, ["error": "\(error)"])
+                }
                 settle(number) { $0.refusal = failure == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1)) }
             }
         }
-    }
-
-    /// Logs an error unless it is expected. Returns `true` if the reader must be opened again.
-    private func mustReopen(after error: any Error) -> Bool {
-        let failure = error as? StoreFailure
-        if failure != .walTooLarge, failure != .tooSlow {
-            log.warning(.queryStatusFailed, ["error": "\(error)"])
-        }
-        return writer.mustReopen(after: error)
-    }
-
-    /// Publishes the times of the newest dead letters, which are not among the figures.
-    private func read(_ deadLetters: inout LastDeadLetters, _ figures: StoreFigures, _ reader: StoreReader) throws {
-        func page(_ limit: Int) throws -> DeadLettersReply {
-            try reader.deadLetters(DeadLettersParameters(), limit: limit, viewer: .everything)
-        }
-        let ledgers = figures.visible(to: .everything).ledgers
-        let counts = Dictionary(ledgers.map { ($0.name, $0.ledger.deadLettered) }) { $1 }
-        guard deadLetters.isOutdated(newest: try page(1).deadLetters.first, counts: counts) else { return }
-        deadLetters.read(try page(LastDeadLetters.pageSize), counts: counts)
-        board.update(deadLetters)
     }
 
     private func nextNumber() -> UInt64? {

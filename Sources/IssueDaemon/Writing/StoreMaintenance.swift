@@ -56,6 +56,8 @@ struct StoreMaintenance {
     private var turn = Duration.zero
     private var nextCheck: MonotonicInstant
     private var nextMarkCheck: MonotonicInstant
+    /// The time of the next search for requeued dead letters that can't be read.
+    private var nextSinglesCheck: MonotonicInstant
     /// The earliest time at which an expired mute is ended, after a failure.
     private var nextMuteCheck: MonotonicInstant
     /// The number of groups that were moved to the newest fingerprint rule, and when the next ones are moved.
@@ -76,6 +78,7 @@ struct StoreMaintenance {
 
     private static let markAge: Duration = .seconds(30 * 86_400)
     private static let markInterval: Duration = .seconds(3600)
+    private static let singlesInterval: Duration = .seconds(60)
     private static let pause: Duration = .seconds(60)
     private static let shortPause: Duration = .seconds(1)
     /// The number of free bytes from which returning pages is worth the work.
@@ -87,6 +90,7 @@ struct StoreMaintenance {
     init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
         (self.folder, self.removed, self.log) = (folder, removed, log)
         (nextCollection, nextCheck, nextMarkCheck, nextMuteCheck, nextQuietPass) = (now, now, now, now, now)
+        nextSinglesCheck = now
         nextRegrouping = now
     }
 
@@ -163,7 +167,10 @@ struct StoreMaintenance {
     private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
-        try writer.expireUnreadableSingles()
+        if now >= nextSinglesCheck {
+            try writer.expireUnreadableSingles()
+            nextSinglesCheck = now.advanced(by: Self.singlesInterval)
+        }
         var facts = try writer.retentionSnapshot(
             freeBytes: FileSystem.freeSpace(in: folder), wall: Clock.wall, monotonic: now)
         facts.unreferenced = unreferenced
@@ -214,8 +221,8 @@ struct StoreMaintenance {
         log.warning(
             .storeMaintenanceFailed,
             [
-                "error": "other files fill the disk: removing all records would not free KeepFree=, so none are "
-                    + "removed for it",
+                "error": "other files fill the disk: even without any records, less than KeepFree= would be free, so "
+                    + "none are removed for it",
                 "free": free, "database": "\(facts.usedBytes)",
             ])
     }

@@ -185,8 +185,8 @@ package struct HealthReport: Equatable, Sendable {
 
     /// Returns the finding about a destination that rejects everything; nil if there is none.
     ///
-    /// If the destination has accepted other records since, the cause is in the records. Then there is no finding, because
-    /// any user can send such records.
+    /// If the destination has accepted other records since, the cause is in the rejected records. Then there is no
+    /// finding, because any user can send such records.
     private static func deadLetters(
         _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {

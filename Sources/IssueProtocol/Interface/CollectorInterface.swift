@@ -126,8 +126,8 @@ package enum CollectorInterface {
 
         # failing_since: since when the destination has not accepted records, as far as the daemon knows since its start; absent
         # if it accepts them. corrections_pending: lines about corrections of the grouping that wait; absent if there are none.
-        # They are not in ledger. oldest_pending is about records and corrections. last_dead_letter: when a record or correction last
-        # became a dead letter that is still kept; absent if there is none, and for callers who may not see all records.
+        # They are not in ledger. oldest_pending is about records and corrections. last_dead_letter: when a record or correction
+        # last became a dead letter; absent if no records are dead letters, and for callers who may not see all records.
         type Destination (
           name: string, kind: string, state: DestinationState, reason: ?string, failing_since: ?string, advice: ?string,
           ledger: Ledger, corrections_pending: ?int, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string,

@@ -344,7 +344,8 @@ package struct LogEvent: Hashable, Sendable {
         "Fix the store; see the messages before this one.")
     package static let notifierFailed = LogEvent(
         "notifier.failed", "Notifier failed; retrying",
-        "The store returned an error to the thread of a notifier, or the thread can't be started. It continues from the stored state.",
+        "The store returned an error to the thread of a notifier, or the thread could not be started. "
+            + "The notifier is started again and continues from the stored state.",
         "Read `error=`.")
 
     // MARK: Connections

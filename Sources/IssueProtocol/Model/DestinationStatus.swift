@@ -27,8 +27,8 @@ public struct DestinationStatus: Equatable, Sendable {
     public var lastAnswer: String?
     /// The time of the last successful request. Nil if there was none.
     public var lastSuccess: IssueTimestamp?
-    /// The time at which a record or correction last became a dead letter that is still kept. Nil if there is none, the
-    /// daemon is too old to send it, or the caller may not see all records.
+    /// The time at which a record or correction last became a dead letter. Nil if no records are dead letters, if the
+    /// daemon is too old to send it, or if the caller may not see all records.
     package var lastDeadLetter: IssueTimestamp?
     /// The number of requests since the daemon started. 0 if the caller may not see all records.
     public var requests: Int

@@ -34,7 +34,7 @@ extension ForwardingOutbox {
             }
         }
         try ledger.write(on: connection)
-        for destination in withUnreadable { try expireRemainingOccurrences(of: destination) }
+        for destination in withUnreadable { try expireRemainingOccurrences(of: destination, after: ledger) }
         try moveCursors(to: rows.upperBound)
         return expired
     }
@@ -82,25 +82,29 @@ extension ForwardingOutbox {
     }
 
     /// Moves the pending occurrences of accounts that have no pending records to `expired`. They belong to unreadable
-    /// records, of which one occurrence each was moved.
-    func expireRemainingOccurrences(of destination: Int64) throws(SQLiteError) {
+    /// records: only one occurrence of each has been moved so far.
+    ///
+    /// - Parameter ledger: The changes of this transaction. Only accounts that they concern are examined.
+    func expireRemainingOccurrences(of destination: Int64, after ledger: LedgerChanges) throws(SQLiteError) {
         let pending = Int64(IssueFate.Outcome.pending.databaseValue)
-        try connection.run(
-            """
-            INSERT INTO ledger (destination, account, fate, records, occurrences)
-            SELECT destination, account, ?3, 0, occurrences FROM ledger
-            WHERE destination = ?1 AND fate = ?2 AND records = 0 AND occurrences > 0
-            ON CONFLICT DO UPDATE SET occurrences = min(occurrences, 9223372036854775807 - excluded.occurrences)
-                                                        + excluded.occurrences
-            """, destination, pending, Int64(IssueFate.Outcome.expired.databaseValue))
-        try connection.run(
-            """
-            UPDATE ledger SET occurrences = 0
-            WHERE destination = ?1 AND fate = ?2 AND records = 0 AND occurrences > 0
-            """, destination, pending)
+        for account in ledger.accounts(at: destination) {
+            try connection.run(
+                """
+                INSERT INTO ledger (destination, account, fate, records, occurrences)
+                SELECT destination, account, ?4, 0, occurrences FROM ledger
+                WHERE destination = ?1 AND account = ?2 AND fate = ?3 AND records = 0 AND occurrences > 0
+                ON CONFLICT DO UPDATE SET occurrences = min(occurrences, 9223372036854775807 - excluded.occurrences)
+                                                            + excluded.occurrences
+                """, destination, account, pending, Int64(IssueFate.Outcome.expired.databaseValue))
+            try connection.run(
+                """
+                UPDATE ledger SET occurrences = 0
+                WHERE destination = ?1 AND account = ?2 AND fate = ?3 AND records = 0 AND occurrences > 0
+                """, destination, account, pending)
+        }
     }
 
-    /// Moves pending records whose accounts became unknown with a start to `expired`.
+    /// Expires pending records whose accounts are no longer known after a start.
     ///
     /// The open range has no posting lists, and it is rebuilt from the blocks that can be read. So if one of its blocks
     /// is damaged, all pending records are counted again, and what the ledger has beyond them expires. A second call

@@ -47,7 +47,7 @@ struct ForwardingOutbox {
         for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
         if !batch.unreadable.isEmpty { try expireUnreadable(of: batch, memory.open, in: &ledger) }
         try ledger.write(on: connection)
-        if !batch.unreadable.isEmpty { try expireRemainingOccurrences(of: batch.destination) }
+        if !batch.unreadable.isEmpty { try expireRemainingOccurrences(of: batch.destination, after: ledger) }
         for summary in batch.newSummaries { try insert(summary, batch.destination, at: batch.at) }
         try write(batch.changes, of: batch.destination)
         try write(batch.fieldTypes, of: batch.destination)
@@ -89,12 +89,13 @@ struct ForwardingOutbox {
         // Looking up each record would double the cost of this function.
         let isWhole = memory.values.removals.isWhole(batch: batch.id)
         let gone = try isWhole && settlement.left.isEmpty ? [] : missing(batch.sent.map(\.row))
+        let unreadable = gone.filter { !blocks.unreadable(in: $0...$0).isEmpty }
         for (index, record) in batch.sent.enumerated()
         where !memory.values.removals.erasedInFlight.contains(record.row) {
             let line = batch.summaries.count + index
             if settlement.outcome.left.contains(line) { continue }
             // If the record was removed before it was sent, its fate was set then.
-            let isUnreadable = gone.contains(record.row) && !blocks.unreadable(in: record.row...record.row).isEmpty
+            let isUnreadable = unreadable.contains(record.row)
             if gone.contains(record.row), settlement.left.contains(line) {
                 guard isUnreadable else { continue }
                 ledger.moved(
@@ -118,9 +119,9 @@ struct ForwardingOutbox {
         }
         ledger.move(run, in: destination)
         try ledger.write(on: connection)
-        if !blocks.damagedBlocks.isEmpty { try expireRemainingOccurrences(of: destination) }
+        if !blocks.damagedBlocks.isEmpty { try expireRemainingOccurrences(of: destination, after: ledger) }
         try answer(settlement, dead: deadRows)
-        let rest = try storeRest(of: settlement, without: gone, destination, memory)
+        let rest = try storeRest(of: settlement, without: gone.subtracting(unreadable), destination, memory)
         var state = settlement.state
         if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
         try write(state, of: destination)
@@ -130,6 +131,9 @@ struct ForwardingOutbox {
     }
 
     /// Stores the unfinished lines as a new batch. They are rebuilt identically.
+    ///
+    /// - Parameter gone: The records that were removed. Those that can't be read stay in the batch, so that they expire
+    ///   when it is settled.
     private func storeRest(
         of settlement: BatchSettlement, without gone: Set<RowID>, _ destination: Int64, _ memory: WriterMemory
     ) throws(SQLiteError) -> StoredBatch? {

@@ -90,7 +90,9 @@ extension ForwardingOutbox {
             ledger.expiredUnreadable(account: account, destination: destination)
         }
         try ledger.write(on: connection)
-        for destination in Set(unreadable.map(\.destination)) { try expireRemainingOccurrences(of: destination) }
+        for destination in Set(unreadable.map(\.destination)) {
+            try expireRemainingOccurrences(of: destination, after: ledger)
+        }
     }
 
     /// Deletes the entries of removed records.

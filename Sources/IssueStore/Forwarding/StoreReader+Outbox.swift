@@ -48,10 +48,12 @@ extension StoreReader {
             backlog.priorityRecords = try connection.integer(
                 "SELECT count(*) FROM express WHERE record > ?1", max(cursor, priority))
             backlog.requeued = try connection.integer(
-                """
-                SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0
-                    AND EXISTS (SELECT 1 FROM records WHERE records.id = singles.record)
-                """, destination)
+                "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0", destination)
+            for rows in blocks.unreadable(in: 1...RowID.max) {
+                backlog.requeued -= try connection.integer(
+                    "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0 AND record BETWEEN ?2 AND ?3",
+                    destination, rows.lowerBound, rows.upperBound)
+            }
             backlog.unsentSummaries = try connection.integer(
                 "SELECT count(*) FROM summaries WHERE destination = ?1 AND state = 0", destination)
             backlog.corrections = try connection.integer(

@@ -158,6 +158,8 @@ package struct DestinationRow: Equatable, Sendable {
         package var batchAttempts: Int64 = 0
         package var lastAnswer: String?
         package var lastSuccess: IssueTimestamp?
+        /// When a record, summary or correction last became a dead letter; nil if none did.
+        package var lastDeadLetter: IssueTimestamp?
         /// The number of requests sent.
         package var requests: Int64 = 0
         /// The number of lines sent more than once.
@@ -214,6 +216,7 @@ extension DestinationRow.State {
         batchAttempts = value["batch_attempts"]?.asInteger ?? 0
         lastAnswer = value["last_answer"]?.asString
         lastSuccess = value["last_success"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
+        lastDeadLetter = value["last_dead_letter"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
         requests = value["requests"]?.asInteger ?? 0
         resent = value["resent"]?.asInteger ?? 0
         maybeDuplicate = value["maybe_duplicate"]?.asInteger ?? 0
@@ -251,6 +254,7 @@ extension DestinationRow.State {
             object.member("batch_attempts", batchAttempts)
             object.member("last_answer", ifPresent: lastAnswer)
             object.member("last_success", ifPresent: lastSuccess?.millisecondsSince1970)
+            object.member("last_dead_letter", ifPresent: lastDeadLetter?.millisecondsSince1970)
             object.member("requests", requests)
             object.member("resent", resent)
             object.member("maybe_duplicate", maybeDuplicate)

@@ -50,9 +50,9 @@ package enum Schema {
         try connection.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") { $0.text(0) }
     }
 
-    /// Sets the size of the writer's page cache to 16 MiB.
+    /// Sets the size of the writer's page cache to 6 MiB.
     static func setCache(_ connection: DatabaseConnection) throws(SQLiteError) {
-        try connection.setPragma("cache_size", to: -16_384)
+        try connection.setPragma("cache_size", to: -6144)
     }
 
     /// Sets what must be set before the first table is created, and the options of the writer's connection.

@@ -343,6 +343,11 @@ struct LedgerChanges {
         sums[line, default: Sum()].occurrences += sum.occurrences
     }
 
+    /// The accounts with changes at a destination.
+    func accounts(at destination: Int64) -> Set<AccountID> {
+        Set(sums.keys.lazy.filter { $0.destination == destination }.map(\.account))
+    }
+
     /// Adds the changes to the `ledger` table, in the current transaction.
     func write(on connection: DatabaseConnection) throws(SQLiteError) {
         // A sum above the largest integer would make this commit fail, and all later ones of the account.

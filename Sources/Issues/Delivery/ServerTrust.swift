@@ -53,6 +53,9 @@ package struct ServerTrust: Sendable {
 
     // MARK: Checks
 
+    /// The reason not to connect to a path that is no socket.
+    package static let notASocket = "it is not a socket"
+
     /// Returns the reason not to connect to a socket, or nil if there is none.
     ///
     /// - Parameters:
@@ -60,7 +63,7 @@ package struct ServerTrust: Sendable {
     ///   - socket: The status of the socket file.
     ///   - folder: The status of the folder that contains it.
     package func objection(at path: String, _ socket: FileStatus, in folder: FileStatus) -> String? {
-        guard socket.kind == .socket else { return "it is not a socket" }
+        guard socket.kind == .socket else { return Self.notASocket }
         guard !isNamed else { return nil }
         guard isTrusted(socket.uid, at: path) else { return "it belongs to user \(socket.uid)" }
         guard folder.kind == .directory, isTrusted(folder.uid, at: path) else {

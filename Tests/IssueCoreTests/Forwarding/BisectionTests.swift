@@ -134,7 +134,7 @@ struct BisectionTests {
 
 /// Users of the lines: one user must not be able to pause a destination for others.
 extension BisectionTests {
-    /// Runs a bisection of lines of these users, of whom some have only bad lines.
+    /// Runs a bisection of lines of these users. All lines of the users in `bad` are bad.
     private func run(_ users: [UInt32?], bad: Set<UInt32>) -> (step: Bisection.Step, Bisection, Destination) {
         var destination = Destination()
         for (line, user) in users.enumerated() {
@@ -274,7 +274,7 @@ extension BisectionTests {
         #expect(!bisection.isBlocked)
         #expect(bisection.left.count == 100)
 
-        // It comes and goes.
+        // An intermittent outage.
         _ = run(&bisection, unanswerable: [], isUp: { $0 / 20 % 2 == 1 })
         #expect(bisection.dead.isEmpty)
         #expect(bisection.isDone)
@@ -305,5 +305,46 @@ extension BisectionTests {
         #expect(roundCount == Bisection.maxUnanswered - 1)
         #expect(bisection.dead == [.init(line: 1, reason: .refused)])
         #expect(bisection.isDone)
+    }
+    @Test("Lines that were not sent do not show that the destination works")
+    func skipped() {
+        var bisection = Bisection(count: 40, users: [1001] + [UInt32?](repeating: 1000, count: 39))
+        _ = bisection.next(atMost: 1)
+        let step = bisection.skip()
+        #expect(step == .proceed)
+        #expect(bisection.skipped == [0..<1])
+        var destination = Destination(poison: Set(1..<40))
+        let end = destination.run(&bisection)
+        #expect(end == .stop)
+        #expect(!bisection.isMajorityAccepted)
+    }
+
+    @Test("If a request of another batch fails as well, a line is not given up")
+    func failuresOfOthers() {
+        var bisection = Bisection(count: 2)
+        _ = run(&bisection, unanswerable: [1], requests: 50)
+        for round in 0..<40 {
+            bisection.otherRequestEnded(isAccepted: round % 2 == 0)
+            guard round % 2 == 0 else { continue }
+            _ = bisection.next()
+            let isGivenUp = bisection.unanswered()
+            #expect(!isGivenUp)
+        }
+        #expect(bisection.dead.isEmpty)
+    }
+
+    @Test("Lines of a user whose lines got no response in an earlier batch are given up sooner")
+    func knownUser() {
+        func failures(known: Set<UInt32>) -> Int {
+            let users: [UInt32?] = [1001] + [UInt32?](repeating: 1000, count: 99)
+            var bisection = Bisection(count: 100, users: users, unansweredUsers: known)
+            let count = run(&bisection, unanswerable: [0])
+            #expect(bisection.dead == [.init(line: 0, reason: .refused)])
+            #expect(bisection.unansweredUsers == [1001])
+            return count
+        }
+        #expect(
+            failures(known: []) - failures(known: [1001])
+                == Bisection.maxUnanswered - Bisection.maxUnansweredOfKnownUser)
     }
 }

@@ -136,7 +136,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.requestedWaitEnd == nil)
     }
 
-    @Test("Lines whose records were removed before the request are finished without a sign that the destination works")
+    @Test("Lines whose records were removed before the request do not count as accepted by the destination")
     func skipped() {
         var forwarding = sending(3)
         _ = forwarding.answered(answer(.ambiguous(.noAnswer)), unit: 0, at: at(0))

@@ -156,7 +156,7 @@ struct PacingTests {
         #expect(SendPacer(settings: slow, at: at(0)).pace(of: 500, isBacklog: true, at: at(0)) == .now(1))
     }
 
-    @Test("Records that are sent again do not delay those that are sent for the first time before them")
+    @Test("Records that are sent again do not delay new records that preempt them")
     func firstPace() {
         var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
         #expect(pacer.paceOfFirst(500, at: at(0)) == .now(50))

@@ -85,7 +85,7 @@ struct RefusedLinesTests {
         #expect(run.possibleDuplicates == 499)
     }
 
-    @Test("While a batch has only a line that gets no response, other records are sent, and then it is given up")
+    @Test("If only a line without a response is left in a batch, other records are sent, and then it is given up")
     func blocked() {
         var run = ForwardingRun(Self.unlimited, seed: 6)
         run.unanswerable = [1]

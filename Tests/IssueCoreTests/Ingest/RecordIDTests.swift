@@ -34,7 +34,7 @@ struct RecordIDTests {
         #expect(RecordID(text) == nil)
     }
 
-    @Test("Row ids near the largest and the smallest integer do not trap")
+    @Test("Arithmetic with row ids near the largest and the smallest integer does not trap")
     func extremes() {
         let (lowest, highest, one) = (RowID.min, RowID.max, 1)
         #expect(highest + one == RowID.max)

@@ -304,7 +304,7 @@ struct NotificationQueueTests {
     ]
 
     @Test(
-        "A message of an earlier run has the age by the wall clock, or none if that can't be right",
+        "The age of an earlier run's message comes from the wall clock, or is zero if that is impossible",
         arguments: storedAges)
     func storedAge(elapsed: Duration, age: Duration) {
         // The host has started after the message was made.

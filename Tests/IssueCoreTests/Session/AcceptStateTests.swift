@@ -50,7 +50,7 @@ struct AcceptStateTests {
         #expect(state.isStopped)
     }
 
-    @Test("In a turn, connections are accepted until its time is over, and always a few")
+    @Test("A turn accepts connections until its time is over, but always a minimum number of them")
     func turn() {
         let end = time(0).advanced(by: AcceptTurn.length)
         var quick = AcceptTurn(from: time(0))

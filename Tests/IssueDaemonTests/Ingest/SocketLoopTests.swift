@@ -86,7 +86,7 @@ struct SocketLoopTests {
         }
     }
 
-    @Test("Clients that disconnect without having sent anything are dropped before they take a connection's place")
+    @Test("Clients that disconnect without having sent anything are dropped before they count as connections")
     func silentClients() throws {
         try withSocket(holdsFirst: true) { _, calls, connect in
             let first = try connect()

@@ -185,7 +185,7 @@ struct NotifiersTests {
         }
     }
 
-    @Test("Events of the daemon that come before a start, to a busy notifier or during a reload are delivered")
+    @Test("Events that are reported before a start, while a notifier is busy, or during a reload are delivered")
     func reload() throws {
         try NotifierFixture.with { fixture in
             let notifiers = Notifiers()
@@ -207,7 +207,7 @@ struct NotifiersTests {
         }
     }
 
-    @Test("Events that neither the store nor the receiver takes are delivered after a reload, once")
+    @Test("Events that neither the store nor the receiver accepts are delivered exactly once after a reload")
     func failures() throws {
         try NotifierFixture.with { fixture in
             let notifiers = Notifiers()
@@ -227,7 +227,7 @@ struct NotifiersTests {
         }
     }
 
-    @Test("A notifier whose thread can't be started keeps no other from running, and gets its events once it can")
+    @Test("If the thread of a notifier can't be started, the others run, and it gets its events after a later start")
     func threadFailure() throws {
         try NotifierFixture.with { fixture in
             let isFailing = Monitor(true)

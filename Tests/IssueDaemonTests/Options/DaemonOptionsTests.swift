@@ -81,7 +81,7 @@ struct DaemonOptionsTests {
                 "\nWarning: \(file):2: Destination otlp: its credential is sent to far:4318 unencrypted"))
     }
 
-    @Test("A check lists all errors and exits with 78, or names the files without errors and exits with 0")
+    @Test("A check lists all errors and exits with 78, or names the files that it read and exits with 0")
     func check() throws {
         let folder = try ConfigurationFolder()
         let surroundings = folder.surroundings()

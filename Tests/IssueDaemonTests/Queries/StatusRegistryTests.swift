@@ -95,43 +95,21 @@ struct StatusRegistryTests {
     @Test("Users who see all records learn when a record last became a dead letter, others do not")
     func lastDeadLetter() {
         let board = StatusRegistry(path: "/nowhere/issues.db")
-        let time = IssueTimestamp(millisecondsSince1970: 5)
-        board.update(
-            StatusRegistry.Forwarder(name: "d", view: ForwardingView(state: .idle), state: DestinationRow.State()))
-        var letters = LastDeadLetters()
-        letters.read(DeadLettersReply(deadLetters: [letter("1", "d", 5)]), counts: ["d": 1])
-        board.update(letters)
+        var state = DestinationRow.State()
+        state.lastDeadLetter = IssueTimestamp(millisecondsSince1970: 5)
+        board.update(StatusRegistry.Forwarder(name: "d", view: ForwardingView(state: .idle), state: state))
         let store = board.statusWithoutStore(viewer: .everything).store
-        let figures = StoreReader.DestinationFigures(name: "d", kind: "logz", ledger: Ledger())
-        func seen(by viewer: Viewer) -> IssueTimestamp? {
-            board.status(.init(store: store, received: 0, ledgers: [figures]), viewer: viewer)
+        func seen(by viewer: Viewer, deadLettered: Int64) -> IssueTimestamp? {
+            var ledger = Ledger()
+            ledger.deadLettered = deadLettered
+            let figures = StoreReader.DestinationFigures(name: "d", kind: "logz", ledger: ledger)
+            return board.status(.init(store: store, received: 0, ledgers: [figures]), viewer: viewer)
                 .destinations.first?.lastDeadLetter
         }
-        #expect(seen(by: .everything) == time)
-        #expect(seen(by: .user(1001)) == nil)
-    }
-
-    @Test("The newest dead letter of each destination counts, and is read again only after a change")
-    func newestDeadLetters() {
-        var letters = LastDeadLetters()
-        #expect(!letters.isOutdated(newest: nil, counts: [:]))
-        let (first, second) = (letter("1", "a", 1), letter("2", "b", 2))
-        #expect(letters.isOutdated(newest: first, counts: ["a": 1]))
-        letters.read(DeadLettersReply(deadLetters: [second, first, letter("0", "b", 0)]), counts: ["a": 1, "b": 2])
-        #expect(letters.times.mapValues(\.millisecondsSince1970) == ["a": 1, "b": 2])
-        #expect(!letters.isOutdated(newest: second, counts: ["a": 1, "b": 2]))
-        #expect(letters.isOutdated(newest: second, counts: ["b": 2]))
-        // A page that is not the last one says nothing about the other destinations.
-        letters.read(DeadLettersReply(deadLetters: [letter("3", "b", 3)], next: "x"), counts: ["a": 1, "b": 3])
-        #expect(letters.times.mapValues(\.millisecondsSince1970) == ["a": 1, "b": 3])
-        letters.read(DeadLettersReply(deadLetters: []), counts: [:])
-        #expect(letters.times.isEmpty)
-    }
-
-    private func letter(_ record: String, _ destination: String, _ milliseconds: Int64) -> DeadLetter {
-        DeadLetter(
-            record: record, destination: destination, reason: "refused", attempts: 1,
-            timestamp: IssueTimestamp(millisecondsSince1970: milliseconds))
+        #expect(seen(by: .everything, deadLettered: 1) == state.lastDeadLetter)
+        // The dead letters were requeued or removed.
+        #expect(seen(by: .everything, deadLettered: 0) == nil)
+        #expect(seen(by: .user(1001), deadLettered: 1) == nil)
     }
 
     @Test("A set-aside database is a fault, and so is a WAL without its database; each is named once")

@@ -109,7 +109,7 @@ struct HealthReportTests {
     }
 
     @Test(
-        "A dead letter is degraded for a day, unless the destination has accepted other records since",
+        "After a dead letter, a destination is degraded for a day, unless it has accepted other records since",
         arguments: [
             (60, 0, HealthVerdict.healthy), (60, nil, .degraded), (86_399, nil, .degraded), (86_400, nil, .healthy),
             // Records of the same batch are accepted at about the same time.
