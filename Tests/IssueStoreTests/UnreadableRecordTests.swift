@@ -65,6 +65,17 @@ struct UnreadableRecordTests {
             return batch
         }
 
+        /// Stores a batch of twelve records, damages the block of the last two, and restarts.
+        func damagedInFlight() throws -> (batch: NewBatch, found: StoredBatch) {
+            try report(calls: 4)
+            let batch = try #require(try nextBatch(12))
+            _ = try writer.store(batch)
+            try damage(11)
+            try restart()
+            try configure()
+            return (batch, try #require(try reader.unansweredBatch(of: destination)))
+        }
+
         func settle(
             _ batch: StoredBatch, dead: Bool = false, left: Set<Int> = [], undecided: Range<Int>? = nil
         ) throws {
@@ -169,13 +180,7 @@ struct UnreadableRecordTests {
     func inFlight() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
-            try fixture.report(calls: 4)
-            let batch = try #require(try fixture.nextBatch(12))
-            _ = try fixture.writer.store(batch)
-            try fixture.damage(11)
-            try fixture.restart()
-            try fixture.configure()
-            let found = try #require(try fixture.reader.unansweredBatch(of: fixture.destination))
+            let (batch, found) = try fixture.damagedInFlight()
             #expect(found.sent.map(\.row) == batch.sent.map(\.row))
             // The lines of the last two records can't be built.
             try fixture.settle(found, left: [10, 11])
@@ -188,17 +193,30 @@ struct UnreadableRecordTests {
         }
     }
 
+    @Test("Unreadable records in flight whose block retention removes expire once")
+    func removedInFlight() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            let found = try fixture.damagedInFlight().found
+            let snapshot = try fixture.writer.retentionSnapshot(
+                freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            let oldest = try #require(snapshot.oldest)
+            while try !fixture.writer.forget(oldest).isDone {}
+            let expired = try fixture.ledger.expired
+            #expect(expired == 20)
+            try fixture.settle(found, left: Set(0..<12))
+            #expect(try fixture.ledger.expired == expired)
+            try fixture.sendAll()
+            #expect(try fixture.ledger.pending == 0)
+            try fixture.expectBalance()
+        }
+    }
+
     @Test("A record in flight that can't be read expires, also if a restart interrupts the rest of its batch")
     func restInFlight() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
-            try fixture.report(calls: 4)
-            let batch = try #require(try fixture.nextBatch(12))
-            _ = try fixture.writer.store(batch)
-            try fixture.damage(11)
-            try fixture.restart()
-            try fixture.configure()
-            let found = try #require(try fixture.reader.unansweredBatch(of: fixture.destination))
+            let found = try fixture.damagedInFlight().found
             // A part was answered. The unreadable lines have no outcome yet.
             try fixture.settle(found, left: [10, 11], undecided: 8..<12)
             #expect(try fixture.ledger.delivered == 8)

@@ -29,6 +29,8 @@ extension Forwarding {
         for one in [current, preempted].compactMap(\.self) {
             unacknowledged[one.batch.id] = one.unacknowledged
             unacknowledged[one.batch.id]?.formUnion(one.bisection.repeated)
+            // Accepted, but not stored yet. They are sent again after a stop.
+            unacknowledged[one.batch.id]?.formUnion(LineSet(one.bisection.delivered))
         }
         return unacknowledged
     }
@@ -326,7 +328,7 @@ extension Forwarding {
             return go(on: current?.bisection.accepted(), at: now)
         case .partial(let answer):
             // A response without counters does not state whether records were accepted.
-            if let successful = answer.successful { isAcceptingRecords = successful > 0 }
+            if let successful = answer.successful { isAcceptingRecords = successful > answer.unsentCount }
             destinationResponded()
             let since = current?.bisectingSince ?? now
             current?.bisectingSince = since

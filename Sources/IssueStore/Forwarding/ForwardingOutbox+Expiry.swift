@@ -11,7 +11,6 @@ extension ForwardingOutbox {
         let known = try given()
         var ledger = LedgerChanges()
         var expired: Int64 = 0
-        var withUnreadable: Set<Int64> = []
         var awaiting: [Int64: Set<RowID>] = [:]
         for destination in known {
             let first = max(rows.lowerBound, destination.above + 1)
@@ -29,12 +28,11 @@ extension ForwardingOutbox {
             for destination in known
             where try isPending(row, at: destination, inFlight: awaiting[destination.id] ?? []) {
                 ledger.expiredUnreadable(account: account, destination: destination.id)
-                withUnreadable.insert(destination.id)
                 expired += 1
             }
         }
         try ledger.write(on: connection)
-        for destination in withUnreadable { try expireRemainingOccurrences(of: destination, after: ledger) }
+        try expireRemainingOccurrences(of: known.map(\.id), after: ledger)
         try moveCursors(to: rows.upperBound)
         return expired
     }
@@ -45,7 +43,8 @@ extension ForwardingOutbox {
         let rows = Set(toErase.map(\.row))
         var ledger = LedgerChanges()
         var expired: Int64 = 0
-        for destination in try given() {
+        let destinations = try given()
+        for destination in destinations {
             let batches = try unanswered(overlapping: first...last, of: destination.id)
             let sent = Set(batches.flatMap(\.sent))
             let singles = try singles(in: first...last, destination.id)
@@ -62,10 +61,13 @@ extension ForwardingOutbox {
             }
             for batch in batches where batch.summaries == 0 {
                 let left = batch.sent.filter { !rows.contains($0) }
-                if try missing(left).count == left.count { try endWait(for: batch.id) }
+                let gone = try missing(left)
+                // Unreadable records expire when the batch is settled.
+                if gone.count == left.count, try unreadable(among: gone).isEmpty { try endWait(for: batch.id) }
             }
         }
         try ledger.write(on: connection)
+        try expireRemainingOccurrences(of: destinations.map(\.id), after: ledger)
         return expired
     }
 
@@ -84,8 +86,17 @@ extension ForwardingOutbox {
     /// Moves the pending occurrences of accounts that have no pending records to `expired`. They belong to unreadable
     /// records: only one occurrence of each has been moved so far.
     ///
-    /// - Parameter ledger: The changes of this transaction. Only accounts that they concern are examined.
-    func expireRemainingOccurrences(of destination: Int64, after ledger: LedgerChanges) throws(SQLiteError) {
+    /// - Parameters:
+    ///   - destinations: The ids of the destinations.
+    ///   - ledger: The changes of this transaction. Only accounts that they concern are examined.
+    func expireRemainingOccurrences(of destinations: [Int64], after ledger: LedgerChanges) throws(SQLiteError) {
+        guard !blocks.damagedBlocks.isEmpty else { return }
+        for destination in destinations { try expireRemainingOccurrences(of: destination, after: ledger) }
+    }
+
+    private func expireRemainingOccurrences(
+        of destination: Int64, after ledger: LedgerChanges
+    ) throws(SQLiteError) {
         let pending = Int64(IssueFate.Outcome.pending.databaseValue)
         for account in ledger.accounts(at: destination) {
             try connection.run(
@@ -193,9 +204,25 @@ extension ForwardingOutbox {
             if let open { found += try openAccounts(rows, open) }
         }
         guard !found.isEmpty else { return [] }
-        // The writer may have replaced the newest block since it was found to be damaged.
-        let missing = try missing(found.map(\.row))
-        return found.filter { missing.contains($0.row) }
+        let unreadable = try unreadable(among: missing(found.map(\.row)))
+        return found.filter { unreadable.contains($0.row) }
+    }
+
+    /// Returns those missing records that are in damaged blocks.
+    ///
+    /// A block that was found to be damaged may have been removed by retention or replaced by the writer since, so its row
+    /// must still exist.
+    func unreadable(among missing: Set<RowID>) throws(SQLiteError) -> Set<RowID> {
+        let candidates = missing.filter { !blocks.unreadable(in: $0...$0).isEmpty }
+        guard !candidates.isEmpty else { return [] }
+        var found: Set<RowID> = []
+        try connection.forEach(
+            """
+            SELECT value FROM json_each(?1) WHERE value <=
+                (SELECT last_id FROM blocks WHERE first_id <= value ORDER BY first_id DESC LIMIT 1)
+            """, StoreWriter.list(Array(candidates))
+        ) { found.insert($0.id(0)) }
+        return found
     }
 
     /// Returns the ids of records in the open range with their accounts.

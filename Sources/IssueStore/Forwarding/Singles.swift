@@ -90,9 +90,7 @@ extension ForwardingOutbox {
             ledger.expiredUnreadable(account: account, destination: destination)
         }
         try ledger.write(on: connection)
-        for destination in Set(unreadable.map(\.destination)) {
-            try expireRemainingOccurrences(of: destination, after: ledger)
-        }
+        try expireRemainingOccurrences(of: Array(Set(unreadable.map(\.destination))), after: ledger)
     }
 
     /// Deletes the entries of removed records.

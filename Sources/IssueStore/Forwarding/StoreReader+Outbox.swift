@@ -49,7 +49,7 @@ extension StoreReader {
                 "SELECT count(*) FROM express WHERE record > ?1", max(cursor, priority))
             backlog.requeued = try connection.integer(
                 "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0", destination)
-            for rows in blocks.unreadable(in: 1...RowID.max) {
+            for rows in blocks.unreadable(in: 1...RowID.max) where backlog.requeued > 0 {
                 backlog.requeued -= try connection.integer(
                     "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0 AND record BETWEEN ?2 AND ?3",
                     destination, rows.lowerBound, rows.upperBound)

@@ -206,7 +206,8 @@ extension BisectionTests {
     @Test("Lines without content count as accepted, and the indexes of the others are mapped back")
     func left() {
         let answer = PartialAnswer(successful: 2, invalidLines: [1, 3, 7]).ofPart(count: 6, sent: [0, 2, 4, 5])
-        #expect(answer == PartialAnswer(successful: 4, invalidLines: [2, 5]))
+        #expect(answer.successful == 4 && answer.unsentCount == 2)
+        #expect(answer.invalidLines == [2, 5])
         #expect(PartialAnswer(successful: nil).ofPart(count: 3, sent: [1]).successful == nil)
     }
 }
@@ -317,6 +318,18 @@ extension BisectionTests {
         let end = destination.run(&bisection)
         #expect(end == .stop)
         #expect(!bisection.isMajorityAccepted)
+    }
+
+    @Test("Lines of a request that were not sent do not show that the destination works either")
+    func partlySent() {
+        var bisection = Bisection(count: 500)
+        _ = bisection.next()
+        // Only forty of them still have content, and all of these are refused.
+        let answer = PartialAnswer(successful: 0).ofPart(count: 500, sent: Array(0..<40))
+        _ = bisection.partiallyAccepted(answer)
+        var destination = Destination(poison: Set(0..<40))
+        let end = destination.run(&bisection, atMost: 1)
+        #expect(end == .stop)
     }
 
     @Test("If a request of another batch fails as well, a line is not given up")
