@@ -16,7 +16,7 @@ enum StoreAnswerHarness {
         let rest = input.array(from: 1)
         switch input[0] % 3 {
         case 0: check(ClickHouseFormat.self, rest)
-        case 1: check(SearchFormat.self, rest)
+        case 1: check(ElasticsearchFormat.self, rest)
         default: check(OTLPFormat.self, rest)
         }
     }
