@@ -74,7 +74,8 @@ struct FlushCommand: Command {
         destination.ledger.pending > 0 || (destination.pendingCorrections ?? 0) > 0
     }
 
-    /// Records that arrived during the wait do not count, nor do those of a destination that is no longer configured.
+    /// Returns `true` if records or corrections from before the wait are pending. A destination that is no longer
+    /// configured does not count.
     private func isUnfinished(_ destination: DestinationStatus, startedAt: IssueTimestamp) -> Bool {
         !destination.isRemoved && isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
     }

@@ -347,7 +347,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// Moves the next lines without an outcome that belong to other users to the top of the stack.
     ///
-    /// - Returns: `false` if there are no such lines.
+    /// - Returns: `false` if no other user has lines without an outcome.
     private mutating func moveToTop(otherThan known: Set<UInt32>) -> Bool {
         let users = users
         func isOther(_ line: Int) -> Bool { users[line].map { !known.contains($0) } ?? false }

@@ -1,5 +1,5 @@
 /// Decides which closed ranges of the record log are removed. Old records are removed range by range, oldest first. If
-/// space is short, the user with the most data loses records first. If other files take so much of the disk that even
+/// space is short, the user with the most data loses records first. If other files fill the disk, and
 /// removing all records would not free enough, none are removed for free space.
 ///
 /// Ages are in log time, so a wall clock that is set wrong removes nothing.

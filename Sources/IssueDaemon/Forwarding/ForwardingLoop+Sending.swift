@@ -129,7 +129,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Makes all lines of a batch again from the store; nil for lines whose record was removed.
     private func allLinesAgain(of batch: StoredBatch) throws -> [[UInt8]?] {
         var all: [[UInt8]?] = []
-        // In one snapshot, because a purge may go on.
+        // In one snapshot, because another purge may be in progress.
         try reader.snapshot { try makeLines(of: batch) { line, _ in all.append(line) } }
         return all
     }

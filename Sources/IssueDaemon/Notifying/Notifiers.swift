@@ -73,7 +73,7 @@ final class Notifiers: Sendable {
                     notifier, id: row.id, users: users, path: path, host: Host.name, writer: writer, board: board,
                     log: log)
             }
-            // Before the services read the store, so that they are told of every later commit.
+            // Before the services read the store, so that they are notified of every later commit.
             countsRecords.store(services.contains(where: \.countsRecords), ordering: .relaxed)
             state.withLock { $0.add(services, keeping: kept) }
             for name in kept {

@@ -132,8 +132,8 @@ struct ForwardingOutbox {
 
     /// Stores the unfinished lines as a new batch. They are rebuilt identically.
     ///
-    /// - Parameter gone: The records that were removed. Those that can't be read stay in the batch, so that they expire
-    ///   when it is settled.
+    /// - Parameter gone: The records that were removed, without unreadable ones. Those stay in the batch and expire when
+    ///   it is settled.
     private func storeRest(
         of settlement: BatchSettlement, without gone: Set<RowID>, _ destination: Int64, _ memory: WriterMemory
     ) throws(SQLiteError) -> StoredBatch? {
