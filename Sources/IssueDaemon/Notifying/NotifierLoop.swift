@@ -10,20 +10,20 @@ import UnixIO
 /// a kill between the last two, it is unknown whether the message was sent. It is then sent again, and marked as a
 /// possible repetition.
 final class NotifierLoop {
-    private let service: NotifierService
-    private let settings: NotifierSettings
-    private let webhook: Webhook
-    private var pacer: NotificationPacer
+    let service: NotifierService
+    let settings: NotifierSettings
+    let webhook: Webhook
+    var pacer: NotificationPacer
     /// The reader and the stored state; nil until the first step, and after an error of the store.
-    private var opened: (reader: StoreReader, row: NotifierRow)?
+    var opened: (reader: StoreReader, row: NotifierRow)?
     /// The time at which the first of the waiting events arrived; nil if none waits.
-    private var waitingSince: RecordLogInstant?
+    var waitingSince: RecordLogInstant?
     /// The time of the next attempt to send the message; nil for immediately.
-    private var nextAttempt: MonotonicInstant?
+    var nextAttempt: MonotonicInstant?
     /// The id and the age of the message that was attempted last.
-    private var lastMessage: (id: Int64, at: IssueTimestamp, age: MessageAge)?
+    var lastMessage: (id: Int64, at: IssueTimestamp, age: MessageAge)?
     /// When the next message may be sent; nil if none waits or one is pending.
-    private var nextMessage: MonotonicInstant?
+    var nextMessage: MonotonicInstant?
     /// The scan of the record log; nil until the first one, and after an error of the store.
     private var escalations: EscalationScan?
     /// When the record log is scanned next; nil if no records have arrived since.
@@ -32,9 +32,9 @@ final class NotifierLoop {
     private var lastScan = Clock.monotonic
     /// When the store is tried again after an error.
     private var recovery: MonotonicInstant?
-    private var unstored = UnstoredEvents()
-    private var lastVerdict: DeliveryVerdict?
-    private var isFailureLogged = false
+    var unstored = UnstoredEvents()
+    var lastVerdict: DeliveryVerdict?
+    var isFailureLogged = false
 
     /// How long to wait before another try while the WAL must be reset.
     private static let busyTime: Duration = .milliseconds(200)
@@ -113,7 +113,7 @@ final class NotifierLoop {
 
     // MARK: Store
 
-    private func open() throws -> (reader: StoreReader, row: NotifierRow) {
+    func open() throws -> (reader: StoreReader, row: NotifierRow) {
         if let opened { return opened }
         let reader = try StoreReader(
             path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
@@ -125,7 +125,7 @@ final class NotifierLoop {
         return (reader, row)
     }
 
-    private func update(_ row: NotifierRow?) throws {
+    func update(_ row: NotifierRow?) throws {
         guard let row, opened != nil else { throw WriterClosed() }
         opened?.row = row
         if row.waiting.isEmpty {
@@ -237,190 +237,12 @@ final class NotifierLoop {
         }
     }
 
-    // MARK: Sending
-
-    /// `true` if a message can be sent now, or if it is not known when one can be sent.
-    private var isMessageDue: Bool {
-        guard let row = opened?.row, row.message != nil || !row.waiting.isEmpty else { return false }
-        guard let next = row.message == nil ? nextMessage : nextAttempt else { return true }
-        return next <= Clock.monotonic
-    }
-
-    /// Begins a message or attempts to send it, if it is time. Returns `true` if there may be more to do.
-    private func deliver() throws -> Bool {
-        nextMessage = nil
-        var (reader, row) = try open()
-        let id = service.id
-        if row.message == nil {
-            guard let since = waitingSince, !row.waiting.isEmpty else { return false }
-            let now = Clock.sinceBoot
-            guard let next = pacer.whenNext(row.waiting, since: since, at: now) else { return false }
-            guard next <= now else {
-                nextMessage = Clock.monotonic.advanced(by: now.duration(to: next))
-                return false
-            }
-            pacer.take(row.waiting, at: now)
-            try update(try service.writer.perform { try $0.beginMessage(notifier: id, at: Clock.wall) })
-            waitingSince = nil
-            (reader, row) = try open()
-            guard let message = row.message else { return false }
-            try attempt(message, mayBeRepetition: false, reader)
-            return true
-        }
-        guard var message = row.message else { return false }
-        if let nextAttempt, Clock.monotonic < nextAttempt { return false }
-        let mayBeRepetition = message.maybeSent
-        let number = message.id
-        try service.writer.perform { try $0.beginAttempt(message: number) }
-        message.attempts += 1
-        opened?.row.message = message
-        try attempt(message, mayBeRepetition: mayBeRepetition, reader)
-        return true
-    }
-
-    /// Sends a message whose attempt is stored, and stores the result.
-    private func attempt(_ message: StoredMessage, mayBeRepetition: Bool, _ reader: StoreReader) throws {
-        var content = NotificationMessage(
-            id: "\(service.name)-\(message.id)-\(message.at.millisecondsSince1970)", notifier: service.name,
-            host: service.host, at: message.at, attempt: Int(clamping: message.attempts),
-            mayBeRepetition: mayBeRepetition)
-        try fill(&content, with: message.notices, reader)
-        nextAttempt = nil
-        lastVerdict = nil
-        publish(isSending: true)
-        let age = messageAge(of: message)
-        let result = send(content)
-        let outcome = NotificationOutcome(
-            result.verdict, attempts: Int(clamping: message.attempts),
-            age: age.duration(at: Clock.monotonic), retryFor: settings.retryFor)
-        let fate: MessageFate
-        switch outcome {
-        case .delivered: fate = .delivered
-        case .givenUp: fate = .givenUp
-        case .retry(let delay, let mayHaveArrived):
-            fate = .retry(maybeSent: mayBeRepetition || mayHaveArrived)
-            nextAttempt = Clock.monotonic.advanced(by: delay)
-        }
-        lastVerdict = result.verdict
-        note(outcome, result, content)
-        let (id, number, answer) = (service.id, message.id, result.summary.text)
-        let isRepeated = mayBeRepetition || result.mayHaveArrivedTwice
-        try update(
-            try service.writer.perform { writer in
-                try writer.settle(
-                    message: number, notifier: id, as: fate, isRepeated: isRepeated, answer: answer, at: Clock.wall)
-            })
-    }
-
-    /// Returns the age of a message. All attempts of this run measure it from the same time.
-    private func messageAge(of message: StoredMessage) -> MessageAge {
-        if let lastMessage, lastMessage.id == message.id, lastMessage.at == message.at { return lastMessage.age }
-        let age = MessageAge(since: message.at, wall: Clock.wall, monotonic: Clock.monotonic)
-        lastMessage = (message.id, message.at, age)
-        return age
-    }
-
-    /// Adds the events to a message. Records that no longer exist are only counted.
-    private func fill(_ content: inout NotificationMessage, with notices: [Notice], _ reader: StoreReader) throws {
-        let digest = NotificationDigest(notices)
-        (content.counts, content.others) = (digest.counts, digest.others)
-        try reader.snapshot {
-            for notice in digest.listed {
-                if let text = notice.text {
-                    content.ownEvents.append(.init(kinds: notice.kinds, text: text, at: notice.at))
-                } else if let row = notice.record, let found = try reader.record(row: row) {
-                    var item = NotificationMessage.Item(found, kinds: notice.kinds)
-                    if notice.kinds.contains(.escalated), let rate = settings.escalation {
-                        item.escalation = "\(rate.count) in \(DurationText.text(rate.period))"
-                    }
-                    content.items.append(item)
-                }
-            }
-        }
-    }
-
-    private func send(_ message: NotificationMessage) -> DeliveryResult {
-        if let command = settings.command {
-            return CommandNotifier(command: command, timeout: settings.requestTimeout)
-                .send(webhook.content(of: message), cancellation: service.cancellation)
-        }
-        let configuration = service.configuration
-        var url = settings.url
-        if let file = configuration.urlFile { url = (try? file.read()).flatMap { WebhookURL($0.text) } }
-        guard let url else {
-            return DeliveryResult(.paused(.noCredential), ResponseSummary("the file of the URL can't be used"))
-        }
-        var token: ShippingToken?
-        if let file = configuration.tokenFile {
-            guard let found = try? file.read() else { return Credential.missing }
-            token = found
-        }
-        return webhook.send(message, to: url, token: token, cancellation: service.cancellation) { Clock.wall }
-    }
-
-    private func test() -> TestNotifierReply {
-        var message = NotificationMessage(
-            id: "\(service.name)-test-\(Clock.wall.millisecondsSince1970)", notifier: service.name,
-            host: service.host, at: Clock.wall, attempt: 1, mayBeRepetition: false)
-        message.isTest = true
-        let result = send(message)
-        return TestNotifierReply(delivered: result.verdict == .accepted, answer: result.summary.text)
-    }
-
-    /// Sends events that the store can't take. Their fate is not stored.
-    private func sendUnstored() {
-        guard let nextAttempt = unstored.nextAttempt, nextAttempt <= Clock.monotonic, !unstored.events.isEmpty else {
-            return
-        }
-        let notices = unstored.events.enumerated().map {
-            Notice(id: Int64($0), kinds: $1.kind, uid: $1.uid, text: $1.text, at: $1.at)
-        }
-        let digest = NotificationDigest(notices)
-        var message = NotificationMessage(
-            id: "\(service.name)-unstored-\(unstored.id)", notifier: service.name, host: service.host,
-            at: notices[0].at,
-            attempt: unstored.attempts + 1, mayBeRepetition: false)
-        (message.counts, message.others) = (digest.counts, digest.others)
-        message.ownEvents = digest.listed.map { .init(kinds: $0.kinds, text: $0.text ?? "", at: $0.at) }
-        let result = send(message)
-        let isFirst = unstored.attempts == 0
-        switch result.verdict {
-        // A message that may have arrived is not repeated, because its attempts are not stored.
-        case .accepted, .unconfirmed, .ambiguous: unstored.removeAll()
-        case .partial, .paused, .tooLarge, .again:
-            unstored.failed(nextAttempt: Clock.monotonic.advanced(by: service.recoveryTime))
-        }
-        // Only the first attempt and the end are logged: there are many attempts while both the store and the receiver
-        // fail.
-        guard isFirst || unstored.events.isEmpty else { return }
-        service.log.notice(.notifierUnstored, ["notifier": service.name, "answer": result.summary.text])
-    }
-
     // MARK: Status
-
-    /// Logs the first failure of a message, a message that is given up, and the end of an outage.
-    private func note(_ outcome: NotificationOutcome, _ result: DeliveryResult, _ message: NotificationMessage) {
-        let fields: KeyValuePairs = [
-            "notifier": service.name, "message": message.id, "events": "\(message.total)",
-            "answer": result.summary.text,
-        ]
-        switch outcome {
-        case .delivered:
-            if isFailureLogged { service.log.notice(.notifierAvailable, ["notifier": service.name]) }
-            isFailureLogged = false
-        case .retry:
-            if !isFailureLogged { service.log.warning(.notifierUnavailable, fields) }
-            isFailureLogged = true
-        case .givenUp:
-            service.log.warning(.notifierGaveUp, fields)
-            isFailureLogged = true
-        }
-    }
 
     /// `true` while events are gathered for `Delay=`.
     private var isGathering: Bool { waitingSince.map { Clock.sinceBoot < $0.advanced(by: settings.delay) } ?? false }
 
-    private func publish(isSending: Bool = false) {
+    func publish(isSending: Bool = false) {
         guard let row = opened?.row else { return }
         var status = NotifierStatus(name: service.name, format: settings.shownFormat)
         status.received = Int(clamping: row.received)
@@ -456,7 +278,7 @@ final class NotifierLoop {
 }
 
 /// Events of the daemon itself that are not stored yet.
-private struct UnstoredEvents {
+struct UnstoredEvents {
     private static let maxAttempts = 30
 
     private(set) var events: [DaemonEvent] = []
@@ -496,12 +318,78 @@ extension NotificationSubject {
     }
 }
 
-extension NotificationMessage.Item {
-    init(_ row: RecordRow, kinds: NotificationKinds) {
-        let record = row.stored.record
-        self.init(
-            kinds: kinds, record: row.stored.id, group: row.stored.group, title: record.message, app: row.accountName,
-            version: record.app?.version, environment: record.app?.environment, severity: record.severity ?? .error,
-            unit: row.stored.sender.unit, uid: row.stored.sender.uid, at: row.receivedAt)
+/// Counts the occurrences of all groups for one notifier, by reading the record log.
+///
+/// The counts are stored with the position up to which records were counted: when a group is to be reported, and
+/// otherwise now and then. After a crash, the records since then are counted again.
+final class EscalationScan {
+    private let rate: Rate
+    private var counter: EscalationCounter
+    private var position: RowID
+    private var lastTime = RecordLogInstant(milliseconds: 0)
+    /// When counts were last stored; nil before the first time, so that a scan which errors interrupt again and again
+    /// still advances.
+    private var lastStored: MonotonicInstant?
+    /// Attributes of series, valid until `move`.
+    private var series: [SeriesID: SeriesInfo?] = [:]
+    private var move: RowID?
+
+    private static let pageRows = 2048
+    private static let storeInterval: Duration = .seconds(10)
+    private static let maxSeries = 10_000
+
+    /// Reads the stored counts. Returns nil if the notifier does not exist or does not count.
+    init?(of notifier: Int64, _ rate: Rate, _ reader: StoreReader) throws {
+        guard let stored = try reader.escalations(of: notifier, rate) else { return nil }
+        self.rate = rate
+        counter = EscalationCounter(rate, entries: stored.entries)
+        position = stored.counted
+    }
+
+    /// Forgets what may have changed since the last scan.
+    func begin() {
+        series = [:]
+        move = nil
+    }
+
+    /// Counts the next records.
+    ///
+    /// - Returns: The groups to report, each with the record that was the last one needed, in the order of the
+    ///   records; nil if there are no further records.
+    func next(_ reader: StoreReader) throws -> [StoredAlert]? {
+        try reader.snapshot {
+            let page = try reader.stretch(after: position, limit: Self.pageRows)
+            guard let last = page.steps.last else { return nil }
+            if page.move != move || series.count > Self.maxSeries { series = [:] }
+            move = page.move
+            var alerts: [StoredAlert] = []
+            for step in page.steps {
+                guard let info = try info(of: step, reader), !info.mutes.contains(step.row) else { continue }
+                lastTime = RecordLogInstant(milliseconds: step.receivedAt.millisecondsSince1970 &+ page.offset)
+                if counter.count(step.count, of: info.group, uid: info.user, at: lastTime) {
+                    alerts.append(StoredAlert(record: step.row, uid: info.user, kinds: .escalated))
+                }
+            }
+            position = last.row
+            return alerts
+        }
+    }
+
+    private func info(of step: ScanRow, _ reader: StoreReader) throws -> SeriesInfo? {
+        if let known = series[step.series] { return known }
+        let found = try reader.info(ofSeries: step.series, at: step.row)
+        series[step.series] = .some(found)
+        return found
+    }
+
+    /// `true` if the counts were not stored for a while.
+    var isDue: Bool { lastStored.map { $0.duration(to: Clock.monotonic) >= Self.storeInterval } ?? true }
+
+    /// Returns the counts to store. They must be stored, or the scan must be made anew.
+    func takeProgress() -> EscalationProgress {
+        lastStored = Clock.monotonic
+        return EscalationProgress(
+            through: position, slotLength: EscalationCounter.slotLength(of: rate),
+            changes: counter.takeChanges(at: lastTime))
     }
 }

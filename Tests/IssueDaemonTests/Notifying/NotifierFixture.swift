@@ -82,11 +82,14 @@ final class NotifierFixture {
     }
 
     /// Starts notifiers with these names and the program of this fixture, in place of the fixture's own service.
-    func start(_ notifiers: Notifiers, _ names: String...) throws -> Bool {
+    ///
+    /// - Parameter misconfigured: The names of notifiers whose sections have an error.
+    func start(_ notifiers: Notifiers, _ names: String..., misconfigured: [String] = []) throws -> Bool {
         service.stop()
         notifierThread.join()
         var configuration = Configuration.default
         configuration.notifiers = names.map { NotifierConfiguration(name: $0, settings: settings) }
+        configuration.misconfiguredNotifiers = misconfigured
         return try notifiers.start(configuration, path: path, writer: writer, board: board, log: log)
     }
 

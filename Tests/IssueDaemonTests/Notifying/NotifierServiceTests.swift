@@ -207,6 +207,21 @@ struct NotifiersTests {
         }
     }
 
+    @Test("Events are kept while the section of the only notifier has an error, until a reload without one")
+    func misconfigured() throws {
+        try NotifierFixture.with { fixture in
+            let notifiers = Notifiers()
+            notifiers.report(.destinationPaused, "early")
+            #expect(try fixture.start(notifiers, misconfigured: ["oncall"]))
+            notifiers.report(.destinationPaused, "meanwhile")
+            notifiers.stop(timeout: .zero)
+            #expect(try fixture.start(notifiers, "oncall"))
+            defer { notifiers.stop(timeout: .zero) }
+            try fixture.eventually("both are delivered") { fixture.status?.delivered == 2 }
+            #expect(try Set(texts(fixture.messages)) == ["early", "meanwhile"])
+        }
+    }
+
     @Test("Events that neither the store nor the receiver accepts are delivered exactly once after a reload")
     func failures() throws {
         try NotifierFixture.with { fixture in
