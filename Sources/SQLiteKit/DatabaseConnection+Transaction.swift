@@ -92,13 +92,8 @@ package struct Deadline: Hashable, Sendable {
 
     /// Returns a deadline that is `duration` from now.
     package static func after(_ duration: Duration) -> Deadline {
-        let (seconds, attoseconds) = duration.components
-        guard seconds >= 0, attoseconds >= 0 else { return Deadline(monotonicNanoseconds: monotonicNow()) }
-        let (whole, tooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        let distance = whole.addingReportingOverflow(UInt64(attoseconds) / 1_000_000_000)
-        let point = monotonicNow().addingReportingOverflow(distance.partialValue)
-        let isBeyondTheClock = tooLong || distance.overflow || point.overflow
-        return Deadline(monotonicNanoseconds: isBeyondTheClock ? .max : point.partialValue)
+        let distance = max(0, duration.attoseconds / 1_000_000_000)
+        return Deadline(monotonicNanoseconds: UInt64(clamping: Int128(monotonicNow()) + distance))
     }
 
     /// `true` if the deadline is now or was before.

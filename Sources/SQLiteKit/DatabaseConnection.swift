@@ -88,12 +88,7 @@ private import Glibc
 
     /// Sets the maximum time to wait for the lock of another connection.
     package func setBusyTimeout(_ timeout: Duration) {
-        let (seconds, attoseconds) = timeout.components
-        let milliseconds = seconds.multipliedReportingOverflow(by: 1_000)
-        let fraction = attoseconds / 1_000_000_000_000_000
-        let sum = milliseconds.partialValue.addingReportingOverflow(fraction)
-        let isBeyond = milliseconds.overflow || sum.overflow
-        unsafe sqlite3_busy_timeout(handle, isBeyond ? .max : CInt(clamping: sum.partialValue))
+        unsafe sqlite3_busy_timeout(handle, CInt(clamping: timeout.attoseconds / 1_000_000_000_000_000))
     }
 
     /// Sets whether closing the last connection copies the WAL into the database.
@@ -154,67 +149,6 @@ private import Glibc
 
 @available(*, unavailable)
 extension DatabaseConnection: Sendable {}
-
-extension DatabaseConnection {
-    /// The length of the WAL after the last commit of this connection, in frames.
-    package var walFrames: Int { unsafe hooks.pointee.walFrames }
-
-    /// Copies frames of the WAL into the database.
-    package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
-        if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInLog()) }
-        var framesInLog: CInt = 0
-        var framesCheckpointed: CInt = 0
-        let code = unsafe sqlite3_wal_checkpoint_v2(
-            handle, "main", mode.rawValue, &framesInLog, &framesCheckpointed)
-        guard code == SQLITE_OK else { throw error(code, sql: nil) }
-        // Both are -1 for a database that is not in WAL mode.
-        let result = CheckpointResult(
-            framesInLog: max(0, Int(framesInLog)), framesCheckpointed: max(0, Int(framesCheckpointed)))
-        // After these modes, the next commit restarts the WAL.
-        let beginsAnew = mode != .passive && result.framesInLog == result.framesCheckpointed
-        unsafe hooks.pointee.walFrames = beginsAnew ? 0 : result.framesInLog
-        return result
-    }
-}
-
-/// Sizes of the database file and the WAL.
-///
-/// A commit writes only to the WAL. The database file grows later, when the WAL is copied into it, and there may be no
-/// disk space for it then.
-extension DatabaseConnection {
-    /// The number of pages of the database, including those that are only in the WAL or were added by the current
-    /// transaction.
-    package var pages: Int64 {
-        get throws(SQLiteError) {
-            try integer("PRAGMA page_count")
-        }
-    }
-
-    /// The size of the database file in bytes; nil if it is unknown.
-    package var fileBytes: Int64? {
-        let size = unsafe csqlite_file_size(handle)
-        return size < 0 ? nil : size
-    }
-
-    /// The size of the WAL file in bytes; nil if it is unknown.
-    package var walFileBytes: Int64? {
-        let size = unsafe csqlite_wal_size(handle)
-        return size < 0 ? nil : size
-    }
-
-    /// Extends the database file and allocates the disk space.
-    ///
-    /// - Parameters:
-    ///   - pages: The new size of the file, in pages.
-    ///   - pageBytes: The size of a page, in bytes.
-    package func extendFile(toPages pages: Int64, of pageBytes: Int64) throws(SQLiteError) {
-        let code = unsafe csqlite_file_extend(handle, pages * pageBytes, CInt(pageBytes))
-        guard code != SQLITE_OK else { return }
-        throw SQLiteError(
-            code: ResultCode(rawValue: code), message: "The file could not be extended",
-            systemErrno: unsafe csqlite_file_errno(handle, SQLITE_FCNTL_FILE_POINTER))
-    }
-}
 
 /// Settings of the database and of the connection.
 ///
@@ -414,32 +348,6 @@ extension ConnectionHooks {
         _ = unsafe sqlite3_wal_hook(database, nil, nil)
         unsafe sqlite3_progress_handler(database, 0, nil, nil)
     }
-}
-
-/// The extent of a checkpoint.
-package enum CheckpointMode: Sendable {
-    /// Copies the frames that no reader needs, and never waits.
-    case passive
-    /// Copies everything, and waits for readers and writers, so that the next commit restarts the WAL.
-    case restart
-    /// Waits for readers and writers, copies everything, and truncates the WAL file.
-    case truncate
-
-    var rawValue: CInt {
-        switch self {
-        case .passive: SQLITE_CHECKPOINT_PASSIVE
-        case .restart: SQLITE_CHECKPOINT_RESTART
-        case .truncate: SQLITE_CHECKPOINT_TRUNCATE
-        }
-    }
-}
-
-/// The result of a checkpoint, in frames.
-package struct CheckpointResult: Equatable, Sendable {
-    package let framesInLog: Int
-    package let framesCheckpointed: Int
-
-    package var isComplete: Bool { framesCheckpointed == framesInLog }
 }
 
 /// How a database file is opened.

@@ -514,17 +514,3 @@ extension Admission {
         return levels
     }
 }
-
-extension CardinalityGuard {
-    /// Returns how many groups an application may still create in the current window; nil if there is no limit.
-    ///
-    /// - Parameters:
-    ///   - settings: The limits.
-    ///   - application: The number of groups that the application has created in the window.
-    ///   - user: The number of groups that all applications of its user have created.
-    package static func groupsLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
-        let limit = settings.newGroupsPerApplication
-        guard !limit.isUnlimited else { return nil }
-        return max(0, min(limit.count - application, limit.count.clampedProduct(applicationsAtOnce) - user))
-    }
-}

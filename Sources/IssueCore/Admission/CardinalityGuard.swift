@@ -1,4 +1,4 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// Limits, at ingest, the number of new groups and series per application, and the number of application names and
 /// sender kinds per user.
@@ -187,6 +187,18 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(user, for: uid)
     }
 
+    /// Returns how many groups an application may still create in the current window; nil if there is no limit.
+    ///
+    /// - Parameters:
+    ///   - settings: The limits.
+    ///   - application: The number of groups that the application has created in the window.
+    ///   - user: The number of groups that all applications of its user have created.
+    package static func groupsLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
+        let limit = settings.newGroupsPerApplication
+        guard !limit.isUnlimited else { return nil }
+        return max(0, min(limit.count - application, limit.count.clampedProduct(applicationsAtOnce) - user))
+    }
+
     /// Returns whether neither the application nor its user has reached the limit.
     private static func isBelowLimit(_ own: WindowCount, _ user: WindowCount, _ limit: Limit, at now: RecordLogInstant)
         -> Bool
@@ -260,5 +272,82 @@ package struct OverflowWarningLimiter: Sendable {
         guard loggedAt.count < Self.maxEntries || loggedAt[overflow] != nil else { return false }
         loggedAt[overflow] = now
         return true
+    }
+}
+
+/// The names, groups and series that exceeded the limits of their users in the last 24 hours.
+package struct OverflowHistory: Sendable {
+    private struct Entry: Sendable {
+        var hours = HourlyDemand()
+        /// The current period of the limit, the number above it, and that of the period before.
+        var window: (number: Int64, count: Int64, before: Int64) = (.min, 0, 0)
+    }
+
+    /// The maximum number of entries: users and kinds.
+    package static let maxEntries = 256
+
+    private var entries: [CardinalityOverflow: Entry] = [:]
+
+    package init() {}
+
+    /// Counts an overflow. Beyond the maximum, those of further users are not counted.
+    package mutating func add(_ overflow: CardinalityOverflow, _ settings: LimitSettings, at now: RecordLogInstant) {
+        if entries[overflow] == nil, entries.count >= Self.maxEntries {
+            entries = entries.filter { $0.value.hours.held(at: now) > 0 }
+            guard entries.count < Self.maxEntries else { return }
+        }
+        let number = now.milliseconds.flooredQuotient(
+            by: max(1, Self.limit(overflow.kind, settings).period.wholeMilliseconds))
+        var entry = entries[overflow] ?? Entry()
+        if entry.window.number != number {
+            entry.window = (number, 0, entry.window.number == number - 1 ? entry.window.count : 0)
+        }
+        entry.window.count += 1
+        // The periods of the limit may begin at other times, so each of them lies within two of these periods.
+        entry.hours.add(held: 1, peak: entry.window.count.clampedSum(entry.window.before), at: now)
+        entries[overflow] = entry
+    }
+
+    /// Returns one limit for each kind and all users, and one for each user with an overflow.
+    package func statuses(_ settings: LimitSettings, at now: RecordLogInstant) -> [LimitStatus] {
+        let kinds: [CardinalityOverflow.Kind] = [.issues, .variants, .applications, .senders]
+        return kinds.flatMap { kind -> [LimitStatus] in
+            let limit = Self.limit(kind, settings)
+            guard !limit.isUnlimited else { return [] }
+            let own = entries.filter { $0.key.kind == kind && $0.value.hours.held(at: now) > 0 }
+            var all = LimitStatus(
+                Self.name(of: kind), capacity: limit.count, period: limit.period,
+                held: own.reduce(0) { $0.clampedSum($1.value.hours.held(at: now)) })
+            let users = own.map { overflow, entry in
+                LimitStatus(
+                    Self.name(of: kind), uid: overflow.uid, capacity: limit.count, period: limit.period,
+                    held: entry.hours.held(at: now),
+                    needed: [LimitNeed(capacity: limit.count.clampedSum(entry.hours.peak(at: now)))])
+            }
+            if let most = users.compactMap({ $0.needed.first?.capacity }).max() {
+                all.needed = [LimitNeed(capacity: most)]
+            }
+            return [all] + users
+        }
+    }
+
+    private static func name(of kind: CardinalityOverflow.Kind) -> LimitStatus.Name {
+        switch kind {
+        case .issues: .newGroups
+        case .variants: .newSeries
+        case .applications: .applications
+        case .senders: .senders
+        }
+    }
+
+    private static func limit(_ kind: CardinalityOverflow.Kind, _ settings: LimitSettings) -> Rate {
+        let perDay = CardinalityGuard.applicationPeriod
+        return switch kind {
+        case .issues: settings.newGroupsPerApplication
+        case .variants: settings.newSeriesPerApplication
+        case .applications: Rate(settings.applicationsPerUser, per: perDay)
+        case .senders:
+            Rate(settings.applicationsPerUser.clampedProduct(CardinalityGuard.sendersPerApplication), per: perDay)
+        }
     }
 }

@@ -247,17 +247,11 @@ package struct LimitView: Sendable {
     /// The owner of an application.
     package typealias Application = (uid: UInt32, app: String)
 
-    private struct ApplicationState: Sendable {
-        var account: AccountID
-        var limits: ApplicationLimits
-        var buckets: SharedLimit
-    }
-
     private let settings: LimitSettings
     package let history: LimitHistory
     private let global: SharedLimit
     private let dailyBytes: DailyBudget
-    private let applications: [ApplicationState]
+    private let applications: [(account: AccountID, state: Admission.Account)]
     private let groups: [GroupID: TokenBucket]
     private let groupLimits: [AccountID: ApplicationLimits]
     /// The difference between log time and wall time, in milliseconds.
@@ -280,7 +274,7 @@ package struct LimitView: Sendable {
         dailyBytes = admission.dailyBytes
         self.offset = offset
         let tracked = history.applications.entries
-        var applications: [ApplicationState] = []
+        var applications: [(account: AccountID, state: Admission.Account)] = []
         var quiet = 0
         for (account, state) in admission.accounts.all {
             if tracked[account] == nil {
@@ -289,8 +283,7 @@ package struct LimitView: Sendable {
                 else { continue }
                 quiet += 1
             }
-            applications.append(
-                ApplicationState(account: account, limits: state.limits, buckets: state.buckets))
+            applications.append((account, state))
         }
         self.applications = applications
         var (buckets, limits) = ([GroupID: TokenBucket](), [AccountID: ApplicationLimits]())
@@ -314,13 +307,13 @@ package struct LimitView: Sendable {
     package func statuses(destination: String, wall: IssueTimestamp) -> (limits: [LimitStatus], unlisted: Int64) {
         let now = RecordLogInstant(milliseconds: wall.millisecondsSince1970.clampedSum(offset))
         var all = globalStatuses(destination, at: now) + byteStatuses(destination, wall, at: now)
-        for application in applications {
-            guard let name = names[application.account] else { continue }
-            let demand = history.applications.entries[application.account]?.demand
+        for (account, state) in applications {
+            guard let name = names[account] else { continue }
+            let demand = history.applications.entries[account]?.demand
             var status = LimitStatus(
                 .applicationRate, destination: destination, app: name.app, uid: name.uid,
                 held: demand?.held(at: now) ?? 0, needed: demand?.needed(at: now) ?? [])
-            guard Self.fill(&status, application.buckets, application.limits.application, at: now) else { continue }
+            guard Self.fill(&status, state.buckets, state.limits.application, at: now) else { continue }
             all.append(status)
         }
         for (id, entry) in history.groups.entries {

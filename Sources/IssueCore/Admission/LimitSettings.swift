@@ -75,6 +75,23 @@ package struct LimitSettings: Hashable, Sendable {
     }
 }
 
+/// A setting for one application (`[Limits NAME]`).
+package protocol ApplicationSetting {
+    /// The name of the application.
+    var name: String { get }
+    /// The user of the application; nil for the applications of that name of all users.
+    var uid: UInt32? { get }
+}
+
+extension Sequence where Element: ApplicationSetting {
+    /// Returns the settings of an application, each of which overrides those before it: those for its user come after
+    /// those for all users.
+    func settings(uid: UInt32, application: String) -> [Element] {
+        let matching = filter { $0.name == application }
+        return matching.filter { $0.uid == nil } + matching.filter { $0.uid == uid }
+    }
+}
+
 /// The overrides in the section of one application (`[Limits NAME]`). Nil keeps the general value.
 package struct ApplicationLimitOverride: ApplicationSetting, Hashable, Sendable {
     package var name: String

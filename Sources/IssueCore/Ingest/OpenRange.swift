@@ -292,11 +292,7 @@ package enum PostingList {
         return output
     }
 
-    /// Decodes ids, or returns nil if the bytes are corrupt.
-    ///
-    /// - Parameters:
-    ///   - bytes: The posting list.
-    ///   - base: The base that was used for encoding.
+    /// Decodes ids in an array.
     package static func decode(_ bytes: [UInt8], base: RowID) -> [RowID]? {
         decode(bytes.span, base: base)
     }

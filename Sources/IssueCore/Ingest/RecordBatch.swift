@@ -108,3 +108,60 @@ public struct ByteRange: Equatable, Sendable {
     @inlinable @inline(__always)
     public var isEmpty: Bool { count == 0 }
 }
+
+/// The series that the records of a batch refer to by number: four bytes per record instead of a whole key.
+///
+/// The decoder adds to it and gives each batch a copy. Adding a key to a copied directory copies only `tail`, which is
+/// short; the list of full chunks is copied once for each chunk.
+package struct SeriesDirectory: Sendable {
+    /// The identity of a numbering. A directory and all its copies share it, whatever was added since.
+    package final class Identity: Sendable {}
+
+    static let maxSeries = 32_768
+    static let maxBytes = 16 << 20
+    private static let pieceSize = 32
+
+    /// The directory of an empty batch.
+    static let none = SeriesDirectory(identity: nil, generation: 0)
+
+    package let identity: Identity?
+    /// The number of directories that the decoder has had, including this one.
+    let generation: Int
+    /// Pieces of `pieceSize` keys each.
+    private var pieces: [[[UInt8]]] = []
+    /// The keys after those of the full pieces.
+    private var tail: [[UInt8]] = []
+    private(set) var count: UInt32 = 0
+    private var byteCount = 0
+
+    private init(identity: Identity?, generation: Int) {
+        self.identity = identity
+        self.generation = generation
+    }
+
+    /// Creates an empty directory with its own numbering.
+    init(generation: Int) {
+        self.init(identity: Identity(), generation: generation)
+    }
+
+    /// `true` if new series should go into another directory.
+    var isFull: Bool { count >= Self.maxSeries || byteCount >= Self.maxBytes }
+
+    /// Adds a series with a key in the form of `SeriesKey` and returns its number.
+    mutating func append(_ key: [UInt8]) -> UInt32 {
+        tail.append(key)
+        if tail.count == Self.pieceSize {
+            pieces.append(tail)
+            tail = []
+        }
+        count += 1
+        byteCount += key.count
+        return count - 1
+    }
+
+    /// Returns the key of a series.
+    package func key(_ number: UInt32) -> [UInt8] {
+        let (piece, index) = Int(number).quotientAndRemainder(dividingBy: Self.pieceSize)
+        return piece < pieces.count ? pieces[piece][index] : tail[index]
+    }
+}

@@ -1,4 +1,19 @@
-import IssueProtocol
+package import IssueProtocol
+
+/// The properties that all records of a series have in common.
+package struct SeriesDescription: Hashable, Sendable {
+    package var severity = IssueLevel.error
+    package var isReportable = true
+    package var app = Application()
+    package var domain: String?
+    package var code: Int64?
+    package var source = SourceLocation()
+    /// The fingerprint chosen by the sender; nil if it chose none.
+    package var fingerprint: String?
+    package var template: [UInt8] = []
+
+    package init() {}
+}
 
 /// The description of a series as bytes. Equal descriptions have equal keys, so that a series can be found with one
 /// lookup.

@@ -131,6 +131,25 @@ package struct RetentionSettings: Hashable, Sendable {
         self.keepFree = keepFree
     }
 
+    /// Returns the maximum age of an application's records.
+    ///
+    /// An age for the user wins over one for all users. Among equals the later one wins.
+    ///
+    /// - Parameters:
+    ///   - uid: The user the application runs as.
+    ///   - application: The application's name.
+    package func maxAge(uid: UInt32, application: String) -> Duration {
+        applicationAges.settings(uid: uid, application: application).last?.maxAge ?? maxAge
+    }
+
+    /// All maximum ages in ascending order, each once.
+    package var ages: [Duration] { Set(applicationAges.map(\.maxAge) + [maxAge]).sorted() }
+    /// The ages that end while the range still has records of other applications. At the highest age, ranges are removed
+    /// as a whole.
+    package var partialAges: [Duration] { ages.dropLast() }
+    package var lowestAge: Duration { ages.first ?? maxAge }
+    package var highestAge: Duration { ages.last ?? maxAge }
+
     /// How the free space of the file system compares with `keepFree`.
     package enum FreeSpace: Equatable, Sendable {
         /// Enough is free, or it is unknown how much is free.
@@ -153,6 +172,19 @@ package struct RetentionSettings: Hashable, Sendable {
         guard let bytes, bytes < keepFree else { return .enough }
         let releasableBytes = max(0, usedBytes.clampedDifference(RetentionUsage.emptyBytes))
         return keepFree.clampedDifference(bytes) <= releasableBytes ? .short : .unreachable
+    }
+}
+
+/// The maximum age of the records of one application (`MaxAge=` in `[Limits NAME]`).
+package struct ApplicationAge: ApplicationSetting, Hashable, Sendable {
+    /// The name of the application.
+    package var name: String
+    /// The user of the application; nil for the applications of that name of all users.
+    package var uid: UInt32?
+    package var maxAge: Duration
+
+    package init(name: String, uid: UInt32? = nil, maxAge: Duration) {
+        (self.name, self.uid, self.maxAge) = (name, uid, maxAge)
     }
 }
 
@@ -179,6 +211,34 @@ package struct RetentionSnapshot: Equatable, Sendable {
             self.lastID = lastID
             self.newest = newest
             self.isUnderWay = isUnderWay
+        }
+    }
+
+    /// The applications in a closed range whose records may be too old.
+    package struct AgedRange: Equatable, Sendable {
+        package var range: ClosedRange
+        package var accounts: Set<AccountID>
+        /// The age from which their records are removed.
+        package var maxAge: Duration
+
+        package init(range: ClosedRange, accounts: Set<AccountID>, maxAge: Duration) {
+            (self.range, self.accounts, self.maxAge) = (range, accounts, maxAge)
+        }
+    }
+
+    /// The data of one user in one closed range.
+    package struct Holding: Equatable, Sendable {
+        package var range: ClosedRange
+        package var user: UInt32
+        package var bytes: Int64
+        /// `true` if no record in the range is pending for a destination.
+        package var isSettled: Bool
+
+        package init(range: ClosedRange, user: UInt32, bytes: Int64, isSettled: Bool) {
+            self.range = range
+            self.user = user
+            self.bytes = bytes
+            self.isSettled = isSettled
         }
     }
 
@@ -215,24 +275,6 @@ package struct RetentionSnapshot: Equatable, Sendable {
         self.spareBytes = spareBytes
         self.freeBytes = freeBytes
         self.now = now
-    }
-}
-
-extension RetentionSnapshot {
-    /// The data of one user in one closed range.
-    package struct Holding: Equatable, Sendable {
-        package var range: ClosedRange
-        package var user: UInt32
-        package var bytes: Int64
-        /// `true` if no record in the range is pending for a destination.
-        package var isSettled: Bool
-
-        package init(range: ClosedRange, user: UInt32, bytes: Int64, isSettled: Bool) {
-            self.range = range
-            self.user = user
-            self.bytes = bytes
-            self.isSettled = isSettled
-        }
     }
 }
 
@@ -301,58 +343,43 @@ package struct GroupVolume: Equatable, Sendable {
     }
 }
 
-/// Decides whether a commit may grow the database: only as long as the WAL can still be checkpointed afterwards.
+/// An estimate of the space that series, groups and counts still take up although retention has removed their records.
 ///
-/// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the database file. If the
-/// disk were full by then, the checkpoint would fail every time, and a WAL that is not checkpointed never frees its
-/// space. If little space is left, the file is therefore extended before the commit, and some space is kept for the
-/// WAL, because removing records needs it too.
-package struct GrowthReserve: Equatable, Sendable {
-    package enum Step: Equatable, Sendable {
-        case commit
-        /// Extend the database file to the size of the database, then commit.
-        case extend
-        case refuse
-    }
+/// This space no longer counts as the data of a user. If it were not freed first, retention would continue with the
+/// records of other users.
+package struct UnreferencedSeries: Equatable, Sendable {
+    /// The bytes by user.
+    private var bytes: [UInt32: Int64] = [:]
+    /// The estimated size, in bytes, up to which the series of a user are left alone in a database of any size.
+    private static let allowance: Int64 = 256 << 10
 
-    /// The free space, in bytes, above which no check is needed, because nothing is expected to fill it between two
-    /// checkpoints.
-    private let plenty: Int64
-    /// The maximum size of the WAL before it restarts, in bytes.
-    private let log: Int64
-    /// The bytes that always stay free for other files that SQLite writes.
-    private let minFreeBytes: Int64
+    package init() {}
 
-    /// - Parameters:
-    ///   - plenty: The free space above which no check is needed, in bytes.
-    ///   - log: The maximum size of the WAL before it restarts, in bytes.
-    ///   - minFreeBytes: The bytes that always stay free.
-    package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
-        self.plenty = plenty
-        self.log = log
-        self.minFreeBytes = minFreeBytes
-    }
-
-    /// Returns what to do about a commit that grows the database to a size.
+    /// Adds a series that has probably lost its last record.
     ///
     /// - Parameters:
-    ///   - databaseBytes: The size of the database after the commit, in bytes.
-    ///   - fileBytes: The current size of its file, in bytes.
-    ///   - logBytes: The current size of the WAL file, in bytes.
-    ///   - logGrows: `true` if the commit may enlarge the WAL file.
-    ///   - freeBytes: The free space on the file system, in bytes; nil if unknown.
-    ///   - mayUseReserve: `true` if the commit frees space in the end.
-    package func committing(
-        databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
-        mayUseReserve: Bool
-    ) -> Step {
-        let growth = max(0, databaseBytes - fileBytes)
-        guard growth > 0 || logGrows, let freeBytes, freeBytes - growth < plenty else {
-            return .commit
-        }
-        guard freeBytes - growth >= (mayUseReserve ? 0 : max(minFreeBytes, log - logBytes)) else {
-            return .refuse
-        }
-        return growth > 0 ? .extend : .commit
+    ///   - keyBytes: The size of the series' key, in bytes.
+    ///   - user: The id of the user whose series it is.
+    package mutating func add(keyBytes: Int64, of user: UInt32) {
+        // The columns of a series repeat its key.
+        bytes[user, default: 0] += RangePostings.Posting.bytesOfSeries + 2 * keyBytes
+    }
+
+    /// Adds the series of another estimate.
+    package mutating func add(_ other: UnreferencedSeries) {
+        bytes.merge(other.bytes) { $0 + $1 }
+    }
+
+    /// Removes all series of some users.
+    package mutating func remove(_ users: Set<UInt32>) {
+        for user in users { bytes[user] = nil }
+    }
+
+    /// Returns the users whose series without records take up so much space that they are removed before any further
+    /// record.
+    ///
+    /// - Parameter maxSize: The maximum size of the database, in bytes.
+    package func users(maxSize: Int64) -> Set<UInt32> {
+        Set(bytes.filter { $0.value > max(maxSize / 1024, Self.allowance) }.keys)
     }
 }

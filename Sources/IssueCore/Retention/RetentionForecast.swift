@@ -26,6 +26,8 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The size of the database without its free pages.
     package var usedBytes: Int64 = 0
     package var spareBytes: Int64 = 0
+    /// The bytes of the write-ahead log (WAL) beyond its usual size. A checkpoint frees them.
+    package var excessWALBytes: Int64 = 0
     /// Nil if unknown.
     package var freeBytes: Int64?
     /// The records that were received in `period`, including those that were removed.
@@ -81,7 +83,7 @@ package struct RetentionUsage: Equatable, Sendable {
         }
         rules.append(
             RetentionRule(.maxSize, uid: largestUser, at: moment(settings.maxSize.clampedDifference(usedBytes))))
-        let available = freeBytes?.clampedSum(spareBytes)
+        let available = freeBytes?.clampedSum(spareBytes).clampedSum(excessWALBytes)
         let isReachable = settings.freeSpace(bytes: available, usedBytes: usedBytes) != .unreachable
         rules.append(
             RetentionRule(

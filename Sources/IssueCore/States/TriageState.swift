@@ -122,174 +122,6 @@ package struct TriageState: Equatable, Sendable {
     }
 }
 
-extension SetStateParameters {
-    /// Returns the name of a parameter that contradicts the others, or nil if they are consistent.
-    package func invalidParameter(at now: IssueTimestamp) -> String? {
-        if let until {
-            guard state == .muted, until > now else { return "until" }
-        }
-        if let untilCount {
-            guard state == .muted, (1...1_000_000_000).contains(untilCount) else { return "until_count" }
-        }
-        if let resolvedIn {
-            guard state == .resolved, untilNewerVersion != true,
-                (1...IssueDeployment.maxVersionBytes).contains(resolvedIn.utf8.count)
-            else { return "resolved_in" }
-        }
-        if isResolvedInNext == true {
-            guard state == .resolved, untilNewerVersion != true, resolvedIn == nil else { return "resolved_in_next" }
-        }
-        if let note, note.utf8.count > IssueStateChange.maxNoteBytes { return "note" }
-        return untilNewerVersion == true && state == .open ? "until_newer_version" : nil
-    }
-}
-
-/// The ranges of rows during which a group was muted.
-package struct MutedRows: Equatable, Sendable {
-    private let stretches: [ClosedRange<RowID>]
-
-    /// - Parameter stretches: The ranges, in ascending order and without overlaps.
-    package init(_ stretches: [ClosedRange<RowID>] = []) {
-        self.stretches = stretches
-    }
-
-    /// Returns `true` if the group was muted at a row.
-    package func contains(_ row: RowID) -> Bool {
-        let next = stretches.firstPosition { $0.upperBound >= row }
-        return next < stretches.count && stretches[next].contains(row)
-    }
-
-    /// The last muted row; nil if the group was never muted.
-    package var last: RowID? { stretches.last?.upperBound }
-}
-
-/// A version made of numbers, such as `2.10.1-beta.2+7`, which can be compared with others.
-struct Release: Comparable {
-    /// A part between dots: a number of any length, or a text. Texts sort after all numbers.
-    private enum Part: Comparable {
-        case number(length: Int, digits: String)
-        case word(String)
-
-        init(_ text: Substring) {
-            if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-                let digits = text.drop { $0 == "0" }
-                self = .number(length: digits.utf8.count, digits: String(digits))
-            } else {
-                self = .word(String(text))
-            }
-        }
-
-        static let zero = Part("0")
-
-        var isNumber: Bool {
-            if case .number = self { true } else { false }
-        }
-    }
-
-    private let numbers: [Part]
-    /// The pre-release part; empty for the release itself.
-    private let before: [Part]
-    /// The part after the plus sign.
-    private let behind: [Part]
-
-    /// Parses a version. Nil unless its first part consists of numbers only.
-    init?(_ text: String) {
-        let parts = text.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
-        let halves = (parts.first ?? "").split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        var release = halves.first ?? ""
-        if release.hasPrefix("v") || release.hasPrefix("V") { release = release.dropFirst() }
-        var numbers = Self.parts(release)
-        guard numbers.allSatisfy(\.isNumber) else { return nil }
-        while numbers.count > 1, numbers.last == .zero { numbers.removeLast() }
-        self.numbers = numbers
-        before = halves.count > 1 ? Self.parts(halves[1]) : []
-        behind = parts.count > 1 ? Self.parts(parts[1]) : []
-    }
-
-    private static func parts(_ text: Substring) -> [Part] {
-        text.split(separator: ".", omittingEmptySubsequences: false).map { Part($0) }
-    }
-
-    static func < (left: Self, right: Self) -> Bool {
-        if left.numbers != right.numbers { return left.numbers.lexicographicallyPrecedes(right.numbers) }
-        if left.before != right.before {
-            if left.before.isEmpty || right.before.isEmpty { return right.before.isEmpty }
-            return left.before.lexicographicallyPrecedes(right.before)
-        }
-        return left.behind.lexicographicallyPrecedes(right.behind)
-    }
-}
-
-/// The version of an application. Versions have an order if their form allows it.
-package struct ApplicationVersion: Hashable, Sendable {
-    package var name: String?
-    package var build: Int64?
-
-    package init(name: String? = nil, build: Int64? = nil) {
-        self.name = name
-        self.build = build
-    }
-
-    /// The stored and displayed form: `2.0.0 (2500)`.
-    package var text: String {
-        let name = name ?? ""
-        guard let build else { return name }
-        return name.isEmpty ? "(\(build))" : "\(name) (\(build))"
-    }
-
-    package init(text: String) {
-        var name = text[...]
-        if text.hasSuffix(")"), let open = text.lastIndex(of: "("),
-            let build = Int64(text[text.index(after: open)...].dropLast()), text.hasSuffix("(\(build))")
-        {
-            self.build = build
-            name = text[..<open]
-            if name.hasSuffix(" ") { name = name.dropLast() }
-        }
-        self.name = name.isEmpty ? nil : String(name)
-    }
-
-    /// Returns `true` if this version came out after another one.
-    ///
-    /// Numeric versions are compared numerically, and a pre-release (`2.0-beta`) precedes its release. If they are
-    /// equal, the builds decide. Other version names have no order: any name other than the known one counts as newer.
-    package func isNewer(than other: ApplicationVersion) -> Bool {
-        switch (name, other.name) {
-        case (nil, nil): return isLaterBuild(than: other, orElse: build != nil && other.build == nil)
-        case (nil, _): return false
-        case (_, nil): return true
-        case (let own?, let known?):
-            guard own != known else { return isLaterBuild(than: other, orElse: false) }
-            guard let own = Release(own), let known = Release(known) else { return true }
-            return own == known ? isLaterBuild(than: other, orElse: false) : known < own
-        }
-    }
-
-    /// Returns `true` if this version precedes another one by its number or its build, `false` if it follows it or both
-    /// are equal, and nil if they have no such order.
-    package func precedes(_ other: ApplicationVersion) -> Bool? {
-        let (own, other) = (spelledUniformly, other.spelledUniformly)
-        if own.name == other.name {
-            guard let build = own.build, let known = other.build else { return nil }
-            return build < known
-        }
-        guard let number = own.name.flatMap(Release.init), let known = other.name.flatMap(Release.init) else {
-            return nil
-        }
-        return number < known
-    }
-
-    private func isLaterBuild(than other: ApplicationVersion, orElse answer: Bool) -> Bool {
-        guard let build, let known = other.build else { return answer }
-        return build > known
-    }
-
-    /// Sets this to the newer of two versions. If they have no order, to `other`.
-    package mutating func raise(to other: ApplicationVersion) {
-        if other.isNewer(than: self) { self = other }
-    }
-}
-
 extension TriageState {
     /// Returns the state of a group that two groups are merged into: the one that alerts sooner.
     ///
@@ -334,6 +166,47 @@ extension TriageState {
         guard let known = other.knownVersion else { return false }
         return knownVersion.map { known.isNewer(than: $0) } ?? true
     }
+}
+
+extension SetStateParameters {
+    /// Returns the name of a parameter that contradicts the others, or nil if they are consistent.
+    package func invalidParameter(at now: IssueTimestamp) -> String? {
+        if let until {
+            guard state == .muted, until > now else { return "until" }
+        }
+        if let untilCount {
+            guard state == .muted, (1...1_000_000_000).contains(untilCount) else { return "until_count" }
+        }
+        if let resolvedIn {
+            guard state == .resolved, untilNewerVersion != true,
+                (1...IssueDeployment.maxVersionBytes).contains(resolvedIn.utf8.count)
+            else { return "resolved_in" }
+        }
+        if isResolvedInNext == true {
+            guard state == .resolved, untilNewerVersion != true, resolvedIn == nil else { return "resolved_in_next" }
+        }
+        if let note, note.utf8.count > IssueStateChange.maxNoteBytes { return "note" }
+        return untilNewerVersion == true && state == .open ? "until_newer_version" : nil
+    }
+}
+
+/// The ranges of rows during which a group was muted.
+package struct MutedRows: Equatable, Sendable {
+    private let stretches: [ClosedRange<RowID>]
+
+    /// - Parameter stretches: The ranges, in ascending order and without overlaps.
+    package init(_ stretches: [ClosedRange<RowID>] = []) {
+        self.stretches = stretches
+    }
+
+    /// Returns `true` if the group was muted at a row.
+    package func contains(_ row: RowID) -> Bool {
+        let next = stretches.firstPosition { $0.upperBound >= row }
+        return next < stretches.count && stretches[next].contains(row)
+    }
+
+    /// The last muted row; nil if the group was never muted.
+    package var last: RowID? { stretches.last?.upperBound }
 }
 
 /// Decides which open issues are resolved because they have not occurred for a while.
@@ -384,5 +257,98 @@ package struct QuietPeriod: Equatable, Sendable {
     ) -> Bool {
         guard state == .open, !activities.isEmpty else { return false }
         return activities.allSatisfy { !$0.mayBeOpen && $0.lastRange.map { $0 <= range } ?? false }
+    }
+}
+
+/// Limits how often an ordinary user changes issues.
+///
+/// Each change is a transaction of its own that all reports wait for. A change of the grouping also ends the scans of
+/// the destinations early, so without a limit one user would delay the forwarding of everyone's records.
+package struct ChangeRateLimit: Sendable {
+    package enum Kind: Int, CaseIterable, Sendable {
+        /// A state of an issue, or a deployment.
+        case state
+        /// A correction of the grouping.
+        case grouping
+
+        /// The number of changes that are possible at once.
+        package var burst: Int64 {
+            switch self {
+            case .state: 1000
+            case .grouping: 100
+            }
+        }
+
+        /// The time after which another change is possible.
+        package var interval: Duration {
+            switch self {
+            case .state: .milliseconds(100)
+            case .grouping: .seconds(1)
+            }
+        }
+    }
+
+    private struct Key: Hashable {
+        var kind: Kind
+        var user: UInt32
+    }
+
+    /// The maximum number of users remembered. Those who have all of their changes left are forgotten first.
+    private static let maxUsers = 4096
+
+    /// The time at which a user will have all changes of the burst again.
+    private var full: [Key: MonotonicInstant] = [:]
+
+    package init() {}
+
+    /// Counts a change, unless the user must wait.
+    ///
+    /// - Parameter user: The accountable user.
+    /// - Returns: The time to wait; nil if the change is possible now.
+    package mutating func take(_ kind: Kind, user: UInt32, at now: MonotonicInstant) -> Duration? {
+        let key = Key(kind: kind, user: user)
+        let next = max(full[key] ?? now, now).advanced(by: kind.interval)
+        let excess = now.duration(to: next) - kind.interval * Int(kind.burst)
+        if excess > .zero { return excess }
+        if full.count >= Self.maxUsers { full = full.filter { $0.value > now } }
+        if full.count < Self.maxUsers || full[key] != nil { full[key] = next }
+        return nil
+    }
+}
+
+/// Limits how many state changes by ordinary users are logged individually, so that no user can flood the log.
+///
+/// It counts in windows of one minute. The number of changes left out in a window is reported with the first change
+/// after it.
+package struct ChangeLogLimit: Sendable {
+    package static let perUser = 10
+    package static let perMinute = 60
+    private static let window: Duration = .seconds(60)
+
+    private var begin: MonotonicInstant?
+    private var counts: [UInt32: Int] = [:]
+    private var logged = 0
+    private var leftOut = 0
+
+    package init() {}
+
+    /// Counts a change.
+    ///
+    /// - Returns: Whether to log it, and how many changes were left out in an earlier window.
+    package mutating func changed(by uid: UInt32, at now: MonotonicInstant) -> (isLogged: Bool, leftOut: Int) {
+        var earlier = 0
+        if begin.map({ $0.advanced(by: Self.window) <= now }) ?? true {
+            earlier = leftOut
+            self = ChangeLogLimit()
+            begin = now
+        }
+        // `counts` has at most one entry for each logged line.
+        guard logged < Self.perMinute, counts[uid, default: 0] < Self.perUser else {
+            leftOut += 1
+            return (false, earlier)
+        }
+        logged += 1
+        counts[uid, default: 0] += 1
+        return (true, earlier)
     }
 }

@@ -4,24 +4,6 @@ import SQLiteKit
 
 /// The ledger's part of erasing: subtracts each record from its current fate.
 extension ForwardingOutbox {
-    /// The decoded row of one batch, with the data that determines the fates of its records.
-    private struct SentBatch {
-        var id: BatchID
-        var rows: ClosedRange<RowID>
-        var state: Int64
-        var sent: [RowID]
-        var sentRows: Set<RowID>
-        var withheld: Set<RowID>
-        var dead: Set<RowID>
-        var notes: BatchManifest
-
-        func fate(of row: RowID) -> IssueFate.Outcome {
-            if withheld.contains(row) { return .withheld }
-            if dead.contains(row) { return .deadLettered }
-            return sentRows.contains(row) ? IssueFate.Outcome(ofSentByState: state) : .summarised
-        }
-    }
-
     private struct Key: Hashable {
         var account: AccountID
         var fate: IssueFate.Outcome
@@ -119,40 +101,15 @@ extension ForwardingOutbox {
             account: key.account, destination: destination, fate: .deadLettered)
     }
 
-    /// Returns the batch of a destination that covers a row; nil if none does.
-    private func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
-        try connection.first(
-            """
-            SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
-            WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
-            """, destination, row
-        ) { Self.decode($0) }.flatMap { $0.rows.contains(row) ? $0 : nil }
-    }
-
-    private func batch(_ id: BatchID) throws(SQLiteError) -> SentBatch? {
-        try connection.first(
-            "SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches WHERE id = ?1", id
-        ) { Self.decode($0) }
-    }
-
-    private static func decode(_ row: borrowing Row) -> SentBatch {
-        let first = row.id(1, as: RowID.self)
-        let sent = PostingList.decode(row.bytes(4), base: first) ?? []
-        return SentBatch(
-            id: row.id(0), rows: first...max(first, row.id(2)), state: row.int64(3), sent: sent,
-            sentRows: Set(sent), withheld: Set(PostingList.decode(row.bytes(5), base: first) ?? []),
-            dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchManifest(json: row.text(7)))
-    }
-
     /// Removes erased records from in-flight batches, so that a batch that is sent again after a restart does not refer
     /// to them.
     private func removeFromBatches(_ rows: Set<RowID>, of destination: Int64) throws(SQLiteError) {
         let batches = try connection.all(
             """
-            SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
-            WHERE destination = ?1 AND state = 0 AND kind <> 1
+            SELECT id, first_id, last_id, state, sent, withheld, dead, notes, at, attempts, answer, maybe_duplicate
+            FROM batches WHERE destination = ?1 AND state = 0 AND kind <> 1
             """, destination
-        ) { Self.decode($0) }
+        ) { SentBatch($0) }
         for batch in batches {
             var notes = batch.notes
             let left = zip(batch.sent, batch.notes.sent).filter { !rows.contains($0.0) }

@@ -32,6 +32,13 @@ extension StoreWriter {
         writer.array { for number in numbers { $0.integer(number) } }
         return writer.text
     }
+
+    /// Returns texts as a JSON array, for `json_each`.
+    static func list(_ texts: some Sequence<String>) -> String {
+        var writer = JSONWriter()
+        writer.array { for text in texts { $0.string(text) } }
+        return writer.text
+    }
 }
 
 extension RecordRemoval {

@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
@@ -26,6 +26,60 @@ extension ForwardingOutbox {
         try connection.run(
             "INSERT OR REPLACE INTO limits (destination, kind, key, value) VALUES (?1, ?2, ?3, ?4)", destination,
             kind.rawValue, key, value)
+    }
+}
+
+extension StoreReader {
+    /// Returns the stored state of a destination's limiter.
+    package func admissionState(of destination: Int64) throws -> AdmissionState {
+        try snapshot {
+            var state = AdmissionState()
+            try connection.forEach("SELECT kind, key, value FROM limits WHERE destination = ?1", destination) { row in
+                let key = row.int64(1)
+                guard let kind = LimitRows.Kind(rawValue: row.int64(0)),
+                    let value = try? JSONValue(json: row.text(2))
+                else { return }
+                switch kind {
+                case .bucket: if let bucket = LimitRows.bucket(key, value) { state.buckets.append(bucket) }
+                case .group: if let group = LimitRows.group(key, value) { state.groups.append(group) }
+                case .window: if let window = LimitRows.window(key, value) { state.windows.append(window) }
+                case .sequence: state.accountSequences[AccountID(rawValue: key)] = value.asInteger
+                }
+            }
+            state.groups.sort { ($0.lastRecord, $0.group) < ($1.lastRecord, $1.group) }
+            state.groups = state.groups.suffix(Admission.Bounds().groups)
+            return state
+        }
+    }
+
+    /// Returns the stored limiter state of a group that is no longer in memory, or nil if there is none.
+    package func limits(ofGroup group: GroupID, _ destination: Int64) throws -> GroupRow? {
+        try snapshot {
+            try limits(.group, from: group.rawValue, through: group.rawValue, destination, LimitRows.group).first
+        }
+    }
+
+    /// Returns the stored token buckets of an application's account.
+    package func buckets(of account: AccountID, _ destination: Int64) throws -> [BucketRow] {
+        let first = LimitRows.key(BucketRow.Key(account: account, role: .common))
+        return try snapshot { try limits(.bucket, from: first, through: first | 7, destination, LimitRows.bucket) }
+    }
+
+    /// Returns the stored token buckets of a destination itself.
+    package func buckets(ofDestination destination: Int64) throws -> [BucketRow] {
+        try buckets(of: AccountID(rawValue: 0), destination)
+    }
+
+    private func limits<Value>(
+        _ kind: LimitRows.Kind, from first: Int64, through last: Int64, _ destination: Int64,
+        _ read: (Int64, JSONValue) -> Value?
+    ) throws -> [Value] {
+        try connection.all(
+            "SELECT key, value FROM limits WHERE destination = ?1 AND kind = ?2 AND key BETWEEN ?3 AND ?4", destination,
+            kind.rawValue, first, last
+        ) { row in
+            (try? JSONValue(json: row.text(1))).flatMap { read(row.int64(0), $0) }
+        }.compactMap { $0 }
     }
 }
 

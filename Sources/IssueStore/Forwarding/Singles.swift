@@ -188,7 +188,6 @@ extension StoreReader {
         try snapshot {
             var found: [OutboxRecord] = []
             var above: RowID = 0
-            // Unreadable records must not keep later ones from being sent.
             while found.count < limit {
                 let rows = try connection.all(
                     """
@@ -196,36 +195,20 @@ extension StoreReader {
                     ORDER BY record LIMIT ?3
                     """, destination, above, limit - found.count
                 ) { $0.id(0, as: RowID.self) }
-                guard let last = rows.last else { break }
-                found += try rows.compactMap { try walked(row: $0) }
-                above = last
+                guard !rows.isEmpty else { break }
+                for row in rows where row > above {
+                    above = row
+                    if let record = try walked(row: row) {
+                        found.append(record)
+                        continue
+                    }
+                    // Unreadable records must not keep later ones from being sent. Skipping to the next readable one
+                    // avoids reading a damaged block once for each of its records.
+                    guard let next = try steps(above: row, through: .max, limit: 1).first else { return found }
+                    above = next.row - 1
+                }
             }
             return found
         }
-    }
-
-    /// Returns the stored limiter state of a group that is no longer in memory, or nil if there is none.
-    package func limits(ofGroup group: GroupID, _ destination: Int64) throws -> GroupRow? {
-        try snapshot {
-            try limits(.group, from: group.rawValue, through: group.rawValue, destination, LimitRows.group).first
-        }
-    }
-
-    /// Returns the stored token buckets of an application's account.
-    package func buckets(of account: AccountID, _ destination: Int64) throws -> [BucketRow] {
-        let first = LimitRows.key(BucketRow.Key(account: account, role: .common))
-        return try snapshot { try limits(.bucket, from: first, through: first | 7, destination, LimitRows.bucket) }
-    }
-
-    private func limits<Value>(
-        _ kind: LimitRows.Kind, from first: Int64, through last: Int64, _ destination: Int64,
-        _ read: (Int64, JSONValue) -> Value?
-    ) throws -> [Value] {
-        try connection.all(
-            "SELECT key, value FROM limits WHERE destination = ?1 AND kind = ?2 AND key BETWEEN ?3 AND ?4", destination,
-            kind.rawValue, first, last
-        ) { row in
-            (try? JSONValue(json: row.text(1))).flatMap { read(row.int64(0), $0) }
-        }.compactMap { $0 }
     }
 }

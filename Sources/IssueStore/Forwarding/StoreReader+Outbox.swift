@@ -226,7 +226,6 @@ extension StoreReader {
     /// Returns the account of a record in a damaged block, and 1 for its unknown number of occurrences. Nil if the
     /// account is unknown, or if the record was removed.
     private func unreadable(_ row: RowID) throws -> (AccountID, Int64)? {
-        let outbox = ForwardingOutbox(connection: connection, blocks: blocks)
         let found = try outbox.accounts(ofUnreadable: blocks.unreadable(in: row...row))
         return found.first.map { ($0.account, 1) }
     }
@@ -246,28 +245,6 @@ extension StoreReader {
     package func line(ofSummary id: Int64) throws -> [UInt8]? {
         try snapshot {
             try connection.first("SELECT line FROM summaries WHERE id = ?1 AND line <> ''", id) { $0.bytes(0) }
-        }
-    }
-
-    /// Returns the stored state of a destination's limiter.
-    package func admissionState(of destination: Int64) throws -> AdmissionState {
-        try snapshot {
-            var state = AdmissionState()
-            try connection.forEach("SELECT kind, key, value FROM limits WHERE destination = ?1", destination) { row in
-                let key = row.int64(1)
-                guard let kind = LimitRows.Kind(rawValue: row.int64(0)),
-                    let value = try? JSONValue(json: row.text(2))
-                else { return }
-                switch kind {
-                case .bucket: if let bucket = LimitRows.bucket(key, value) { state.buckets.append(bucket) }
-                case .group: if let group = LimitRows.group(key, value) { state.groups.append(group) }
-                case .window: if let window = LimitRows.window(key, value) { state.windows.append(window) }
-                case .sequence: state.accountSequences[AccountID(rawValue: key)] = value.asInteger
-                }
-            }
-            state.groups.sort { ($0.lastRecord, $0.group) < ($1.lastRecord, $1.group) }
-            state.groups = state.groups.suffix(Admission.Bounds().groups)
-            return state
         }
     }
 

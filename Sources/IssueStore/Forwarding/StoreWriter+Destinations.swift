@@ -33,7 +33,6 @@ extension StoreWriter {
     static func activeDestinations(_ connection: DatabaseConnection) throws(SQLiteError) -> [Int64] {
         try connection.all("SELECT id FROM destinations WHERE active = 1 ORDER BY id") { $0.int64(0) }
     }
-
 }
 
 extension ForwardingOutbox {
@@ -54,13 +53,11 @@ extension ForwardingOutbox {
     }
 
     private func deactivate(allBut names: [String], lastID: RowID) throws(SQLiteError) {
-        var writer = JSONWriter()
-        writer.array { for name in names { $0.string(name) } }
         try connection.run(
             """
             UPDATE destinations SET active = 0, given_id = ?1
             WHERE active = 1 AND name NOT IN (SELECT value FROM json_each(?2))
-            """, lastID, writer.text)
+            """, lastID, StoreWriter.list(names))
     }
 
     /// Reactivates a known destination. It also receives what was stored while it was not configured.

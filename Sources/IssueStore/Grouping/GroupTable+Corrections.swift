@@ -151,18 +151,22 @@ extension GroupTable {
     /// Returns a series of a group whose title matches a pattern, and whether all of them do.
     func match(_ pattern: TitlePattern, in group: GroupID) throws(SQLiteError) -> (sample: SeriesID?, isAll: Bool) {
         var (sample, isAll) = (SeriesID?.none, true)
+        try scanSeries(of: group) { id, description in
+            if pattern.matches(RecordCommit.title(of: description)) { sample = sample ?? id } else { isAll = false }
+            return sample == nil || isAll
+        }
+        return (sample, isAll)
+    }
+
+    /// Passes each series of a group to a closure, in the order of their ids, until it returns `false`.
+    private func scanSeries(
+        of group: GroupID, while body: (SeriesID, SeriesDescription) -> Bool
+    ) throws(SQLiteError) {
         var next: SeriesID = 0
         while true {
             let some = try series(of: group, above: next, limit: StoreWriter.seriesPerCorrection)
-            for series in some {
-                if pattern.matches(RecordCommit.title(of: series.description)) {
-                    sample = sample ?? series.id
-                } else {
-                    isAll = false
-                }
-                if sample != nil, !isAll { return (sample, false) }
-            }
-            guard let last = some.last, some.count == StoreWriter.seriesPerCorrection else { return (sample, isAll) }
+            for series in some where !body(series.id, series.description) { return }
+            guard let last = some.last, some.count == StoreWriter.seriesPerCorrection else { return }
             next = last.id
         }
     }
@@ -209,7 +213,7 @@ extension GroupTable {
         if try triage.standing(ofGroup: group) != TriageState() {
             _ = try triage.write(TriageState(), of: group, from: row)
         }
-        try redirectNew(group, to: target, by: nil)
+        try setRedirect(group, to: target, by: nil)
     }
 
     /// Returns `true` if a group has at least this many series.
@@ -367,20 +371,16 @@ extension GroupTable {
     ) throws(SQLiteError) -> [IssueSplitField: [(value: String, sample: SeriesID)]] {
         var values: [IssueSplitField: [(value: String, sample: SeriesID)]] = [:]
         var seen: [IssueSplitField: Set<String>] = [:]
-        var next: SeriesID = 0
-        while true {
-            let some = try series(of: group, above: next, limit: StoreWriter.seriesPerCorrection)
-            for series in some {
-                var fields = SplitSelector.Fields(series.description, title: RecordCommit.title(of: series.description))
-                for field in IssueSplitField.allCases where values[field, default: []].count < limit {
-                    let value = fields[field]
-                    guard seen[field, default: []].insert(value).inserted else { continue }
-                    values[field, default: []].append((value, series.id))
-                }
+        try scanSeries(of: group) { id, description in
+            var fields = SplitSelector.Fields(description, title: RecordCommit.title(of: description))
+            for field in IssueSplitField.allCases where values[field, default: []].count < limit {
+                let value = fields[field]
+                guard seen[field, default: []].insert(value).inserted else { continue }
+                values[field, default: []].append((value, id))
             }
-            guard let last = some.last, some.count == StoreWriter.seriesPerCorrection else { return values }
-            next = last.id
+            return true
         }
+        return values
     }
 
     /// Counts a series that corrections have moved.
@@ -391,19 +391,21 @@ extension GroupTable {
             StoreWriter.list(corrections))
     }
 
-    /// Makes a group without series a redirect.
+    /// Makes a group a redirect, without moving its series or its state.
     ///
     /// - Parameters:
     ///   - group: The group.
     ///   - target: Another group of the same account that is not a redirect.
-    ///   - correction: The rule that matches its title; nil if the group is no longer needed.
-    func redirectNew(_ group: GroupID, to target: GroupID, by correction: Int64?) throws(SQLiteError) {
+    ///   - correction: The correction that causes the merge; nil if the fingerprint rule does, or if the group is no
+    ///     longer needed.
+    func setRedirect(_ group: GroupID, to target: GroupID, by correction: Int64?) throws(SQLiteError) {
+        // A redirect has no content of its own, so no text remains here when records are erased.
         try connection.run(
             """
-            UPDATE groups SET merged_into = ?2, merged_by = ?3, title = '', domain = NULL, code = NULL, file = NULL,
-                line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL
+            UPDATE groups SET merged_into = ?2, merged_by = ?3, rule = ?4, title = '', domain = NULL, code = NULL,
+                file = NULL, line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL
             WHERE id = ?1
-            """, group, target, correction)
+            """, group, target, correction, Fingerprint.rule)
     }
 }
 

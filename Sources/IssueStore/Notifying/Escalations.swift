@@ -1,27 +1,6 @@
 package import IssueCore
 import SQLiteKit
 
-extension Schema {
-    /// The counts of occurrences for the event `escalated`.
-    static let escalations: StaticString = """
-        -- The last record whose occurrences were counted; NULL if the notifier counts none.
-        ALTER TABLE notifiers ADD COLUMN counted INTEGER;
-
-        -- The occurrences of a group in the slot with this number and in those before it, separated by blanks.
-        -- slot_length is in milliseconds; times are log times.
-        CREATE TABLE escalations (
-            notifier INTEGER NOT NULL,
-            "group" INTEGER NOT NULL,
-            uid INTEGER NOT NULL,
-            slot_length INTEGER NOT NULL,
-            slot INTEGER NOT NULL,
-            counts TEXT NOT NULL,
-            reported_at INTEGER,
-            PRIMARY KEY (notifier, "group")
-        ) STRICT, WITHOUT ROWID;
-        """
-}
-
 /// The result of counting occurrences up to a record. It is stored as a whole.
 package struct EscalationProgress: Sendable {
     /// The last record whose occurrences were counted.

@@ -26,9 +26,8 @@ extension StoreWriter {
                 """
                 INSERT INTO silences (apps, environments, units, groups, until, reason, uid, at)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-                """, SilenceTable.text(silence.apps), SilenceTable.text(silence.environments),
-                SilenceTable.text(silence.units), SilenceTable.text(silence.groups),
-                silence.until, silence.reason, silence.uid, now)
+                """, Self.list(silence.apps), Self.list(silence.environments), Self.list(silence.units),
+                Self.list(silence.groups), silence.until, silence.reason, silence.uid, now)
             var stored = silence
             (stored.id, stored.at, stored.count) = (SilenceTable.id(connection.lastInsertedRowID), now, 0)
             return stored
@@ -82,12 +81,6 @@ enum SilenceTable {
     static func number(_ id: String) -> Int64? {
         // Only the form of `id`, not "s+5" or "s05".
         Int64(id.dropFirst()).flatMap { Self.id($0) == id ? $0 : nil }
-    }
-
-    static func text(_ names: [String]) -> String {
-        var writer = JSONWriter()
-        writer.array { for name in names { $0.string(name) } }
-        return writer.text
     }
 
     static func list(_ text: String) -> [String] {

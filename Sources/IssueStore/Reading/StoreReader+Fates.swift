@@ -169,3 +169,150 @@ extension StoreReader {
             reason: "there is no destination '\(name)'\(known.isEmpty ? "" : "; known: \(known)")")
     }
 }
+
+/// Determining the fate of one record at one destination.
+extension StoreReader {
+    var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks) }
+
+    func fate(
+        ofRow row: RowID, _ destination: Int64, _ name: String, cursor: RowID
+    ) throws -> IssueFate {
+        var fate = IssueFate(
+            destination: name, outcome: .pending, attempts: 0, timestamp: nil, answer: nil, maybeDuplicate: false)
+        guard let batch = try batch(of: row, destination, cursor: cursor) else { return fate }
+        fate.outcome = batch.fate(of: row)
+        fate.timestamp = batch.at
+        switch fate.outcome {
+        // The record was never in a request, so the response does not apply to it.
+        case .withheld: break
+        case .summarised: try complete(&fate, held: batch.notes.held.reason(of: row), row, destination)
+        case .deadLettered:
+            fate.maybeDuplicate = batch.maybeDuplicate
+            try complete(&fate, letterOf: row, destination)
+        case .pending, .delivered, .unconfirmed, .expired:
+            fate.attempts = Int(clamping: batch.attempts)
+            fate.answer = batch.answer
+            fate.maybeDuplicate = batch.maybeDuplicate
+            if fate.outcome == .pending { try complete(&fate, sending: destination) }
+        }
+        return fate
+    }
+
+    /// Returns the batch that determines the fate of a record: its own if it was sent outside the scan, otherwise the
+    /// one whose span contains it. Nil if it was not scanned yet.
+    private func batch(
+        of row: RowID, _ destination: Int64, cursor: RowID
+    ) throws -> ForwardingOutbox.SentBatch? {
+        if let single = try outbox.single(row, destination) { return try outbox.batch(single) }
+        return row <= cursor ? try outbox.batch(with: row, destination) : nil
+    }
+
+    /// Applies the fate of the summary that counts a suppressed record: the record is dead-lettered with it.
+    private func complete(
+        _ fate: inout IssueFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
+    ) throws {
+        guard let reason, let summary = try connection.summary(tellingOf: row, for: reason, destination),
+            summary.state == .dead
+        else { return }
+        fate.outcome = .deadLettered
+        try complete(&fate, letterOfSummary: summary.id)
+    }
+
+    private func complete(_ fate: inout IssueFate, letterOfSummary summary: Int64) throws {
+        _ = try connection.first("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1", summary) {
+            fate.takes(letter: $0)
+        }
+    }
+
+    /// Takes the response to a dead-lettered record from its dead letter.
+    private func complete(_ fate: inout IssueFate, letterOf row: RowID, _ destination: Int64) throws {
+        _ = try connection.first(
+            "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2", row, destination
+        ) { fate.takes(letter: $0) }
+    }
+
+    /// Takes the attempts of the current batch from the destination's state. A preempted batch shows the same numbers.
+    private func complete(_ fate: inout IssueFate, sending destination: Int64) throws {
+        let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", destination) {
+            DestinationRow.State(json: $0.text(0))
+        }
+        guard let state, state.batchAttempts > 0 else { return }
+        fate.attempts = Int(clamping: state.batchAttempts)
+        fate.answer = state.lastAnswer
+    }
+}
+
+extension IssueFate {
+    fileprivate mutating func takes(letter row: borrowing Row) {
+        attempts = row.int(0)
+        timestamp = row.time(1)
+        answer = row.optionalText(2)
+    }
+}
+
+extension ForwardingOutbox {
+    /// The row of a batch, as far as it determines the fates of its records.
+    struct SentBatch {
+        var id: BatchID
+        var rows: ClosedRange<RowID>
+        /// 0 awaits a response, 1 is delivered, 2 was sent to a destination that does not confirm.
+        private var state: Int64
+        var sent: [RowID]
+        private var withheld: [RowID]
+        private var dead: [RowID]
+        var notes: BatchManifest
+        var at: IssueTimestamp
+        var attempts: Int64
+        var answer: String?
+        var maybeDuplicate: Bool
+
+        /// Reads the columns `id`, `first_id`, `last_id`, `state`, `sent`, `withheld`, `dead`, `notes`, `at`,
+        /// `attempts`, `answer` and `maybe_duplicate`.
+        init(_ row: borrowing Row) {
+            let first = row.id(1, as: RowID.self)
+            id = row.id(0)
+            rows = first...max(first, row.id(2))
+            state = row.int64(3)
+            sent = PostingList.decode(row.bytes(4), base: first) ?? []
+            withheld = PostingList.decode(row.bytes(5), base: first) ?? []
+            dead = PostingList.decode(row.bytes(6), base: first) ?? []
+            notes = BatchManifest(json: row.text(7))
+            at = row.time(8)
+            attempts = row.int64(9)
+            answer = row.optionalText(10)
+            maybeDuplicate = row.int64(11) != 0
+        }
+
+        /// Returns the fate of a record that the batch covers.
+        func fate(of row: RowID) -> IssueFate.Outcome {
+            if withheld.contains(row) { return .withheld }
+            if dead.contains(row) { return .deadLettered }
+            guard sent.contains(row) else { return .summarised }
+            switch state {
+            case 0: return .pending
+            case 2: return .unconfirmed
+            default: return .delivered
+            }
+        }
+    }
+
+    /// Returns the batch of a destination whose span contains a row; nil if there is none.
+    func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
+        try connection.first(
+            """
+            SELECT id, first_id, last_id, state, sent, withheld, dead, notes, at, attempts, answer, maybe_duplicate
+            FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
+            """, destination, row
+        ) { SentBatch($0) }.flatMap { $0.rows.contains(row) ? $0 : nil }
+    }
+
+    /// Returns a batch; nil if it does not exist.
+    func batch(_ id: BatchID) throws(SQLiteError) -> SentBatch? {
+        try connection.first(
+            """
+            SELECT id, first_id, last_id, state, sent, withheld, dead, notes, at, attempts, answer, maybe_duplicate
+            FROM batches WHERE id = ?1
+            """, id
+        ) { SentBatch($0) }
+    }
+}

@@ -221,11 +221,7 @@ extension StoreReader {
         let newest = lists.compactMap { PostingList.decode($0.1, base: $0.0)?.last }.max()
         // While a range is being removed, its lists still contain removed records. Then all older records are gone,
         // too.
-        return try newest.flatMap { try isStored($0) ? $0 : nil }
-    }
-
-    private func isStored(_ row: RowID) throws -> Bool {
-        try connection.exists("SELECT 1 FROM records WHERE id = ?1", row)
+        return try newest.flatMap { try connection.exists("SELECT 1 FROM records WHERE id = ?1", $0) ? $0 : nil }
     }
 
     /// Adds the number of records per bucket. The buckets cover the time of the filter, or the last 24 hours.
@@ -260,129 +256,138 @@ extension StoreReader {
             groups[index].sparkline[bucket] += row.int(2)
         }
     }
+
+    /// Returns the groups of a selection that the last deployment of their application has changed in this way.
+    ///
+    /// - Parameters:
+    ///   - change: The effect of the deployment.
+    ///   - selection: The series that match the other parts of the filter.
+    func groups(_ change: DeploymentChange, in selection: SeriesSelection) throws -> [GroupID] {
+        let windows = try deploymentWindows()
+        guard !windows.isEmpty else { return [] }
+        let sql = """
+            WITH matching AS MATERIALIZED (
+                SELECT DISTINCT "group" FROM (\(SeriesSelection.sql))
+                WHERE "group" IN (
+                    SELECT id FROM groups WHERE account IN (SELECT value FROM json_each(?14)))
+            ),
+            open AS MATERIALIZED (
+                SELECT series, max(received_at) AS at FROM records WHERE id > ?15 GROUP BY series
+            )
+            SELECT matching."group", groups.account, groups.first_at,
+                   max(max(coalesce(totals.last_at, 0), coalesce(open.at, 0)))
+            FROM matching
+            JOIN groups ON groups.id = matching."group"
+            JOIN series ON series."group" = groups.id
+            LEFT JOIN totals ON totals.series = series.id
+            LEFT JOIN open ON open.series = series.id
+            GROUP BY 1
+            """
+        let statement = try Statement(composedSQL: sql, on: connection)
+        selection.bind(to: statement, StoreWriter.list(windows.keys), try lastClosedID())
+        var groups: [GroupID] = []
+        try statement.forEach { row in
+            let found = windows[row.id(1)]?.change(first: row.time(2), newest: row.time(3))
+            if found == change { groups.append(row.id(0)) }
+        }
+        return groups
+    }
+
+    /// Returns the last deployments of each account that has declared ones.
+    private func deploymentWindows() throws -> [AccountID: DeploymentWindow] {
+        let times = try connection.all(
+            """
+            SELECT accounts.id, deployments.at FROM deployments
+            JOIN accounts ON accounts.app = deployments.app
+                AND (deployments.uid IS NULL OR deployments.uid = accounts.uid)
+            WHERE observed = 0
+            """
+        ) { ($0.id(0, as: AccountID.self), $0.time(1)) }
+        return Dictionary(grouping: times, by: \.0).compactMapValues { DeploymentWindow($0.map(\.1)) }
+    }
 }
 
-/// Determining the fate of one record at one destination.
 extension StoreReader {
-    func fate(
-        ofRow row: RowID, _ destination: Int64, _ name: String, cursor: RowID
-    ) throws -> IssueFate {
-        var fate = IssueFate(
-            destination: name, outcome: .pending, attempts: 0, timestamp: nil, answer: nil, maybeDuplicate: false)
-        guard let batch = try batch(of: row, destination, cursor: cursor) else { return fate }
-        let list: (BatchList) -> Bool = { batch.lists[$0]?.contains(row) == true }
-        fate.timestamp = batch.at
-        if list(.withheld) {
-            // The record was never in a request, so the response does not apply to it.
-            fate.outcome = .withheld
-            return fate
-        } else if list(.dead) {
-            fate.outcome = .deadLettered
-            fate.maybeDuplicate = batch.maybeDuplicate
-            try complete(&fate, letterOf: row, destination)
-        } else if list(.sent) {
-            fate.outcome = IssueFate.Outcome(ofSentByState: batch.state)
-            fate.attempts = Int(clamping: batch.attempts)
-            fate.answer = batch.answer
-            fate.maybeDuplicate = batch.maybeDuplicate
-            if fate.outcome == .pending { try complete(&fate, sending: destination) }
-        } else {
-            fate.outcome = .summarised
-            try complete(&fate, held: batch.held.reason(of: row), row, destination)
+    /// The maximum number of applications or groups with a series of their own. The largest ones are chosen.
+    private static let maxKeys = 20
+
+    /// Returns the number of records that match a filter, by time.
+    ///
+    /// The counts include records that retention has removed. Counts older than a week are stored per hour, in the
+    /// first minute of the hour. Text and metadata in the filter select groups, as in a list of groups.
+    ///
+    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
+    package func histogram(
+        _ filter: IssueFilter, _ frame: HistogramFrame, by dimension: HistogramDimension, viewer: Viewer
+    ) throws -> [HistogramSeries] {
+        guard filter.outcomes == nil, filter.destination == nil else {
+            throw QueryFailure.invalidFilter(field: "fates", reason: "counts cannot be filtered by fate")
         }
-        return fate
-    }
-
-    private enum BatchList: Hashable { case sent, withheld, dead }
-
-    private struct BatchRow {
-        var state: Int64
-        var at: IssueTimestamp
-        var attempts: Int64
-        var answer: String?
-        var maybeDuplicate: Bool
-        var held: SuppressionReasons
-        var lists: [BatchList: [RowID]]
-
-        init(_ row: borrowing Row) {
-            let first = row.id(0, as: RowID.self)
-            state = row.int64(1)
-            at = row.time(2)
-            attempts = row.int64(3)
-            answer = row.optionalText(4)
-            maybeDuplicate = row.int64(5) != 0
-            held = BatchManifest(json: row.text(9)).held
-            lists = [
-                .sent: PostingList.decode(row.bytes(6), base: first) ?? [],
-                .withheld: PostingList.decode(row.bytes(7), base: first) ?? [],
-                .dead: PostingList.decode(row.bytes(8), base: first) ?? [],
-            ]
+        var selection = try SeriesSelection(filter, viewer: viewer, selectsGroups: true)
+        let key: StaticString
+        switch dimension {
+        case .total: key = "'total'"
+        case .level: key = "series.severity"
+        case .app: key = "accounts.app"
+        case .group: key = "groups.key"
         }
-    }
-
-    /// Returns the batch that determines the fate of a record: its own if it was sent outside the scan, otherwise the
-    /// one whose span contains it. Nil if it was not scanned yet.
-    private func batch(of row: RowID, _ destination: Int64, cursor: RowID) throws -> BatchRow? {
-        let single = try ForwardingOutbox(connection: connection, blocks: blocks).single(row, destination)
-        guard let single else { return row <= cursor ? try batch(holding: row, destination) : nil }
-        return try connection.first(
+        let sql = """
+            WITH own AS MATERIALIZED (
+                SELECT matching.series, \(key) AS key FROM (\(SeriesSelection.sql)) AS matching
+                JOIN series ON series.id = matching.series
+                JOIN groups ON groups.id = series."group"
+                JOIN accounts ON accounts.id = series.account
+            ),
+            counted AS MATERIALIZED (
+                SELECT key, minute, sum(records) AS records FROM (
+                    SELECT own.key AS key, minute / ?14 * ?14 AS minute, records
+                    FROM counts CROSS JOIN own ON own.series = counts.series WHERE minute BETWEEN ?15 AND ?16
+                    UNION ALL
+                    SELECT own.key, received_at / 60000 / ?14 * ?14, 1
+                    FROM records CROSS JOIN own ON own.series = records.series
+                    WHERE records.id > ?17 AND received_at BETWEEN ?18 AND ?19
+                ) GROUP BY 1, 2
+            ),
+            most AS MATERIALIZED (SELECT key FROM counted GROUP BY key ORDER BY sum(records) DESC, key LIMIT ?20)
+            SELECT CASE WHEN key IN (SELECT key FROM most) THEN key END, minute, sum(records)
+            FROM counted GROUP BY 1, 2
             """
-            SELECT first_id, state, at, attempts, answer, maybe_duplicate, sent, withheld, dead, notes
-            FROM batches WHERE id = ?1
-            """, single
-        ) { BatchRow($0) }
-    }
-
-    /// Applies the fate of the summary that counts a suppressed record: the record is dead-lettered with it.
-    private func complete(
-        _ fate: inout IssueFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
-    ) throws {
-        guard let reason, let summary = try connection.summary(tellingOf: row, for: reason, destination),
-            summary.state == .dead
-        else { return }
-        fate.outcome = .deadLettered
-        try complete(&fate, letterOfSummary: summary.id)
-    }
-
-    private func complete(_ fate: inout IssueFate, letterOfSummary summary: Int64) throws {
-        _ = try connection.first("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1", summary) {
-            fate.takes(letter: $0)
+        return try snapshot {
+            selection.groups = try groups(with: filter, in: selection)
+            if let change = filter.sinceDeployment { selection.groups = try groups(change, in: selection) }
+            let statement = try Statement(composedSQL: sql, on: connection)
+            selection.bind(
+                to: statement, frame.minutesPerBucket, frame.minutes.lowerBound, frame.minutes.upperBound,
+                try lastClosedID(), frame.times.lowerBound, frame.times.upperBound, Self.maxKeys)
+            var counts: [String?: [Int]] = [:]
+            if dimension == .total { counts["total"] = [Int](repeating: 0, count: frame.bucketCount) }
+            let none = [Int](repeating: 0, count: frame.bucketCount)
+            guard !frame.isEmpty else { return Self.series(counts, dimension) }
+            try statement.forEach { row in
+                counts[row.optionalText(0), default: none][frame.bucket(ofMinute: row.int64(1))] += row.int(2)
+            }
+            return Self.series(counts, dimension)
         }
     }
 
-    /// Takes the response to a dead-lettered record from its dead letter.
-    private func complete(_ fate: inout IssueFate, letterOf row: RowID, _ destination: Int64) throws {
-        _ = try connection.first(
-            "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2", row, destination
-        ) { fate.takes(letter: $0) }
-    }
-
-    /// Takes the attempts of the current batch from the destination's state. A preempted batch shows the same numbers.
-    private func complete(_ fate: inout IssueFate, sending destination: Int64) throws {
-        let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", destination) {
-            DestinationRow.State(json: $0.text(0))
+    private static func series(
+        _ counts: [String?: [Int]], _ dimension: HistogramDimension
+    ) -> [HistogramSeries] {
+        var series = counts.compactMap { key, counts in key.map { HistogramSeries(key: $0, counts: counts) } }
+        switch dimension {
+        case .level: series.sort { $0.key > $1.key }
+        case .total, .app, .group: series.sort { ($1.sum, $0.key) < ($0.sum, $1.key) }
         }
-        guard let state, state.batchAttempts > 0 else { return }
-        fate.attempts = Int(clamping: state.batchAttempts)
-        fate.answer = state.lastAnswer
+        for index in series.indices { series[index].key = name(series[index].key, dimension) }
+        if let rest = counts[nil] { series.append(HistogramSeries(key: HistogramSeries.rest, counts: rest)) }
+        return series
     }
 
-    private func batch(holding row: RowID, _ destination: Int64) throws -> BatchRow? {
-        try connection.first(
-            """
-            SELECT first_id, state, at, attempts, answer, maybe_duplicate, sent, withheld, dead, notes
-            FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
-            """, destination, row
-        ) { found -> BatchRow? in
-            found.id(0) <= row ? BatchRow(found) : nil
-        } ?? nil
-    }
-}
-
-extension IssueFate {
-    fileprivate mutating func takes(letter row: borrowing Row) {
-        attempts = row.int(0)
-        timestamp = row.time(1)
-        answer = row.optionalText(2)
+    private static func name(_ key: String, _ dimension: HistogramDimension) -> String {
+        switch dimension {
+        case .total, .app: key
+        case .level: (UInt8(key).flatMap { IssueLevel(rank: $0) } ?? .error).name
+        case .group: GroupKey.text(key: Int64(key) ?? 0)
+        }
     }
 }

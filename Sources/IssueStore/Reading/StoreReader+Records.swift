@@ -79,6 +79,26 @@ extension StoreReader {
         return page
     }
 
+    /// Returns the records above a row, oldest first, which a follower has not seen yet.
+    ///
+    /// - Parameter limit: The maximum number of records.
+    /// - Returns: The records, and the row up to which the follower has then seen all of them.
+    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
+    package func newRecords(
+        above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer
+    ) throws -> (records: [StoredRecord], seen: RowID) {
+        let query = RecordQuery(
+            filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row.rawValue).text)
+        let page = try records(query, viewer: viewer)
+        let last = try page.next.map { RowID(rawValue: try PageCursor($0).row) }
+        return (page.records, last ?? max(row, page.newest))
+    }
+
+    /// Returns the newest row, after which a new follower starts.
+    package func newest() throws -> RowID {
+        try snapshot { try newestRow() }
+    }
+
     /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
     func newestRow() throws -> RowID {
         // Blocks do not overlap. The last ids have no index, so their maximum would be searched in all blocks.

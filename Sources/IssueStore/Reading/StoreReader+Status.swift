@@ -163,9 +163,7 @@ extension StoreReader {
             GROUP BY 1, 2
             """
         ) { row in
-            found[row.int64(0), default: [:]][row.int64(1)] = (
-                row.int64(2), row.time(3)
-            )
+            found[row.int64(0), default: [:]][row.int64(1)] = (row.int64(2), row.time(3))
         }
         return found
     }

@@ -1,5 +1,5 @@
 package import IssueCore
-package import IssueProtocol
+import IssueProtocol
 import SQLiteKit
 
 /// Removes ranges, in steps that delay no commit for long.
@@ -178,108 +178,6 @@ struct RecordRemoval {
         try connection.run("DELETE FROM shares WHERE range <= ?1", range.id)
         // The newest row shows which ids were assigned, so it is kept until there is a newer one.
         try connection.run("DELETE FROM ranges WHERE id <= ?1 AND id < (SELECT max(id) FROM ranges)", range.id)
-    }
-}
-
-extension StoreWriter {
-    /// Returns the current state of the store that retention decisions depend on.
-    ///
-    /// - Parameters:
-    ///   - freeBytes: The free space of the file system, in bytes, or nil if it is unknown.
-    ///   - wall: The current wall-clock time.
-    ///   - monotonic: The current monotonic time.
-    package func retentionSnapshot(
-        freeBytes: Int64?, wall: IssueTimestamp, monotonic: MonotonicInstant
-    ) throws(StoreFailure) -> RetentionSnapshot {
-        try Self.convertingErrors { () throws(SQLiteError) in
-            let pageSize = try connection.pragma("page_size")
-            let pages = try connection.pragma("page_count")
-            let spare = try connection.pragma("freelist_count")
-            var facts = RetentionSnapshot(
-                oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
-                spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
-            facts.excessWALBytes = excessWALBytes
-            try addAges(to: &facts)
-            if Retention(settings: retention).lacksRoom(facts) { facts.holdings = try holdings() }
-            return facts
-        }
-    }
-
-    /// The number of ranges closed so far. Retention needs to check again when it changes.
-    package var closedRanges: Int64 { memory.values.rangeID - 1 }
-
-    private func oldestRange() throws(SQLiteError) -> RetentionSnapshot.ClosedRange? {
-        // The row of the newest range is kept after its records are gone, so that no id is assigned again.
-        let row = try connection.first(
-            """
-            SELECT id, first_id, last_id FROM ranges
-            WHERE records > 0 OR EXISTS (SELECT 1 FROM postings WHERE range = ranges.id) ORDER BY id LIMIT 1
-            """
-        ) { (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self)) }
-        guard let row else { return nil }
-        return RetentionSnapshot.ClosedRange(
-            id: row.id, firstID: row.first, lastID: row.last, newest: try newest(ofRange: row.id, row.first, row.last),
-            isUnderWay: try isUnderWay(row.first, row.last))
-    }
-
-    /// Returns the record log time of a range's last record, or of the last one it had if none are left.
-    func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
-        // Record log time never runs backwards, unlike wall-clock time, so the last record has the highest.
-        let record = try connection.first(
-            "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1", first, last
-        ) { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
-        if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
-        // A range without a stored age counts as old.
-        let age = try connection.integer("SELECT at FROM ages WHERE range = ?1", range)
-        return RecordLogInstant(milliseconds: age)
-    }
-
-    /// Returns what each user has in each closed range, the oldest range first.
-    private func holdings() throws(SQLiteError) -> [RetentionSnapshot.Holding] {
-        let settled = try settledThrough()
-        return try connection.all(
-            """
-            SELECT ranges.id, ranges.first_id, ranges.last_id, ranges.last_at, shares.uid, shares.bytes
-            FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id
-            """
-        ) { row in
-            RetentionSnapshot.Holding(
-                range: RetentionSnapshot.ClosedRange(
-                    id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
-                    newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
-                user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.id(2) <= settled)
-        }
-    }
-
-    /// Returns the row up to which the fate of every record is final at all destinations.
-    private func settledThrough() throws(SQLiteError) -> RowID {
-        try connection.first(
-            """
-            SELECT min(
-                coalesce((SELECT min(cursor) FROM destinations WHERE active = 1 OR cursor < given_id), ?1),
-                coalesce((SELECT min(first_id) - 1 FROM batches WHERE state = 0 AND kind <> 1), ?1),
-                coalesce((SELECT min(record) - 1 FROM singles WHERE batch = 0), ?1))
-            """, RowID.max
-        ) { $0.id(0) } ?? 0
-    }
-
-    private func openSince() throws(SQLiteError) -> RecordLogInstant? {
-        guard let first = memory.open.first else { return nil }
-        return try logTime(ofRow: first.id, receivedAt: first.receivedAt)
-    }
-
-    private func logTime(ofRow row: RowID, receivedAt: Int64) throws(SQLiteError) -> RecordLogInstant {
-        let offset =
-            try connection.first("SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", row) {
-                $0.int64(0)
-            } ?? 0
-        return RecordLogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
-    }
-
-    func isUnderWay(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
-        try connection.exists(
-            "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1", first,
-            last)
     }
 }
 

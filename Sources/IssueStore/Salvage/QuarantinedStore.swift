@@ -1,5 +1,5 @@
 package import IssueCore
-package import IssueProtocol
+import IssueProtocol
 import SQLiteKit
 
 /// A quarantined database, read as far as possible. It is not changed.
@@ -138,87 +138,6 @@ package final class QuarantinedStore {
         connection.setDeadline(.after(Self.stepTimeout))
         defer { connection.setDeadline(nil) }
         do throws(SQLiteError) { return try body() } catch { return nil }
-    }
-
-    /// Reads the triage states that users have set, from group rows above `row`.
-    ///
-    /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they cannot be
-    ///   read.
-    package func notes(above row: GroupID = 0) -> (items: [GroupNote], last: GroupID)? {
-        reader.connection.setDeadline(.after(Self.stepTimeout))
-        defer { reader.connection.setDeadline(nil) }
-        // Files of earlier versions lack the newer columns. A constant for `changed_by` needs its name, because of
-        // WHERE.
-        let notes =
-            (try? notes(
-                above: row, newer: "fixed_version, fixed_after, muted_left, changed_by, changed_at, change_note"))
-            ?? (try? notes(above: row, newer: "fixed_version, fixed_after, muted_left, NULL AS changed_by, NULL, NULL"))
-            ?? (try? notes(above: row, newer: "NULL, NULL, NULL, NULL AS changed_by, NULL, NULL"))
-        guard let notes, let last = notes.last?.id, last > row else { return nil }
-        return (notes.map(\.note), last)
-    }
-
-    /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited, the number of
-    ///   occurrences until the end of a mute, and the user, time and note of the last change, or constants.
-    private func notes(
-        above row: GroupID, newer columns: StaticString
-    ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
-        let sql = """
-            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, rule, \(columns)
-            FROM groups JOIN accounts ON accounts.id = groups.account
-            WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0 OR changed_by IS NOT NULL)
-                AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
-            ORDER BY groups.id LIMIT 256
-            """
-        let statement = try Statement(composedSQL: sql, on: reader.connection)
-        statement.bind(row, at: 1)
-        let found = try statement.all { row in
-            let note = GroupNote(
-                uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
-                standing: TriageState(
-                    GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open, mutedUntil: row.optionalTime(4),
-                    knownVersion: row.optionalText(5).map { ApplicationVersion(text: $0) },
-                    fixedIn: row.optionalText(9).map { ApplicationVersion(text: String($0.prefix(1024))) },
-                    fixAwaitedSince: row.optionalTime(10), occurrencesLeft: row.optionalInt64(11),
-                    hasRegressed: row.int64(6) != 0, change: IssueStateChange(salvaged: row, from: 12)))
-            return (note: note, id: row.id(7, as: GroupID.self), rule: row.int64(8))
-        }
-        let groups = GroupTable(connection: reader.connection)
-        return found.map { note, id, rule in
-            var note = note
-            // The imported records have made the group by the newest rule.
-            if rule < Fingerprint.rule, let subject = try? groups.subject(of: id),
-                let fingerprint = Regrouping.fingerprint(of: subject)
-            {
-                note.fingerprint = fingerprint
-            }
-            return (note, id)
-        }
-    }
-
-    /// Reads the deployments of applications, from rows above `row`.
-    ///
-    /// - Returns: Some deployments in the order of their rows, and the last row; nil if there are none or they cannot
-    ///   be read.
-    package func deployments(above row: Int64 = 0) -> (items: [IssueDeployment], last: Int64)? {
-        reader.connection.setDeadline(.after(Self.stepTimeout))
-        defer { reader.connection.setDeadline(nil) }
-        var last = row
-        let deployments = try? reader.connection.all(
-            """
-            SELECT app, uid, version, at, observed, revision, note, author, id FROM deployments
-            WHERE id > ?1 AND length(CAST(app AS BLOB)) BETWEEN 1 AND ?2
-                AND length(CAST(version AS BLOB)) BETWEEN 1 AND ?3
-                AND length(CAST(coalesce(revision, '') AS BLOB)) <= ?3
-                AND length(CAST(coalesce(note, '') AS BLOB)) <= ?4
-            ORDER BY id LIMIT 256
-            """, row, DeploymentLimits.maxAppBytes, IssueDeployment.maxVersionBytes, DeploymentLimits.maxNoteBytes
-        ) { row in
-            last = max(last, row.int64(8))
-            return DeploymentTable.deployment(row)
-        }
-        guard let deployments, !deployments.isEmpty, last > row else { return nil }
-        return (deployments, last)
     }
 
     /// The tables that are read.
@@ -403,7 +322,7 @@ package final class QuarantinedStore {
                 recovered.member("id", salvaged.stored.id)
                 recovered.member("received_at", salvaged.stored.receivedAt)
                 recovered.member("pending", salvaged.isPending)
-                for loss in salvaged.losses.sorted() { recovered.member(loss.rawValue, "lost") }
+                for loss in salvaged.losses.map(\.rawValue).sorted() { recovered.member(loss, "lost") }
             }
             if !more.isEmpty {
                 details.key("more")
@@ -417,18 +336,11 @@ package final class QuarantinedStore {
 @available(*, unavailable)
 extension QuarantinedStore: Sendable {}
 
-extension SalvagedRecord {
-    /// Approximate size in a portion, in bytes.
-    fileprivate var size: Int { 256 + bytes }
-}
-
 /// A record of a quarantined database.
 struct SalvagedRecord {
     /// The parts of a record that are unreadable.
-    enum Loss: String, Comparable {
+    enum Loss: String {
         case sender, series
-
-        static func < (one: Loss, other: Loss) -> Bool { one.rawValue < other.rawValue }
     }
 
     /// Its row in the quarantined database, which is also its sequence number when it is imported.
@@ -442,22 +354,96 @@ struct SalvagedRecord {
     var bytes: Int
     /// `true` if a destination still has to receive it.
     var isPending = true
+
+    /// Approximate size in a portion, in bytes.
+    var size: Int { 256 + bytes }
 }
 
-/// The triage state of a group in a quarantined database.
-package struct GroupNote: Equatable, Sendable {
-    /// The user of the group's application.
-    package var uid: UInt32
-    package var app: String
-    package var fingerprint: String
+/// Reading records from a corrupt database whose other tables may be unreadable.
+extension StoreReader {
+    /// Reads what is readable of a record and the rows it refers to.
+    ///
+    /// Without its series, a record still has its own message text, metadata and times. Without its process or sender,
+    /// it has the user. A record whose user is unknown is attributed to root.
+    ///
+    /// - Returns: The record, or nil if the row does not exist.
+    /// - Throws: The error that prevents reading the record's own row.
+    func salvage(row: RowID) throws -> SalvagedRecord? {
+        let found = try connection.first(RecordCells.sql, row) { RecordCells($0) }
+        guard var cells = found else { return nil }
+        var losses: Set<SalvagedRecord.Loss> = []
+        let series = known.series(cells.series) ?? salvageSeries(cells.series)
+        if let series {
+            known.learn(series, as: cells.series)
+        } else {
+            losses.insert(.series)
+            if case .parts(let parts) = cells.message { cells.message = .whole(Self.message(ofParts: parts)) }
+        }
+        let process = salvageProcess(cells.process)
+        let sender = sender(of: process, series: cells.series)
+        if process == nil || sender?.isWhole != true { losses.insert(.sender) }
+        let id = (try? recordID(row: row).text) ?? RecordID(store: 0, row: row).text
+        let record = RecordRow(
+            cells, of: series ?? SeriesRowCache(SeriesDescription()),
+            by: sender?.sender ?? Sender(uid: 0, gid: 0, pid: process?.pid ?? 0), id: id, isWhole: true)
+        return SalvagedRecord(
+            row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored, losses: losses,
+            bytes: record.stored.json.count)
+    }
 
-    package var standing: TriageState
-}
+    /// Returns the variable parts of a message whose template is lost.
+    private static func message(ofParts parts: [UInt8]) -> String {
+        let texts = parts.split(separator: 0x1F).map { String(decoding: $0, as: UTF8.self) }
+        return texts.isEmpty ? "(message lost)" : texts.joined(separator: " … ")
+    }
 
-extension IssueStateChange {
-    /// Reads the columns of a damaged database. A note that is longer than `maxNoteBytes` is left out.
-    fileprivate init?(salvaged row: borrowing Row, from column: Int) {
-        self.init(row, from: column)
-        if let note, note.utf8.count > Self.maxNoteBytes { self.note = nil }
+    private func salvageSeries(_ id: SeriesID) -> SeriesRowCache? {
+        first("SELECT key FROM series WHERE id = ?1", id.rawValue) {
+            let key = $0.bytes(0)
+            return SeriesKey.decode(key).map { SeriesRowCache($0, keySize: key.count) }
+        }
+    }
+
+    private typealias Process = (sender: Int64, gid: UInt32, pid: Int32, started: Int64)
+
+    private func salvageProcess(_ id: ProcessRowID) -> Process? {
+        first("SELECT sender, gid, pid, started FROM processes WHERE id = ?1", id.rawValue) { row in
+            (row.int64(0), UInt32(clamping: row.int64(1)), Int32(clamping: row.int64(2)), row.int64(3))
+        }
+    }
+
+    /// Returns the sender from its table, or from the index that contains the same columns, or at least the user of the
+    /// series.
+    private func sender(of process: Process?, series: SeriesID) -> (sender: Sender, isWhole: Bool)? {
+        let sender =
+            process?.sender ?? first("SELECT sender FROM series WHERE id = ?1", series.rawValue) { $0.int64(0) }
+        let read = { (row: borrowing Row) -> (Sender, Bool)? in
+            let sender = Sender(
+                uid: UInt32(clamping: row.int64(0)), gid: process?.gid ?? 0, pid: process?.pid ?? 0,
+                command: Self.present(row.text(1)), executable: Self.present(row.text(2)),
+                unit: Self.present(row.text(3)))
+            return (sender, true)
+        }
+        if let sender {
+            let byTable = first("SELECT uid, command, executable, unit FROM senders WHERE id = ?1", sender, read)
+            if let byTable { return byTable }
+            let byIndex = first(
+                """
+                SELECT uid, command, executable, unit FROM senders INDEXED BY sqlite_autoindex_senders_1
+                WHERE uid >= 0 AND +id = ?1
+                """, sender, read)
+            if let byIndex { return byIndex }
+        }
+        return first(
+            "SELECT uid FROM series JOIN accounts ON accounts.id = series.account WHERE series.id = ?1", series.rawValue
+        ) { row in
+            (Sender(uid: UInt32(clamping: row.int64(0)), gid: process?.gid ?? 0, pid: process?.pid ?? 0), false)
+        }
+    }
+
+    /// Returns the first row, or nil if there is none or it cannot be read.
+    private func first<Value>(_ sql: StaticString, _ id: Int64, _ read: (borrowing Row) -> Value?) -> Value? {
+        let found = try? connection.first(sql, id) { read($0) } ?? nil
+        return found ?? nil
     }
 }

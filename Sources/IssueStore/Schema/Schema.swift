@@ -4,8 +4,8 @@ package import SQLiteKit
 
 /// The schema, as a list of migrations.
 ///
-/// A migration is never changed after its release; a later change is a new migration. `Documentation/Storage.md`
-/// describes the tables.
+/// A migration is never changed after its release; a later change is a new migration, in `Schema+Migrations.swift`.
+/// `Documentation/Storage.md` describes the tables.
 package enum Schema {
     /// `issd`, by which `file` and other programs recognize the database.
     package static let applicationID: Int32 = 0x6973_7364
@@ -402,121 +402,6 @@ extension Schema {
         CREATE TABLE copies (
             at INTEGER PRIMARY KEY
         ) STRICT;
-        """
-}
-
-extension Schema {
-    /// The deployments of applications, with an observed one for each version that reported before this migration.
-    static let deployments: StaticString = """
-        -- Versions of applications that were put into use. A row without uid belongs to the applications of all users
-        -- with this name. Observed rows were made by the first report of a version, and have its time of receipt.
-        CREATE TABLE deployments (
-            id INTEGER PRIMARY KEY,
-            app TEXT NOT NULL,
-            uid INTEGER,
-            version TEXT NOT NULL,
-            at INTEGER NOT NULL,
-            observed INTEGER NOT NULL,
-            revision TEXT,
-            note TEXT,
-            author INTEGER
-        ) STRICT;
-        CREATE INDEX deployments_by_app ON deployments (app, at);
-
-        INSERT INTO deployments (app, uid, version, at, observed)
-        WITH known (app, uid, version, at) AS (
-            SELECT accounts.app, accounts.uid,
-                   CASE WHEN build IS NULL THEN version
-                        WHEN coalesce(version, '') = '' THEN '(' || build || ')'
-                        ELSE version || ' (' || build || ')' END,
-                   min(series.first_at)
-            FROM series JOIN accounts ON accounts.id = series.account
-            WHERE series.key <> x''
-            GROUP BY series.account, version, build
-        )
-        SELECT app, uid, version, at, 1 FROM (
-            SELECT *, row_number() OVER (PARTITION BY app, uid ORDER BY at DESC) AS place FROM known
-            WHERE length(CAST(version AS BLOB)) BETWEEN 1 AND 128 AND length(CAST(app AS BLOB)) <= 256
-        ) WHERE place <= 128 ORDER BY at;
-        """
-}
-
-extension Schema {
-    /// The versions in which issues are resolved.
-    static let fixes: StaticString = """
-        -- The version that has the fix of a resolved issue, if only this version or a later one ends the state.
-        ALTER TABLE groups ADD COLUMN fixed_version TEXT;
-        -- The time at which an issue was resolved in the next deployment, until that is declared.
-        ALTER TABLE groups ADD COLUMN fixed_after INTEGER;
-        CREATE INDEX groups_by_fix ON groups (fixed_after) WHERE fixed_after IS NOT NULL;
-        """
-}
-
-extension Schema {
-    /// Columns and tables for moving series between groups. `groups.merged_into` existed before, and was always NULL.
-    static let grouping: StaticString = """
-        -- The correction that merged the group; NULL if a change of the fingerprint rule did.
-        ALTER TABLE groups ADD COLUMN merged_by INTEGER;
-        CREATE INDEX groups_by_target ON groups (merged_into) WHERE merged_into IS NOT NULL;
-
-        -- The group that the fingerprint of the series belongs to, if it is another one than "group".
-        ALTER TABLE series ADD COLUMN home INTEGER;
-        CREATE INDEX series_by_home ON series (home) WHERE home IS NOT NULL;
-
-        -- The group that a series belonged to up to a row. Limits, summaries and mutes of these rows are those of this
-        -- group.
-        CREATE TABLE moves (
-            series INTEGER NOT NULL,
-            last_id INTEGER NOT NULL,
-            "group" INTEGER NOT NULL,
-            PRIMARY KEY (series, last_id)
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX moves_by_row ON moves (last_id);
-
-        -- The groups that users merged or split. Kind 1 merges the group `source` into the group `target`; kind 2 puts
-        -- series of `source` whose title matches `pattern` into the group `target`.
-        CREATE TABLE corrections (
-            id INTEGER PRIMARY KEY,
-            account INTEGER NOT NULL,
-            kind INTEGER NOT NULL,
-            source INTEGER NOT NULL,
-            target INTEGER NOT NULL,
-            pattern TEXT,
-            author INTEGER NOT NULL,
-            at INTEGER NOT NULL,
-            reason TEXT NOT NULL,
-            -- The number of series that it has moved since.
-            hits INTEGER NOT NULL DEFAULT 0
-        ) STRICT;
-        CREATE INDEX corrections_by_source ON corrections (source);
-        CREATE INDEX corrections_by_account ON corrections (account);
-        """
-}
-
-extension Schema {
-    /// Mutes that end after a number of occurrences.
-    static let countdowns: StaticString = """
-        -- The number of further occurrences with which a mute ends, if it ends by their number.
-        ALTER TABLE groups ADD COLUMN muted_left INTEGER;
-        """
-}
-
-extension Schema {
-    /// Indexes without which one user's corrections or deployments would take time in proportion to those of all users.
-    static let boundedWork: StaticString = """
-        CREATE INDEX groups_by_correction ON groups (merged_by) WHERE merged_by IS NOT NULL;
-        CREATE INDEX moves_by_group ON moves ("group");
-        CREATE INDEX deployments_by_user ON deployments (uid, observed, at);
-        """
-}
-
-extension Schema {
-    /// The last change of a group's state by a user.
-    static let stateChanges: StaticString = """
-        -- The user who set the state, the time, and their note; NULL once the state has changed automatically.
-        ALTER TABLE groups ADD COLUMN changed_by INTEGER;
-        ALTER TABLE groups ADD COLUMN changed_at INTEGER;
-        ALTER TABLE groups ADD COLUMN change_note TEXT;
         """
 }
 

@@ -44,13 +44,8 @@ struct RecordSearch {
         } else {
             spans = try reader.spans(since: query.filter.since, until: query.filter.until)
             if let row {
-                spans = spans.compactMap { span in
-                    let (low, high) = isAscending ? (row, RowID.max) : (RowID.min, row)
-                    guard span.upperBound > low, span.lowerBound < high else { return nil }
-                    return max(
-                        span.lowerBound, isAscending ? low + 1 : low)...min(
-                            span.upperBound, isAscending ? high : high - 1)
-                }
+                let wanted = isAscending ? row + 1...RowID.max : RowID.min...row - 1
+                spans = spans.filter { $0.overlaps(wanted) }.map { $0.clamped(to: wanted) }
             }
             if isAscending { spans.reverse() }
         }
@@ -194,4 +189,213 @@ extension StoreReader {
         }
         return (matching, others)
     }
+}
+
+/// Iterates over the rows of some series in the order of their ids, range by range.
+///
+/// In descending order it follows the chain of each series' posting lists, so that a rare series costs no more than a
+/// common one. In ascending order it reads the ranges one after the other. A closed range that is entirely outside the
+/// requested time is not read. The open range has no posting lists yet, so it is read block by block.
+struct RecordWalk {
+    /// Ids that are read together: a closed range, or the open range, which has no upper bound.
+    private struct IDRange {
+        /// Nil if there are no posting lists for these ids.
+        var range: Int64?
+        var first: RowID
+        var last: RowID
+    }
+
+    /// The ids that have been read but not returned, the next one last.
+    private var ready: [RowID] = []
+    /// The series to read, or nil for all series.
+    private let series: [SeriesID]?
+    /// The same series, to select records of the open range.
+    private let filter: SeriesFilter?
+    private let isAscending: Bool
+    private let bound: RowID
+    /// The ranges that have not been read, the next one last.
+    private var pending: [IDRange] = []
+    /// `true` if the chains of the series determine the next range when none is left in `pending`.
+    private var isChained: Bool { series != nil && !isAscending }
+    /// `true` if ranges outside the requested time are skipped.
+    private let isTimed: Bool
+    /// For each range, the series whose next records in descending order are in it.
+    private var chain: [Int64: [SeriesID]] = [:]
+    /// The last id that was read.
+    private var edge: RowID
+
+    init(
+        series: [SeriesID]?, isAscending: Bool, from row: RowID?, since: IssueTimestamp? = nil,
+        until: IssueTimestamp? = nil,
+        on reader: StoreReader
+    ) throws {
+        self.series = series
+        filter = series.map { SeriesFilter($0) }
+        self.isAscending = isAscending
+        bound = row ?? (isAscending ? 0 : .max)
+        edge = bound
+        isTimed = since != nil || until != nil
+        let lastClosed = try reader.lastClosedID()
+        guard series != nil || isTimed else {
+            pending = [IDRange(range: nil, first: 1, last: .max)]
+            return
+        }
+        let open = IDRange(range: nil, first: lastClosed + 1, last: .max)
+        if isAscending || isTimed {
+            pending = try Self.closed(beyond: bound, isAscending: isAscending, since: since, until: until, on: reader)
+        }
+        pending = isAscending ? [open] + pending.reversed() : pending + [open]
+        if isChained { try startChains(on: reader) }
+    }
+
+    /// Returns the next row, or nil at the end.
+    mutating func next(on reader: StoreReader) throws -> RowID? {
+        while ready.isEmpty {
+            guard try fetch(on: reader) else { return nil }
+        }
+        return ready.removeLast()
+    }
+
+    private mutating func fetch(on reader: StoreReader) throws -> Bool {
+        guard let idRange = pending.last else {
+            return isChained && !isTimed ? try fetchChain(in: nil, on: reader) : false
+        }
+        guard let series, let range = idRange.range else {
+            let rows = try isAscending ? nextRows(in: idRange, on: reader) : previousRows(in: idRange, on: reader)
+            if let rows { ready = rows } else { pending.removeLast() }
+            return true
+        }
+        if isChained { return try fetchChain(in: range, on: reader) }
+        pending.removeLast()
+        var ids: [RowID] = []
+        for series in series {
+            guard let found = try posting(range, series, on: reader) else { continue }
+            ids += PostingList.decode(found.ids, base: idRange.first) ?? []
+        }
+        ready = ids.filter { $0 > bound }.sorted(by: >)
+        return true
+    }
+
+    /// Returns the wanted rows of the next block, the first one last; nil after the last block of the range.
+    private mutating func nextRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
+        guard edge < .max else { return nil }
+        let start = max(edge + 1, idRange.first)
+        guard start <= idRange.last, let block = try reader.blocks.block(from: start), block.firstID <= idRange.last
+        else {
+            return nil
+        }
+        edge = block.lastID
+        return ids(of: block, in: start...idRange.last).reversed()
+    }
+
+    /// Returns the wanted rows of the previous block, in ascending order; nil before the first block of the range.
+    private mutating func previousRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
+        guard edge > .min else { return nil }
+        let end = min(edge - 1, idRange.last)
+        guard end >= idRange.first, let block = try reader.blocks.lastBlock(in: idRange.first...end, with: filter),
+            block.lastID >= idRange.first
+        else { return nil }
+        edge = block.firstID
+        return ids(of: block, in: idRange.first...end)
+    }
+
+    /// Returns the ids of a block's wanted records in a range, in ascending order.
+    private func ids(of block: RecordBlock, in range: ClosedRange<RowID>) -> [RowID] {
+        var ids: [RowID] = []
+        for row in block.rows where filter?.contains(row.series) != false && range.contains(row.id) {
+            ids.append(row.id)
+        }
+        return ids
+    }
+
+    private mutating func startChains(on reader: StoreReader) throws {
+        for series in series ?? [] {
+            let last = try reader.connection.first("SELECT last_range FROM totals WHERE series = ?1", series) {
+                $0.int64(0)
+            }
+            if let last { chain[last, default: []].append(series) }
+        }
+    }
+
+    /// Reads the newest range in which any of the series occurs.
+    ///
+    /// - Parameter asked: The newest range whose rows are wanted, or nil if all are.
+    private mutating func fetchChain(in asked: Int64?, on reader: StoreReader) throws -> Bool {
+        guard let range = chain.keys.max() else { return false }
+        if let asked, range < asked {
+            pending.removeLast()
+            return true
+        }
+        let members = chain.removeValue(forKey: range) ?? []
+        let isWanted = asked == nil || asked == range
+        var ids: [RowID] = []
+        let firstID = try Self.firstID(of: range, on: reader)
+        for series in members {
+            // If retention has removed this list, it has removed all older ones too.
+            guard let found = try posting(range, series, on: reader) else { continue }
+            if let previous = found.previous { chain[previous, default: []].append(series) }
+            if isWanted, let firstID, firstID < bound { ids += PostingList.decode(found.ids, base: firstID) ?? [] }
+        }
+        ready = ids.filter { $0 < bound }.sorted()
+        return true
+    }
+
+    /// Returns the closed ranges with rows beyond the bound, oldest first, without those that are entirely outside the
+    /// requested time.
+    private static func closed(
+        beyond bound: RowID, isAscending: Bool, since: IssueTimestamp?, until: IssueTimestamp?, on reader: StoreReader
+    ) throws -> [IDRange] {
+        try reader.connection.all(
+            """
+            SELECT id, first_id, last_id FROM ranges
+            WHERE last_id > ?1 AND first_id < ?2 AND last_at >= ?3 AND first_at <= ?4 ORDER BY id
+            """, isAscending ? bound : RowID.min, isAscending ? RowID.max : bound,
+            since?.millisecondsSince1970 ?? Int64.min,
+            until?.millisecondsSince1970 ?? Int64.max
+        ) { IDRange(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
+    }
+
+    private func posting(
+        _ range: Int64, _ series: SeriesID, on reader: StoreReader
+    ) throws -> (previous: Int64?, ids: [UInt8])? {
+        try reader.connection.first(
+            "SELECT previous, ids FROM postings WHERE range = ?1 AND series = ?2", range, series
+        ) { ($0.optionalInt64(0), $0.bytes(1)) }
+    }
+
+    private static func firstID(of range: Int64, on reader: StoreReader) throws -> RowID? {
+        try reader.connection.first("SELECT first_id FROM ranges WHERE id = ?1", range) { $0.id(0) }
+    }
+}
+
+/// A set of series, to select records.
+struct SeriesFilter {
+    private let ids: Set<SeriesID>
+    /// Rules out most other series without hashing their ids.
+    let bits: SeriesBits
+
+    init(_ series: [SeriesID]) {
+        ids = Set(series)
+        bits = SeriesBits(series)
+    }
+
+    func contains(_ id: SeriesID) -> Bool { bits.mayContain(id) && ids.contains(id) }
+}
+
+/// A small approximation of a set of series: the last ten bits of their ids.
+struct SeriesBits {
+    private var words = InlineArray<16, UInt64>(repeating: 0)
+
+    init(_ series: some Sequence<SeriesID>) {
+        for id in series { words[Self.word(id)] |= Self.bit(id) }
+    }
+
+    func mayContain(_ id: SeriesID) -> Bool { words[Self.word(id)] & Self.bit(id) != 0 }
+
+    /// Returns `false` if no series is in both sets.
+    func mayOverlap(_ other: Self) -> Bool { words.indices.contains { words[$0] & other.words[$0] != 0 } }
+
+    private static func word(_ id: SeriesID) -> Int { Int(id.rawValue >> 6 & 15) }
+
+    private static func bit(_ id: SeriesID) -> UInt64 { 1 << UInt64(id.rawValue & 63) }
 }

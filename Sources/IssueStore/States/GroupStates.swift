@@ -201,9 +201,7 @@ extension RecordCommit {
         }
         return effect
     }
-}
 
-extension RecordCommit {
     /// Writes the numbers of occurrences that are left of mutes.
     func writeCountdowns(_ memory: inout WriterMemory) throws(SQLiteError) {
         for (group, standing) in countdowns {

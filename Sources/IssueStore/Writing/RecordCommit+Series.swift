@@ -191,7 +191,7 @@ extension RecordCommit {
             } else {
                 home = try insertGroup(description, account, fingerprint)
                 if let rule = group.corrections.first {
-                    try GroupTable(connection: connection).redirectNew(home, to: group.id, by: rule)
+                    try GroupTable(connection: connection).setRedirect(home, to: group.id, by: rule)
                 }
             }
             try GroupTable(connection: connection).count(hitsOf: group.corrections)

@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
@@ -85,6 +86,75 @@ extension StoreWriter {
                 """)
         }
     }
+}
+
+/// Opening the database: finding and rebuilding the open range.
+extension StoreWriter {
+    static func lastRange(_ connection: DatabaseConnection) throws(SQLiteError) -> (id: Int64, lastID: RowID) {
+        let last = try connection.first("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
+            (id: $0.int64(0), lastID: $0.id(1, as: RowID.self))
+        }
+        // The id of the next range is counted up from this one.
+        guard let last else { return (0, 0) }
+        guard (0..<maxID.rawValue).contains(last.id) else {
+            throw SQLiteError(code: .corrupt, message: "the id of a range is out of range")
+        }
+        return last
+    }
+
+    /// Rebuilds the open range from its blocks.
+    ///
+    /// `stores` and `clock` may mention a higher id than any remaining row. No id below that one is assigned again.
+    ///
+    /// - Parameter lastID: The last id of the closed ranges.
+    /// - Throws: An error of corruption if an id is out of range, or the error of a query.
+    static func openRange(
+        _ blocks: BlockReader, _ connection: DatabaseConnection, after lastID: RowID
+    ) throws(SQLiteError) -> OpenRange {
+        let mark =
+            try connection.first(
+                "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
+            ) { $0.id(0, as: RowID.self) } ?? 1
+        let newest =
+            try connection.first("SELECT coalesce(max(last_id), 0) FROM blocks") { $0.id(0, as: RowID.self) } ?? 0
+        guard (0..<maxID).contains(lastID), max(mark, newest, lastID) - lastID < maxRangeWidth else {
+            throw SQLiteError(code: .corrupt, message: "an id is out of range")
+        }
+        var range = OpenRange(firstID: lastID + 1)
+        try blocks.forEach(in: lastID + 1...maxID) { block throws(SQLiteError) in
+            for (index, row) in block.rows.enumerated() where row.id > lastID {
+                while range.nextID < row.id { range.skip() }
+                range.append(
+                    series: row.series, receivedAt: row.receivedAt, count: row.count,
+                    bytes: Int(row.message.count) + block.metadataCount(of: index) + Int(row.details.count)
+                        + rowOverhead)
+            }
+        }
+        // The newest block may be damaged. Its ids are not assigned again.
+        while range.nextID <= newest { range.skip() }
+        while range.nextID < mark { range.skip() }
+        range.grow(by: try bytesOfNewSeries(connection))
+        return range
+    }
+
+    /// Returns the bytes that the attributes of the series take that are new in the open range. They counted for the
+    /// range when the series were stored.
+    private static func bytesOfNewSeries(_ connection: DatabaseConnection) throws(SQLiteError) -> Int {
+        var bytes: Int64 = 0
+        // Ids of series ascend, and all series of closed ranges have totals.
+        try connection.forEach(
+            "SELECT length(key) FROM series WHERE id > (SELECT coalesce(max(series), 0) FROM totals)"
+        ) { bytes = bytes.clampedSum(SeriesOwner.excessBytes(ofKey: $0.int64(0))) }
+        return Int(bytes)
+    }
+
+    /// Bounds that no valid id exceeds: the width of an open range, and the highest id. An id beyond them is corrupt,
+    /// and iterating up to it would exhaust memory.
+    private static let maxRangeWidth = 1 << 24
+    private static let maxID = RowID(rawValue: 1 << 60)
+
+    /// Approximate number of bytes that a row occupies on disk in addition to its text.
+    static let rowOverhead = 32
 }
 
 /// The user of a series, and the bytes of its texts beyond those that each series is assumed to take.

@@ -47,7 +47,7 @@ struct RetentionForecastTests {
         #expect(usage.reply(settings(), now: now).rules.first?.at == now)
     }
 
-    @Test("The disk is full when less than KeepFree= is left, counting the free pages of the database")
+    @Test("The disk is full when less than KeepFree= is left, counting free pages and the excess size of the WAL")
     func space() {
         var usage = usage(age: 1)
         (usage.freeBytes, usage.spareBytes) = (200 << 20, 100 << 20)
@@ -55,6 +55,13 @@ struct RetentionForecastTests {
         let first = usage.reply(settings(), now: now).rules.first
         #expect(first?.name == "keep_free")
         #expect(first?.at == now.advanced(by: .milliseconds(4_400 * Self.day)))
+        // A checkpoint frees 56 MiB, so 100 MiB are left.
+        usage.excessWALBytes = 56 << 20
+        let later = usage.reply(settings(), now: now).rules.first
+        #expect(later?.name == "keep_free")
+        #expect(later?.at == now.advanced(by: .seconds(10 * Self.day)))
+        usage.excessWALBytes = .max
+        #expect(usage.reply(settings(), now: now).rules.last?.at == nil)
         usage.freeBytes = nil
         #expect(usage.reply(settings(), now: now).rules.last?.at == nil)
     }

@@ -2,6 +2,110 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
+/// Reading states and deployments.
+extension QuarantinedStore {
+    /// Reads the triage states that users have set, from group rows above `row`.
+    ///
+    /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they cannot be
+    ///   read.
+    package func notes(above row: GroupID = 0) -> (items: [GroupNote], last: GroupID)? {
+        bounded { () throws(SQLiteError) in
+            // Files of earlier versions lack the newer columns. A constant for `changed_by` needs its name, because of
+            // WHERE.
+            for columns: StaticString in [
+                "fixed_version, fixed_after, muted_left, changed_by, changed_at, change_note",
+                "fixed_version, fixed_after, muted_left, NULL AS changed_by, NULL, NULL",
+                "NULL, NULL, NULL, NULL AS changed_by, NULL, NULL",
+            ] {
+                guard let notes = try? notes(above: row, newer: columns) else { continue }
+                guard let last = notes.last?.id, last > row else { return nil }
+                return (notes.map(\.note), last)
+            }
+            return nil
+        }
+    }
+
+    /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited, the number of
+    ///   occurrences until the end of a mute, and the user, time and note of the last change, or constants.
+    private func notes(
+        above row: GroupID, newer columns: StaticString
+    ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
+        let sql = """
+            SELECT uid, app, fingerprint, state, muted_until, muted_version, regressed, groups.id, rule, \(columns)
+            FROM groups JOIN accounts ON accounts.id = groups.account
+            WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0 OR changed_by IS NOT NULL)
+                AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
+            ORDER BY groups.id LIMIT 256
+            """
+        let statement = try Statement(composedSQL: sql, on: connection)
+        statement.bind(row, at: 1)
+        let found = try statement.all { row in
+            let note = GroupNote(
+                uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
+                standing: TriageState(
+                    GroupState(databaseValue: UInt8(clamping: row.int64(3))) ?? .open, mutedUntil: row.optionalTime(4),
+                    knownVersion: row.optionalText(5).map { ApplicationVersion(text: $0) },
+                    fixedIn: row.optionalText(9).map { ApplicationVersion(text: String($0.prefix(1024))) },
+                    fixAwaitedSince: row.optionalTime(10), occurrencesLeft: row.optionalInt64(11),
+                    hasRegressed: row.int64(6) != 0, change: IssueStateChange(salvaged: row, from: 12)))
+            return (note: note, id: row.id(7, as: GroupID.self), rule: row.int64(8))
+        }
+        let groups = GroupTable(connection: connection)
+        return found.map { note, id, rule in
+            var note = note
+            // The imported records have made the group by the newest rule.
+            if rule < Fingerprint.rule, let subject = try? groups.subject(of: id),
+                let fingerprint = Regrouping.fingerprint(of: subject)
+            {
+                note.fingerprint = fingerprint
+            }
+            return (note, id)
+        }
+    }
+
+    /// Reads the deployments of applications, from rows above `row`.
+    ///
+    /// - Returns: Some deployments in the order of their rows, and the last row; nil if there are none or they cannot
+    ///   be read.
+    package func deployments(above row: Int64 = 0) -> (items: [IssueDeployment], last: Int64)? {
+        bounded { () throws(SQLiteError) in
+            var last = row
+            let deployments = try connection.all(
+                """
+                SELECT app, uid, version, at, observed, revision, note, author, id FROM deployments
+                WHERE id > ?1 AND length(CAST(app AS BLOB)) BETWEEN 1 AND ?2
+                    AND length(CAST(version AS BLOB)) BETWEEN 1 AND ?3
+                    AND length(CAST(coalesce(revision, '') AS BLOB)) <= ?3
+                    AND length(CAST(coalesce(note, '') AS BLOB)) <= ?4
+                ORDER BY id LIMIT 256
+                """, row, DeploymentLimits.maxAppBytes, IssueDeployment.maxVersionBytes, DeploymentLimits.maxNoteBytes
+            ) { row in
+                last = max(last, row.int64(8))
+                return DeploymentTable.deployment(row)
+            }
+            return last > row ? (deployments, last) : nil
+        }
+    }
+}
+
+/// The triage state of a group in a quarantined database.
+package struct GroupNote: Equatable, Sendable {
+    /// The user of the group's application.
+    package var uid: UInt32
+    package var app: String
+    package var fingerprint: String
+
+    package var standing: TriageState
+}
+
+extension IssueStateChange {
+    /// Reads the columns of a damaged database. A note that is longer than `maxNoteBytes` is left out.
+    fileprivate init?(salvaged row: borrowing Row, from column: Int) {
+        self.init(row, from: column)
+        if let note, note.utf8.count > Self.maxNoteBytes { self.note = nil }
+    }
+}
+
 /// A group of a quarantined database, identified by names that do not depend on the database.
 package struct SalvagedGroup: Equatable, Sendable {
     package var uid: UInt32
@@ -95,6 +199,75 @@ extension QuarantinedStore {
                         at: row.time(10), reason: row.text(11), hits: max(0, row.int64(12))))
             }
             return last > number ? (notes, last) : nil
+        }
+    }
+}
+
+extension StoreWriter {
+    /// Stores records of a quarantined database, except those that were imported before.
+    ///
+    /// The cardinality guard does not count them, because it admitted them once already.
+    ///
+    /// - Parameters:
+    ///   - wall: The current wall-clock time.
+    ///   - monotonic: The current monotonic time.
+    /// - Returns: The number of records that are new.
+    package func importSalvaged(
+        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant
+    ) throws(StoreFailure) -> Int64 {
+        let outcomes = try commit(submissions, wall: wall, monotonic: monotonic, isImport: true)
+        return outcomes.reduce(0) { $0 + $1.receipts.storedCount }
+    }
+
+    /// Imports the triage states of groups that exist here and have none of their own.
+    package func importSalvaged(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in
+            for note in notes {
+                guard let group = try group(of: note) else { continue }
+                _ = try change(group, to: note.standing)
+            }
+        }
+    }
+
+    /// Stores deployments of a quarantined database that are not known here.
+    package func importSalvaged(_ deployments: some Sequence<IssueDeployment>) throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in
+            let table = DeploymentTable(connection: connection)
+            for deployment in deployments where try !table.contains(deployment) {
+                try table.insert(deployment)
+                let scope: DeploymentScope = deployment.user.map { .user($0) } ?? .everyone
+                if deployment.isObserved {
+                    try table.removeSurplusObserved(app: deployment.app, uid: deployment.user)
+                } else {
+                    try table.removeSurplusDeclared(app: deployment.app, scope)
+                }
+            }
+            memory.caches.deployments.removeAll()
+        }
+    }
+
+    /// Returns the group that a note refers to, or nil if it does not exist or already has a triage state.
+    private func group(of note: GroupNote) throws(SQLiteError) -> GroupID? {
+        try connection.first(
+            """
+            SELECT id FROM groups
+            WHERE state = 0 AND regressed = 0 AND changed_by IS NULL AND fingerprint = ?3
+                AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
+            """, note.uid, note.app, note.fingerprint
+        ) { $0.id(0) }
+    }
+}
+
+extension ReceiptList {
+    /// The number of newly stored records.
+    fileprivate var storedCount: Int64 {
+        switch self {
+        case .run(_, let count): Int64(count)
+        case .mixed(let receipts):
+            Int64(
+                receipts.count { receipt in
+                    if case .stored = receipt { true } else { false }
+                })
         }
     }
 }

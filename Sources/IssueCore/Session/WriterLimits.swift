@@ -209,3 +209,59 @@ package struct WALLimits: Equatable, Sendable {
     /// The last sixteenth is reserved for a transaction that begins just below it.
     package var frameLimit: Int { Int(maxFrames / 16 * 15) }
 }
+
+/// Decides whether a commit may grow the database: only as long as the WAL can still be checkpointed afterwards.
+///
+/// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the database file. If the
+/// disk were full by then, the checkpoint would fail every time, and a WAL that is not checkpointed never frees its
+/// space. If little space is left, the file is therefore extended before the commit, and some space is kept for the
+/// WAL, because removing records needs it too.
+package struct GrowthReserve: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
+        case commit
+        /// Extend the database file to the size of the database, then commit.
+        case extend
+        case refuse
+    }
+
+    /// The free space, in bytes, above which no check is needed, because nothing is expected to fill it between two
+    /// checkpoints.
+    private let plenty: Int64
+    /// The maximum size of the WAL before it restarts, in bytes.
+    private let log: Int64
+    /// The bytes that always stay free for other files that SQLite writes.
+    private let minFreeBytes: Int64
+
+    /// - Parameters:
+    ///   - plenty: The free space above which no check is needed, in bytes.
+    ///   - log: The maximum size of the WAL before it restarts, in bytes.
+    ///   - minFreeBytes: The bytes that always stay free.
+    package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
+        self.plenty = plenty
+        self.log = log
+        self.minFreeBytes = minFreeBytes
+    }
+
+    /// Returns what to do about a commit that grows the database to a size.
+    ///
+    /// - Parameters:
+    ///   - databaseBytes: The size of the database after the commit, in bytes.
+    ///   - fileBytes: The current size of its file, in bytes.
+    ///   - logBytes: The current size of the WAL file, in bytes.
+    ///   - logGrows: `true` if the commit may enlarge the WAL file.
+    ///   - freeBytes: The free space on the file system, in bytes; nil if unknown.
+    ///   - mayUseReserve: `true` if the commit frees space in the end.
+    package func committing(
+        databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
+        mayUseReserve: Bool
+    ) -> Step {
+        let growth = max(0, databaseBytes - fileBytes)
+        guard growth > 0 || logGrows, let freeBytes, freeBytes - growth < plenty else {
+            return .commit
+        }
+        guard freeBytes - growth >= (mayUseReserve ? 0 : max(minFreeBytes, log - logBytes)) else {
+            return .refuse
+        }
+        return growth > 0 ? .extend : .commit
+    }
+}

@@ -1,5 +1,47 @@
 package import IssueProtocol
 
+/// Computes the fingerprint that identifies an issue. It is the same on every host and for every user.
+package enum Fingerprint {
+    /// The version of the rule below. A changed rule gets the next number, and existing groups are moved to it
+    /// (`Regrouping`).
+    package static let rule: Int64 = 2
+
+    /// Returns the fingerprint of a series: the sender's own if it gave one, otherwise sixteen hexadecimal digits.
+    ///
+    /// It covers the application, domain, code if given, module, the file's base name, function and the message's
+    /// template. It does not cover stack frames. It covers line and column only if the template consists of the
+    /// sender's values, because nothing else distinguishes such messages.
+    package static func of(_ series: SeriesDescription, app: String) -> String {
+        if let chosen = series.fingerprint, !chosen.isEmpty { return chosen }
+        var hash = SipHash()
+        hash.append(UInt64(rule))
+        hash.append(field: app)
+        hash.append(field: series.domain)
+        hash.append(field: series.code.map { String($0) })
+        hash.append(field: series.source.module)
+        hash.append(field: series.source.fileID.map { String($0.split(separator: "/").last ?? "") })
+        hash.append(field: series.source.function)
+        hash.append(UInt64(series.template.count))
+        hash.append(series.template)
+        if MessageTemplate.consistsOfValues(series.template) {
+            hash.append(field: series.source.line.map { String($0) })
+            hash.append(field: series.source.column.map { String($0) })
+        }
+        return String(hexadecimal: hash.finish(), width: 16)
+    }
+
+    /// Returns the number that a group's id is made of.
+    ///
+    /// It depends on user, application and fingerprint only, so the same group has the same id in a new database.
+    package static func groupKey(uid: UInt32, app: String, fingerprint: String) -> UInt64 {
+        var hash = SipHash(key0: 1)
+        hash.append(UInt64(uid))
+        hash.append(field: app)
+        hash.append(field: fingerprint)
+        return hash.finish()
+    }
+}
+
 /// Moves existing groups to the newest version of the fingerprint rule.
 package enum Regrouping {
     /// The stored attributes of a group whose fingerprint was computed by an older version of the rule.
@@ -124,5 +166,105 @@ extension MessageTemplate.Placeholder {
         case .path: "/a"
         case .address: "10.0.0.1"
         }
+    }
+}
+
+/// SipHash-2-4 (Aumasson and Bernstein, 2012), the hash for stored values. It is the same on every host.
+package struct SipHash: Sendable {
+    private var v0: UInt64
+    private var v1: UInt64
+    private var v2: UInt64
+    private var v3: UInt64
+    private var pending: UInt64 = 0
+    private var pendingCount = 0
+    private var count: UInt64 = 0
+
+    package init(key0: UInt64 = 0, key1: UInt64 = 0) {
+        v0 = key0 ^ 0x736F_6D65_7073_6575
+        v1 = key1 ^ 0x646F_7261_6E64_6F6D
+        v2 = key0 ^ 0x6C79_6765_6E65_7261
+        v3 = key1 ^ 0x7465_6462_7974_6573
+    }
+
+    package mutating func append(_ byte: UInt8) {
+        pending |= UInt64(byte) << UInt64(8 * pendingCount)
+        pendingCount += 1
+        count &+= 1
+        if pendingCount == 8 { compress() }
+    }
+
+    package mutating func append(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes { append(byte) }
+    }
+
+    /// A separate overload, because the generic form is not specialised across modules and takes ten times as long
+    /// there.
+    package mutating func append(_ bytes: [UInt8]) { append(bytes.span) }
+
+    private mutating func append(_ span: Span<UInt8>) {
+        var index = 0
+        while index &+ 8 <= span.count {
+            append(span.word(at: index))
+            index &+= 8
+        }
+        while index < span.count {
+            append(span[index])
+            index &+= 1
+        }
+    }
+
+    /// Appends a number as eight bytes in little-endian order.
+    package mutating func append(_ number: UInt64) {
+        let bits = UInt64(8 * pendingCount)
+        let kept = pendingCount
+        pending |= number << bits
+        compress()
+        // A shift by all 64 bits leaves 0.
+        pending = number >> (64 - bits)
+        pendingCount = kept
+        count &+= 8
+    }
+
+    /// Appends a text preceded by its length, so that two consecutive texts cannot be confused with two others. Nil
+    /// differs from an empty text.
+    package mutating func append(field: String?) {
+        guard let field else { return append(UInt64.max) }
+        append(UInt64(field.utf8.count))
+        append(field.utf8.span)
+    }
+
+    /// Returns the hash of everything that was appended.
+    package consuming func finish() -> UInt64 {
+        pending |= count << 56
+        compress()
+        v2 ^= 0xFF
+        for _ in 0..<4 { round() }
+        return v0 ^ v1 ^ v2 ^ v3
+    }
+
+    private mutating func compress() {
+        v3 ^= pending
+        round()
+        round()
+        v0 ^= pending
+        pending = 0
+        pendingCount = 0
+    }
+
+    private mutating func round() {
+        v0 &+= v1
+        v1 = Self.rotate(v1, 13) ^ v0
+        v0 = Self.rotate(v0, 32)
+        v2 &+= v3
+        v3 = Self.rotate(v3, 16) ^ v2
+        v0 &+= v3
+        v3 = Self.rotate(v3, 21) ^ v0
+        v2 &+= v1
+        v1 = Self.rotate(v1, 17) ^ v2
+        v2 = Self.rotate(v2, 32)
+    }
+
+    private static func rotate(_ word: UInt64, _ bits: UInt64) -> UInt64 {
+        word << bits | word >> (64 - bits)
     }
 }

@@ -108,24 +108,6 @@ extension DeploymentHistory {
     }
 }
 
-extension ApplicationVersion {
-    /// The version without the `v` that tags often have in front of a number.
-    package var spelledUniformly: ApplicationVersion {
-        guard let name, name.first == "v" || name.first == "V", name.utf8.dropFirst().first.map(Self.isDigit) == true
-        else { return self }
-        return ApplicationVersion(name: String(name.dropFirst()), build: build)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
-    /// Returns `true` if a statement about another version applies to this one: it is the same, or the other one has
-    /// no build and the same name.
-    package func isCovered(by other: ApplicationVersion) -> Bool {
-        let (own, other) = (spelledUniformly, other.spelledUniformly)
-        return own == other || other.build == nil && other.name != nil && own.name == other.name
-    }
-}
-
 /// The limits of what is stored about deployments.
 package enum DeploymentLimits {
     /// The maximum size of the name of an application, in bytes.
@@ -210,5 +192,147 @@ package struct DeploymentWindow: Equatable, Sendable {
     package func change(first: IssueTimestamp, newest: IssueTimestamp) -> DeploymentChange? {
         if first >= last { return .new }
         return newest < last && newest >= previous ?? newest ? .gone : nil
+    }
+}
+
+/// The version of an application. Versions have an order if their form allows it.
+package struct ApplicationVersion: Hashable, Sendable {
+    package var name: String?
+    package var build: Int64?
+
+    package init(name: String? = nil, build: Int64? = nil) {
+        self.name = name
+        self.build = build
+    }
+
+    /// The stored and displayed form: `2.0.0 (2500)`.
+    package var text: String {
+        let name = name ?? ""
+        guard let build else { return name }
+        return name.isEmpty ? "(\(build))" : "\(name) (\(build))"
+    }
+
+    package init(text: String) {
+        var name = text[...]
+        if text.hasSuffix(")"), let open = text.lastIndex(of: "("),
+            let build = Int64(text[text.index(after: open)...].dropLast()), text.hasSuffix("(\(build))")
+        {
+            self.build = build
+            name = text[..<open]
+            if name.hasSuffix(" ") { name = name.dropLast() }
+        }
+        self.name = name.isEmpty ? nil : String(name)
+    }
+
+    /// Returns `true` if this version came out after another one.
+    ///
+    /// Numeric versions are compared numerically, and a pre-release (`2.0-beta`) precedes its release. If they are
+    /// equal, the builds decide. Other version names have no order: any name other than the known one counts as newer.
+    package func isNewer(than other: ApplicationVersion) -> Bool {
+        switch (name, other.name) {
+        case (nil, nil): return isLaterBuild(than: other, orElse: build != nil && other.build == nil)
+        case (nil, _): return false
+        case (_, nil): return true
+        case (let own?, let known?):
+            guard own != known else { return isLaterBuild(than: other, orElse: false) }
+            guard let own = Release(own), let known = Release(known) else { return true }
+            return own == known ? isLaterBuild(than: other, orElse: false) : known < own
+        }
+    }
+
+    /// Returns `true` if this version precedes another one by its number or its build, `false` if it follows it or both
+    /// are equal, and nil if they have no such order.
+    package func precedes(_ other: ApplicationVersion) -> Bool? {
+        let (own, other) = (spelledUniformly, other.spelledUniformly)
+        if own.name == other.name {
+            guard let build = own.build, let known = other.build else { return nil }
+            return build < known
+        }
+        guard let number = own.name.flatMap(Release.init), let known = other.name.flatMap(Release.init) else {
+            return nil
+        }
+        return number < known
+    }
+
+    private func isLaterBuild(than other: ApplicationVersion, orElse answer: Bool) -> Bool {
+        guard let build, let known = other.build else { return answer }
+        return build > known
+    }
+
+    /// The version without the `v` that tags often have in front of a number.
+    package var spelledUniformly: ApplicationVersion {
+        guard let name, name.first == "v" || name.first == "V",
+            name.utf8.dropFirst().first.map(ByteClass.isDigit) == true
+        else { return self }
+        return ApplicationVersion(name: String(name.dropFirst()), build: build)
+    }
+
+    /// Returns `true` if a statement about another version applies to this one: it is the same, or the other one has
+    /// no build and the same name.
+    package func isCovered(by other: ApplicationVersion) -> Bool {
+        let (own, other) = (spelledUniformly, other.spelledUniformly)
+        return own == other || other.build == nil && other.name != nil && own.name == other.name
+    }
+
+    /// Sets this to the newer of two versions. If they have no order, to `other`.
+    package mutating func raise(to other: ApplicationVersion) {
+        if other.isNewer(than: self) { self = other }
+    }
+}
+
+/// A version made of numbers, such as `2.10.1-beta.2+7`, which can be compared with others.
+struct Release: Comparable {
+    /// A part between dots: a number of any length, or a text. Texts sort after all numbers.
+    private enum Part: Comparable {
+        case number(length: Int, digits: String)
+        case word(String)
+
+        init(_ text: Substring) {
+            if !text.isEmpty, text.utf8.allSatisfy(ByteClass.isDigit) {
+                let digits = text.drop { $0 == "0" }
+                self = .number(length: digits.utf8.count, digits: String(digits))
+            } else {
+                self = .word(String(text))
+            }
+        }
+
+        static let zero = Part("0")
+
+        var isNumber: Bool {
+            if case .number = self { true } else { false }
+        }
+    }
+
+    private let numbers: [Part]
+    /// The pre-release part; empty for the release itself.
+    private let before: [Part]
+    /// The part after the plus sign.
+    private let behind: [Part]
+
+    /// Parses a version. Nil unless its first part consists of numbers only.
+    init?(_ text: String) {
+        let parts = text.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
+        let halves = (parts.first ?? "").split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        var release = halves.first ?? ""
+        if release.hasPrefix("v") || release.hasPrefix("V") { release = release.dropFirst() }
+        var numbers = Self.parts(release)
+        guard numbers.allSatisfy(\.isNumber) else { return nil }
+        while numbers.count > 1, numbers.last == .zero { numbers.removeLast() }
+        self.numbers = numbers
+        before = halves.count > 1 ? Self.parts(halves[1]) : []
+        behind = parts.count > 1 ? Self.parts(parts[1]) : []
+    }
+
+    private static func parts(_ text: Substring) -> [Part] {
+        text.split(separator: ".", omittingEmptySubsequences: false).map { Part($0) }
+    }
+
+    static func < (left: Self, right: Self) -> Bool {
+        if left.numbers != right.numbers { return left.numbers.lexicographicallyPrecedes(right.numbers) }
+        if left.before != right.before {
+            if left.before.isEmpty || right.before.isEmpty { return right.before.isEmpty }
+            return left.before.lexicographicallyPrecedes(right.before)
+        }
+        return left.behind.lexicographicallyPrecedes(right.behind)
     }
 }

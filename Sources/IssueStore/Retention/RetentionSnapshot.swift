@@ -1,0 +1,328 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreWriter {
+    /// Returns the current state of the store that retention decisions depend on.
+    ///
+    /// - Parameters:
+    ///   - freeBytes: The free space of the file system, in bytes, or nil if it is unknown.
+    ///   - wall: The current wall-clock time.
+    ///   - monotonic: The current monotonic time.
+    package func retentionSnapshot(
+        freeBytes: Int64?, wall: IssueTimestamp, monotonic: MonotonicInstant
+    ) throws(StoreFailure) -> RetentionSnapshot {
+        try Self.convertingErrors { () throws(SQLiteError) in
+            let pageSize = try connection.pragma("page_size")
+            let pages = try connection.pragma("page_count")
+            let spare = try connection.pragma("freelist_count")
+            var facts = RetentionSnapshot(
+                oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
+                spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
+            facts.excessWALBytes = excessWALBytes
+            try addAges(to: &facts)
+            if Retention(settings: retention).lacksRoom(facts) { facts.holdings = try holdings() }
+            return facts
+        }
+    }
+
+    /// The number of ranges closed so far. Retention needs to check again when it changes.
+    package var closedRanges: Int64 { memory.values.rangeID - 1 }
+
+    private func oldestRange() throws(SQLiteError) -> RetentionSnapshot.ClosedRange? {
+        // The row of the newest range is kept after its records are gone, so that no id is assigned again.
+        let row = try connection.first(
+            """
+            SELECT id, first_id, last_id FROM ranges
+            WHERE records > 0 OR EXISTS (SELECT 1 FROM postings WHERE range = ranges.id) ORDER BY id LIMIT 1
+            """
+        ) { (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self)) }
+        guard let row else { return nil }
+        return RetentionSnapshot.ClosedRange(
+            id: row.id, firstID: row.first, lastID: row.last, newest: try newest(ofRange: row.id, row.first, row.last),
+            isUnderWay: try isUnderWay(row.first, row.last))
+    }
+
+    /// Returns the record log time of a range's last record, or of the last one it had if none are left.
+    func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
+        // Record log time never runs backwards, unlike wall-clock time, so the last record has the highest.
+        let record = try connection.first(
+            "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1", first, last
+        ) { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
+        if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
+        // A range without a stored age counts as old.
+        let age = try connection.integer("SELECT at FROM ages WHERE range = ?1", range)
+        return RecordLogInstant(milliseconds: age)
+    }
+
+    /// Returns what each user has in each closed range, the oldest range first.
+    private func holdings() throws(SQLiteError) -> [RetentionSnapshot.Holding] {
+        let settled = try settledThrough()
+        return try connection.all(
+            """
+            SELECT ranges.id, ranges.first_id, ranges.last_id, ranges.last_at, shares.uid, shares.bytes
+            FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id
+            """
+        ) { row in
+            RetentionSnapshot.Holding(
+                range: RetentionSnapshot.ClosedRange(
+                    id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
+                    newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
+                user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.id(2) <= settled)
+        }
+    }
+
+    /// Returns the row up to which the fate of every record is final at all destinations.
+    private func settledThrough() throws(SQLiteError) -> RowID {
+        try connection.first(
+            """
+            SELECT min(
+                coalesce((SELECT min(cursor) FROM destinations WHERE active = 1 OR cursor < given_id), ?1),
+                coalesce((SELECT min(first_id) - 1 FROM batches WHERE state = 0 AND kind <> 1), ?1),
+                coalesce((SELECT min(record) - 1 FROM singles WHERE batch = 0), ?1))
+            """, RowID.max
+        ) { $0.id(0) } ?? 0
+    }
+
+    private func openSince() throws(SQLiteError) -> RecordLogInstant? {
+        guard let first = memory.open.first else { return nil }
+        return try logTime(ofRow: first.id, receivedAt: first.receivedAt)
+    }
+
+    private func logTime(ofRow row: RowID, receivedAt: Int64) throws(SQLiteError) -> RecordLogInstant {
+        let offset =
+            try connection.first("SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", row) {
+                $0.int64(0)
+            } ?? 0
+        return RecordLogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
+    }
+
+    func isUnderWay(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
+        try connection.exists(
+            "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1", first,
+            last)
+    }
+}
+
+/// Finds the ranges from which records of some applications must be removed, because their maximum age differs from
+/// that of others.
+///
+/// For each age, the writer remembers up to which range no such records are left. After a start, it searches all ranges
+/// again, a few at a time.
+extension StoreWriter {
+    /// The maximum number of ranges searched at once.
+    private static let maxSearchedRanges: Int64 = 4
+
+    /// Adds what applications with a maximum age of their own need.
+    func addAges(to facts: inout RetentionSnapshot) throws(SQLiteError) {
+        guard !retention.applicationAges.isEmpty else { return }
+        let ages = try applicationAges()
+        if let oldest = facts.oldest {
+            let longer = ages.filter { $0.value > retention.maxAge }
+            let present = try accounts(in: oldest.id, among: Set(longer.keys))
+            facts.oldest?.longestAge = present.compactMap { longer[$0] }.max()
+        }
+        for age in retention.partialAges where facts.aged == nil {
+            try search(age, Set(ages.filter { $0.value <= age }.keys), &facts)
+        }
+    }
+
+    /// Returns the maximum age of the records of each application. Must not be called while a transaction may have added
+    /// applications that a rollback would remove.
+    func applicationAges() throws(SQLiteError) -> [AccountID: Duration] {
+        // Some of them may have been deleted since. The id of an application is never used again.
+        if accountAges.known.count > AccountAges.maxKnown { accountAges = AccountAges() }
+        let accounts = try connection.all(
+            "SELECT id, uid, app FROM accounts WHERE id > ?1 ORDER BY id", accountAges.last
+        ) { ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2)) }
+        for (id, uid, app) in accounts {
+            accountAges.known[id] = retention.maxAge(uid: uid, application: app)
+            accountAges.last = id
+        }
+        return accountAges.known
+    }
+
+    /// Searches the next ranges older than an age for records of the accounts.
+    private func search(
+        _ age: Duration, _ accounts: Set<AccountID>, _ facts: inout RetentionSnapshot
+    ) throws(SQLiteError) {
+        let ranges = try connection.all(
+            "SELECT id, first_id, last_id FROM ranges WHERE id > ?1 ORDER BY id LIMIT ?2", searchedThrough[age] ?? 0,
+            Self.maxSearchedRanges
+        ) {
+            (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self))
+        }
+        for range in ranges {
+            let newest = try newest(ofRange: range.id, range.first, range.last)
+            guard newest.duration(to: facts.now) >= age else { return }
+            guard try self.accounts(in: range.id, among: accounts).isEmpty else {
+                let isUnderWay = try isUnderWay(range.first, range.last)
+                // This range waits for an answer, but not those of other ages.
+                if isUnderWay, newest.duration(to: facts.now) < age + age { return }
+                facts.aged = RetentionSnapshot.AgedRange(
+                    range: RetentionSnapshot.ClosedRange(
+                        id: range.id, firstID: range.first, lastID: range.last, newest: newest, isUnderWay: isUnderWay),
+                    accounts: accounts, maxAge: age)
+                return
+            }
+            searchedThrough[age] = range.id
+        }
+        if ranges.count == Int(Self.maxSearchedRanges) { facts.isSearchingAged = true }
+    }
+
+    /// Returns the accounts among the given ones that have records in a range.
+    private func accounts(in range: Int64, among accounts: Set<AccountID>) throws(SQLiteError) -> Set<AccountID> {
+        guard !accounts.isEmpty else { return [] }
+        let present = try connection.all(
+            """
+            SELECT DISTINCT series.account FROM postings JOIN series ON series.id = postings.series
+            WHERE postings.range = ?1 AND postings.records > 0
+            """, range
+        ) { $0.id(0, as: AccountID.self) }
+        return accounts.intersection(present)
+    }
+
+    /// Returns the last range whose records are all older than the maximum age of their applications, or 0 if there is
+    /// none. Deletes the ages of earlier ranges, which are no longer needed.
+    ///
+    /// Ranges are used because a series has no time on the record log's clock. By wall-clock time, records received
+    /// while the clock was set back would look too old.
+    package func expiredRanges(
+        wall: IssueTimestamp, monotonic: MonotonicInstant
+    ) throws(StoreFailure) -> ExpiredRanges {
+        let now = logTime(wall: wall, monotonic: monotonic)
+        let retention = retention
+        return try transaction { () throws(SQLiteError) in
+            var expired = ExpiredRanges(general: try newestRange(before: now.advanced(by: .zero - retention.maxAge)))
+            if !retention.applicationAges.isEmpty {
+                for (account, age) in try applicationAges() where age != retention.maxAge {
+                    expired.accounts[account] = try newestRange(before: now.advanced(by: .zero - age))
+                }
+            }
+            let last = try newestRange(before: now.advanced(by: .zero - retention.highestAge))
+            try connection.run("DELETE FROM ages WHERE range < ?1", last)
+            return expired
+        }
+    }
+
+    /// Returns the newest closed range whose last record came before a time; 0 if there is none.
+    func newestRange(before moment: RecordLogInstant) throws(SQLiteError) -> Int64 {
+        try connection.first("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1", moment.milliseconds) {
+            $0.int64(0)
+        } ?? 0
+    }
+}
+
+/// The maximum ages of the applications that the writer has read. They are valid until the settings change.
+struct AccountAges {
+    /// The number from which all are read anew.
+    static let maxKnown = 4096
+
+    var known: [AccountID: Duration] = [:]
+    /// The last application that was read.
+    var last: AccountID = 0
+}
+
+/// The ranges whose records are all older than their maximum age.
+package struct ExpiredRanges: Equatable, Sendable {
+    /// The last one by the general maximum age; 0 if there is none.
+    package var general: Int64
+    /// The last one for each application with another maximum age.
+    package var accounts: [AccountID: Int64] = [:]
+}
+
+/// The numbers that `Retention` returns.
+extension StoreReader {
+    /// The maximum number of applications with an age of their own.
+    private static let maxApplications = 100
+    /// In milliseconds.
+    private static let day: Int64 = 86_400_000
+
+    /// Reads the state of the store that the next removals depend on.
+    ///
+    /// - Parameters:
+    ///   - retention: The limits.
+    ///   - freeBytes: The free space of the file system, in bytes; nil if unknown.
+    ///   - now: The current wall time.
+    package func retentionUsage(
+        _ retention: RetentionSettings, freeBytes: Int64?, now: IssueTimestamp
+    ) throws -> RetentionUsage {
+        try snapshot {
+            var usage = RetentionUsage()
+            let pageSize = try connection.pragma("page_size")
+            usage.spareBytes = try connection.pragma("freelist_count") * pageSize
+            usage.usedBytes = try connection.pragma("page_count") * pageSize - usage.spareBytes
+            usage.freeBytes = freeBytes
+            usage.excessWALBytes = max(0, (connection.walFileBytes ?? 0) - WALLimits.typicalBytes)
+            usage.records = try connection.integer(Self.recordCount)
+            usage.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
+                $0.time(0)
+            }
+            try addRate(to: &usage, now: now)
+            try addPortions(to: &usage, retention)
+            let shares = try connection.all("SELECT uid, sum(bytes) FROM shares WHERE bytes > 0 GROUP BY uid") {
+                (user: UInt32(clamping: $0.int64(0)), bytes: $0.int64(1))
+            }
+            usage.largestUser = EvictionPolicy.largestUser(shares, retention.users)
+            return usage
+        }
+    }
+
+    /// Counts the records of the last day. Those of the open range are not in `counts`; they are no older than a day.
+    private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
+        let start = now.millisecondsSince1970 - Self.day
+        let closed = try connection.integer(
+            "SELECT coalesce(sum(records), 0) FROM counts WHERE minute >= ?1", start / 60_000)
+        usage.recentRecords =
+            closed + usage.records - (try connection.integer("SELECT coalesce(sum(records), 0) FROM ranges"))
+        let first = try connection.first("SELECT min(minute) FROM counts") { $0.optionalInt64(0) } ?? nil
+        let begin = first.map { $0 * 60_000 } ?? usage.oldest?.millisecondsSince1970 ?? start
+        usage.period = .milliseconds(min(Self.day, max(0, now.millisecondsSince1970 - begin)))
+    }
+
+    private func addPortions(to usage: inout RetentionUsage, _ retention: RetentionSettings) throws {
+        var general: Set<AccountID> = []
+        var own: [(account: AccountID, name: LimitView.Application, age: Duration)] = []
+        let accounts = try connection.all("SELECT id, uid, app FROM accounts ORDER BY id") {
+            ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2))
+        }
+        for (id, uid, app) in accounts {
+            let age = retention.maxAge(uid: uid, application: app)
+            if age == retention.maxAge { general.insert(id) } else { own.append((id, (uid, app), age)) }
+        }
+        if let portion = try oldestPortion(of: own.isEmpty ? nil : general) {
+            usage.portions.append(
+                RetentionUsage.Portion(
+                    maxAge: retention.maxAge, newest: portion.newest, records: portion.records))
+        }
+        for (account, name, age) in own.prefix(Self.maxApplications) {
+            let portion = try oldestPortion(of: [account])
+            usage.portions.append(
+                RetentionUsage.Portion(
+                    app: name.app, uid: name.uid, maxAge: age, newest: portion?.newest, records: portion?.records ?? 0))
+        }
+    }
+
+    /// Returns the number of records of some accounts in the oldest closed range that has any, and the time of its
+    /// newest record.
+    ///
+    /// - Parameter accounts: The accounts; nil for all.
+    private func oldestPortion(of accounts: Set<AccountID>?) throws -> (newest: IssueTimestamp, records: Int64)? {
+        let list = accounts.map { StoreWriter.list($0) }
+        let found = try connection.first(
+            """
+            SELECT postings.range FROM postings JOIN series ON series.id = postings.series
+            WHERE postings.records > 0 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
+            ORDER BY postings.range LIMIT 1
+            """, list
+        ) { $0.int64(0) }
+        guard let found else { return nil }
+        return try connection.first(
+            """
+            SELECT sum(postings.records), (SELECT last_at FROM ranges WHERE id = ?2)
+            FROM postings JOIN series ON series.id = postings.series
+            WHERE postings.range = ?2 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
+            """, list, found
+        ) { ($0.time(1), $0.int64(0)) }
+    }
+}

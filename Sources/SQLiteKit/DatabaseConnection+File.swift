@@ -1,0 +1,142 @@
+internal import CSQLite
+
+extension DatabaseConnection {
+    /// The length of the WAL after the last commit of this connection, in frames.
+    package var walFrames: Int { unsafe hooks.pointee.walFrames }
+
+    /// Copies frames of the WAL into the database.
+    package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
+        if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInLog()) }
+        var framesInLog: CInt = 0
+        var framesCheckpointed: CInt = 0
+        let code = unsafe sqlite3_wal_checkpoint_v2(
+            handle, "main", mode.rawValue, &framesInLog, &framesCheckpointed)
+        guard code == SQLITE_OK else { throw error(code, sql: nil) }
+        // Both are -1 for a database that is not in WAL mode.
+        let result = CheckpointResult(
+            framesInLog: max(0, Int(framesInLog)), framesCheckpointed: max(0, Int(framesCheckpointed)))
+        // After these modes, the next commit restarts the WAL.
+        let beginsAnew = mode != .passive && result.framesInLog == result.framesCheckpointed
+        unsafe hooks.pointee.walFrames = beginsAnew ? 0 : result.framesInLog
+        return result
+    }
+}
+
+/// The extent of a checkpoint.
+package enum CheckpointMode: Sendable {
+    /// Copies the frames that no reader needs, and never waits.
+    case passive
+    /// Copies everything, and waits for readers and writers, so that the next commit restarts the WAL.
+    case restart
+    /// Waits for readers and writers, copies everything, and truncates the WAL file.
+    case truncate
+
+    var rawValue: CInt {
+        switch self {
+        case .passive: SQLITE_CHECKPOINT_PASSIVE
+        case .restart: SQLITE_CHECKPOINT_RESTART
+        case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+        }
+    }
+}
+
+/// The result of a checkpoint, in frames.
+package struct CheckpointResult: Equatable, Sendable {
+    package let framesInLog: Int
+    package let framesCheckpointed: Int
+
+    package var isComplete: Bool { framesCheckpointed == framesInLog }
+}
+
+/// Sizes of the database file and the WAL.
+///
+/// A commit writes only to the WAL. The database file grows later, when the WAL is copied into it, and there may be no
+/// disk space for it then.
+extension DatabaseConnection {
+    /// The number of pages of the database, including those that are only in the WAL or were added by the current
+    /// transaction.
+    package var pages: Int64 {
+        get throws(SQLiteError) {
+            try integer("PRAGMA page_count")
+        }
+    }
+
+    /// The size of the database file in bytes; nil if it is unknown.
+    package var fileBytes: Int64? {
+        let size = unsafe csqlite_file_size(handle)
+        return size < 0 ? nil : size
+    }
+
+    /// The size of the WAL file in bytes; nil if it is unknown.
+    package var walFileBytes: Int64? {
+        let size = unsafe csqlite_wal_size(handle)
+        return size < 0 ? nil : size
+    }
+
+    /// Extends the database file and allocates the disk space.
+    ///
+    /// - Parameters:
+    ///   - pages: The new size of the file, in pages.
+    ///   - pageBytes: The size of a page, in bytes.
+    package func extendFile(toPages pages: Int64, of pageBytes: Int64) throws(SQLiteError) {
+        let code = unsafe csqlite_file_extend(handle, pages * pageBytes, CInt(pageBytes))
+        guard code != SQLITE_OK else { return }
+        throw SQLiteError(
+            code: ResultCode(rawValue: code), message: "The file could not be extended",
+            systemErrno: unsafe csqlite_file_errno(handle, SQLITE_FCNTL_FILE_POINTER))
+    }
+}
+
+/// A copy of a database that is made a few pages at a time from one snapshot of the source.
+///
+/// The source keeps the snapshot until the copy is complete or abandoned. Other connections may write meanwhile, and
+/// the copy does not restart.
+@safe package final class OnlineBackup {
+    private let source: DatabaseConnection
+    private let destination: DatabaseConnection
+    private var handle: OpaquePointer?
+
+    /// Begins a copy into a new database. Neither connection may be used otherwise until the copy ends.
+    package init(from source: DatabaseConnection, to destination: DatabaseConnection) throws(SQLiteError) {
+        self.source = source
+        self.destination = destination
+        try source.execute("BEGIN")
+        // The snapshot is taken by the first query.
+        _ = try Statement("SELECT count(*) FROM sqlite_schema", on: source).first { $0.int64(0) }
+        guard let backup = unsafe sqlite3_backup_init(destination.handle, "main", source.handle, "main") else {
+            let code = unsafe sqlite3_extended_errcode(destination.handle)
+            throw destination.error(code, sql: nil)
+        }
+        unsafe handle = backup
+    }
+
+    deinit {
+        if let handle = unsafe handle { unsafe sqlite3_backup_finish(handle) }
+        if source.isInTransaction { try? source.execute("ROLLBACK") }
+    }
+
+    /// Copies up to `pages` pages, and returns `true` when the copy is complete.
+    package func step(pages: Int) throws(SQLiteError) -> Bool {
+        guard let handle = unsafe handle else { return true }
+        let code = unsafe sqlite3_backup_step(handle, CInt(clamping: pages))
+        switch code {
+        case SQLITE_OK: return false
+        case SQLITE_DONE:
+            let end = unsafe sqlite3_backup_finish(handle)
+            unsafe self.handle = nil
+            guard end == SQLITE_OK else { throw destination.error(end, sql: nil) }
+            try source.execute("COMMIT")
+            return true
+        default: throw destination.error(code, sql: nil)
+        }
+    }
+
+    /// The total number of pages, and the number of pages not copied yet; both 0 before the first step.
+    package var pages: (total: Int, left: Int) {
+        guard let handle = unsafe handle else { return (0, 0) }
+        return unsafe (Int(sqlite3_backup_pagecount(handle)), Int(sqlite3_backup_remaining(handle)))
+    }
+}
+
+@available(*, unavailable)
+extension OnlineBackup: Sendable {}
