@@ -1,7 +1,5 @@
 import CCurl
 import Glibc
-import Synchronization
-import UnixIO
 
 /// Sends one request at a time, and keeps the connection open between requests.
 ///
@@ -70,6 +68,136 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         if unsafe multi == nil { unsafe multi = curl_multi_init() }
         guard let easy = unsafe easy, let multi = unsafe multi else { return nil }
         return unsafe (easy, multi)
+    }
+}
+
+/// Writes bytes to a TLS connection without reading a response, and keeps the connection for later writes.
+///
+/// It blocks the thread that uses it. Written bytes have been passed to the kernel; whether they arrived is unknown.
+@safe
+package struct StreamClient: ~Copyable, @unchecked Sendable {
+    // Sendable is safe because there is a single owner, and libcurl does not tie a handle to a thread.
+    private var easy: UnsafeMutableRawPointer?
+    private var multi: UnsafeMutableRawPointer?
+    private let sockets = TransferSockets()
+    private let cancellation: HTTPCancellation?
+    /// Receives libcurl's callbacks. It must live as long as the connection.
+    private var exchange: HTTPExchange?
+
+    /// - Parameter cancellation: Cancels connecting and writing; nil if they are not cancelled.
+    package init(cancellation: HTTPCancellation? = nil) {
+        unsafe easy = nil
+        unsafe multi = nil
+        self.cancellation = cancellation
+    }
+
+    deinit {
+        guard unsafe multi != nil else { return }
+        // Closing may block, because the TLS library reads from a connection before it closes it.
+        TransferWatchdog.shared.begin(sockets, within: .zero)
+        defer { TransferWatchdog.shared.end(sockets) }
+        unsafe Self.end(easy, multi)
+    }
+
+    private static func end(_ easy: UnsafeMutableRawPointer?, _ multi: UnsafeMutableRawPointer?) {
+        unsafe curl_multi_remove_handle(multi, easy)
+        unsafe curl_easy_cleanup(easy)
+        unsafe curl_multi_cleanup(multi)
+    }
+
+    /// Sends bytes to the address of a request, over the existing connection or a new one.
+    ///
+    /// - Throws: `HTTPTransferError` with `bodyFullySent` if some of the bytes may have arrived.
+    package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {
+        guard let origin = HTTPOrigin(url: request.url) else {
+            throw HTTPTransferError(
+                code: .invalidRequest, message: "The URL of the request is invalid", bodyFullySent: false)
+        }
+        TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
+        defer { TransferWatchdog.shared.end(sockets) }
+        // libcurl does not wait while the connection is read and written, so there is no handle to wake.
+        unsafe cancellation?.add(nil, sockets)
+        defer { cancellation?.remove(sockets) }
+        // An open connection was not shut down if the cancellation came before `add`.
+        if cancellation?.isCancelled == true {
+            throw HTTPTransferError(
+                code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
+        }
+        if exchange == nil || !isOpen { try connect(request, origin) }
+        let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
+        var sent = 0
+        while sent < bytes.count {
+            var count = 0
+            let result = unsafe bytes.withUnsafeBytes { buffer in
+                unsafe curl_easy_send(easy, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, &count)
+            }
+            sent += count
+            if result == CURLE_OK { continue }
+            if result == CURLE_AGAIN, waitForRoom(until: deadline) { continue }
+            close()
+            let isCancelled = cancellation?.isCancelled == true
+            throw HTTPTransferError(
+                code: isCancelled ? .cancelled : result == CURLE_AGAIN ? .timeout : .connectionLost,
+                message: "The connection to \(origin) ended during writing", bodyFullySent: sent > 0)
+        }
+    }
+
+    private mutating func connect(_ request: HTTPRequest, _ origin: HTTPOrigin) throws(HTTPTransferError) {
+        close()
+        if CurlLibrary.isReady {
+            unsafe easy = curl_easy_init()
+            unsafe multi = curl_multi_init()
+        }
+        guard let easy = unsafe easy, let multi = unsafe multi, let headers = HeaderList([:], expectsContinue: false)
+        else {
+            close()
+            throw HTTPTransferError(code: .other, message: "libcurl could not be initialized", bodyFullySent: false)
+        }
+        let exchange = HTTPExchange(responseLimit: 0, sockets: sockets)
+        let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+        var result = unsafe HTTPAttempt.configure(easy, for: request, body: body, headers: headers, exchange: exchange)
+        if result == nil {
+            let option = unsafe ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1)
+            result = option == CURLE_OK ? nil : option
+        }
+        let outcome = unsafe result ?? HTTPAttempt.run(easy, in: multi, sockets, cancellation, staysAdded: true)
+        guard let outcome else {
+            close()
+            throw HTTPTransferError(
+                code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
+        }
+        guard outcome == CURLE_OK else {
+            let info = unsafe TransferInfo(easy)
+            close()
+            throw HTTPTransferError(
+                outcome, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
+                info: info, exchange: exchange, bodyFullySent: false)
+        }
+        self.exchange = exchange
+    }
+
+    /// `true` unless the peer has ended the connection, as far as the kernel knows.
+    private var isOpen: Bool {
+        var byte: UInt8 = 0
+        var count = 0
+        let result = unsafe withUnsafeMutableBytes(of: &byte) { unsafe curl_easy_recv(easy, $0.baseAddress, 1, &count) }
+        return result == CURLE_AGAIN || (result == CURLE_OK && count > 0)
+    }
+
+    private func waitForRoom(until deadline: ContinuousClock.Instant) -> Bool {
+        var socket: curl_socket_t = -1
+        guard unsafe ccurl_get_socket(easy, &socket) == CURLE_OK, socket >= 0 else { return false }
+        let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+        guard left > 0 else { return false }
+        var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&entry, 1, CInt(min(left, 3_600_000)) + 1) > 0
+    }
+
+    private mutating func close() {
+        unsafe Self.end(easy, multi)
+        unsafe easy = nil
+        unsafe multi = nil
+        exchange = nil
     }
 }
 
@@ -226,61 +354,6 @@ extension HTTPAttempt {
     }
 }
 
-/// Cancels transfers from another thread: those that are running, and all later ones. Programs of notifiers check it too.
-package final class HTTPCancellation: Sendable {
-    /// A running transfer.
-    @safe
-    private struct Sleeper: @unchecked Sendable {
-        /// The argument of `curl_multi_wakeup`, the only function of libcurl that may be called while another thread
-        /// uses the handle. Nil for a transfer that does not wait in libcurl.
-        let multi: UnsafeMutableRawPointer?
-        let sockets: TransferSockets
-    }
-
-    private struct State {
-        var isCancelled = false
-        var sleepers: [Sleeper] = []
-    }
-
-    private let state = Mutex(State())
-
-    package init() {}
-
-    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-    /// Cancels all transfers, now and later. May be called on any thread.
-    package func cancel() {
-        state.withLock { state in
-            state.isCancelled = true
-            // Transfers are removed under the same lock, so the handle is valid. The call only writes to an eventfd.
-            for sleeper in state.sleepers {
-                if let multi = unsafe sleeper.multi { _ = unsafe curl_multi_wakeup(multi) }
-                // In case the transfer is in a call of the TLS library.
-                sleeper.sockets.shutDown()
-            }
-        }
-    }
-
-    /// Adds a transfer. The caller must then check `isCancelled`, since an earlier `cancel()` did not reach it.
-    ///
-    /// - Parameters:
-    ///   - multi: The handle in which libcurl waits; nil if the transfer does not wait in libcurl.
-    ///   - sockets: The sockets to shut down.
-    func add(_ multi: UnsafeMutableRawPointer?, _ sockets: TransferSockets) {
-        let sleeper = unsafe Sleeper(multi: multi, sockets: sockets)
-        state.withLock { $0.sleepers.append(sleeper) }
-    }
-
-    /// Removes the transfer of these sockets that was added last.
-    func remove(_ sockets: TransferSockets) {
-        state.withLock { state in
-            if let index = state.sleepers.lastIndex(where: { $0.sockets === sockets }) {
-                state.sleepers.remove(at: index)
-            }
-        }
-    }
-}
-
 /// The global initialization of libcurl. It takes milliseconds, so it happens once and only when needed.
 enum CurlLibrary {
     static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -316,126 +389,5 @@ struct TransferInfo {
         var value = 0
         _ = unsafe ccurl_get_long(easy, info, &value)
         return value
-    }
-}
-
-/// The open sockets of a client. Another thread may shut them down, which ends every call that reads or writes them.
-final class TransferSockets: Sendable {
-    private struct State {
-        var open: Set<CInt> = []
-        var isOverdue = false
-    }
-
-    private let state = Mutex(State())
-
-    /// `true` if the watchdog has ended the current or the last transfer.
-    var isOverdue: Bool { state.withLock { $0.isOverdue } }
-
-    /// Adds a socket. libcurl closes it with ``close(_:)``.
-    func add(_ socket: CInt) {
-        state.withLock { _ = $0.open.insert(socket) }
-    }
-
-    /// Closes a socket, and returns the result of close(2).
-    func close(_ socket: CInt) -> CInt {
-        // Removed first: afterwards, another file may have the same number.
-        state.withLock { _ = $0.open.remove(socket) }
-        return Glibc.close(socket)
-    }
-
-    /// Shuts down all connections in both directions. The descriptors stay open, since libcurl still uses them.
-    func shutDown() {
-        state.withLock { state in
-            for socket in state.open {
-                _ = shutdown(socket, CInt(SHUT_RDWR))
-                // Discards the received bytes. The TLS library could need many seconds to process them. For TCP,
-                // MSG_TRUNC discards them without copying: see tcp(7).
-                let flags = CInt(MSG_TRUNC | MSG_DONTWAIT)
-                while recv(socket, nil, 1 << 20, flags) > 0 {}
-            }
-        }
-    }
-
-    fileprivate func begin() {
-        state.withLock { $0.isOverdue = false }
-    }
-
-    fileprivate func end() {
-        state.withLock { $0.isOverdue = true }
-        shutDown()
-    }
-}
-
-/// Ends transfers that libcurl does not end in time.
-///
-/// libcurl checks its time limits only between calls of the TLS library. A peer that sends TLS messages without data,
-/// such as session tickets, faster than the library processes them keeps libcurl in one such call forever.
-final class TransferWatchdog: Sendable {
-    private struct Entry {
-        var deadline: KernelInstant
-        let sockets: TransferSockets
-    }
-
-    private struct State {
-        var entries: [ObjectIdentifier: Entry] = [:]
-        /// The time at which the thread wakes; nil if it waits for a transfer to begin.
-        var wakesAt: KernelInstant?
-        var isRunning = false
-    }
-
-    static let shared = TransferWatchdog()
-
-    /// The time that libcurl has to end a transfer after its limit.
-    static let grace: Duration = .seconds(1)
-
-    private let state = Monitor(State())
-
-    /// Begins to watch a transfer. Each client has at most one at a time.
-    ///
-    /// - Parameters:
-    ///   - sockets: The sockets of the client.
-    ///   - limit: The time limit of the transfer. Its sockets are shut down ``grace`` later, and again after each
-    ///     further ``grace`` until ``end(_:)`` is called.
-    func begin(_ sockets: TransferSockets, within limit: Duration) {
-        sockets.begin()
-        let deadline = MonotonicClock.now.advanced(by: max(limit, .zero)).advanced(by: Self.grace)
-        let (isNew, isEarlier) = state.withLock { state in
-            state.entries[ObjectIdentifier(sockets)] = Entry(deadline: deadline, sockets: sockets)
-            let isNew = !state.isRunning
-            state.isRunning = true
-            // The thread may wake for a transfer that has already ended, which is cheaper than a signal per transfer.
-            let isEarlier = state.wakesAt.map { deadline < $0 } ?? true
-            if isEarlier { state.wakesAt = deadline }
-            return (isNew, isEarlier)
-        }
-        if isEarlier { state.signal() }
-        guard isNew, (try? Thread.start(name: "http-watch", body: run)) == nil else { return }
-        // Without a thread, only libcurl's own limits apply. The next transfer tries to start one again.
-        state.withLock { $0.isRunning = false }
-    }
-
-    /// Ends the watch of a transfer.
-    func end(_ sockets: TransferSockets) {
-        state.withLock { _ = $0.entries.removeValue(forKey: ObjectIdentifier(sockets)) }
-    }
-
-    private func run() {
-        while true {
-            let earliest = state.withLock { state in
-                let earliest = state.entries.values.map(\.deadline).min()
-                state.wakesAt = earliest
-                return earliest
-            }
-            _ = state.wait(deadline: earliest) { $0.wakesAt == earliest ? nil : true }
-            let now = MonotonicClock.now
-            state.withLock { state in
-                for (id, entry) in state.entries where entry.deadline <= now {
-                    // Called with the lock held. Otherwise the client's next transfer could be ended instead.
-                    entry.sockets.end()
-                    // Repeated in case libcurl has opened another connection.
-                    state.entries[id]?.deadline = now.advanced(by: Self.grace)
-                }
-            }
-        }
     }
 }

@@ -193,53 +193,45 @@ extension HTTPTransferError {
         _ result: CURLcode, at origin: HTTPOrigin, through proxy: String?, trusting authorities: String?,
         info: TransferInfo, exchange: HTTPExchange, bodyFullySent: Bool
     ) {
-        let (code, message) = HTTPTransferError.reason(
-            for: result, at: origin, through: proxy, trusting: authorities, info: info, exchange: exchange)
-        self.init(code: code, message: message, bodyFullySent: bodyFullySent)
-    }
-
-    private static func reason(
-        for result: CURLcode, at origin: HTTPOrigin, through proxy: String?, trusting authorities: String?,
-        info: TransferInfo, exchange: HTTPExchange
-    ) -> (Code, String) {
         let (next, behind) = proxy.map { ("the proxy \($0)", " for \(origin)") } ?? ("\(origin)", "")
-        if info.proxyStatus >= 300, !exchange.hasBegun {
-            return (.proxy, "The proxy \(proxy ?? "") returned \(info.proxyStatus) for \(origin)")
-        }
-        switch result {
-        case CURLE_COULDNT_RESOLVE_HOST:
-            return (.resolve, "The host name \(origin.host) could not be resolved")
-        case CURLE_COULDNT_RESOLVE_PROXY:
-            return (.proxy, "The name of the proxy \(proxy ?? "") for \(origin) could not be resolved")
-        case CURLE_PROXY:
-            return (.proxy, "The proxy \(proxy ?? "") did not forward the request to \(origin)")
-        case CURLE_COULDNT_CONNECT:
-            return (.refused, "Could not connect to \(next)\(behind)\(systemReason(info.systemError))")
-        case CURLE_OPERATION_TIMEDOUT:
-            return exchange.isUnderWay
-                ? (.timeout, "\(origin) did not respond in time")
-                : (.connectTimeout, "Connecting to \(next)\(behind) timed out")
-        case CURLE_SSL_CACERT_BADFILE:
-            return (.tls, "The CA file \(authorities.map { "\($0) " } ?? "")for \(origin) cannot be used")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_PEER_FAILED_VERIFICATION,
-            CURLE_USE_SSL_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
-            CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
-            CURLE_SSL_ENGINE_INITFAILED:
-            return (.tls, tlsMessage(result, at: origin, verification: info.verification))
-        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
-            return (.connectionLost, "The connection to \(origin) ended before the response was complete")
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
-            return (.malformedResponse, "The response of \(origin) is not HTTP")
-        case CURLE_UNSUPPORTED_PROTOCOL where exchange.hasBegun:
-            // libcurl's error for a response without a status line.
-            return (.malformedResponse, "The response of \(origin) is not HTTP")
-        case CURLE_WRITE_ERROR where exchange.hasTooLongHeaders:
-            return (.malformedResponse, "The response of \(origin) has too many headers")
-        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
-            return (.invalidRequest, "The URL for \(origin) is invalid")
-        default:
-            return (.other, "The request to \(origin) failed (libcurl error \(result.rawValue))")
-        }
+        let (code, message): (Code, String) =
+            switch result {
+            case _ where info.proxyStatus >= 300 && !exchange.hasBegun:
+                (.proxy, "The proxy \(proxy ?? "") returned \(info.proxyStatus) for \(origin)")
+            case CURLE_COULDNT_RESOLVE_HOST:
+                (.resolve, "The host name \(origin.host) could not be resolved")
+            case CURLE_COULDNT_RESOLVE_PROXY:
+                (.proxy, "The name of the proxy \(proxy ?? "") for \(origin) could not be resolved")
+            case CURLE_PROXY:
+                (.proxy, "The proxy \(proxy ?? "") did not forward the request to \(origin)")
+            case CURLE_COULDNT_CONNECT:
+                (.refused, "Could not connect to \(next)\(behind)\(Self.systemReason(info.systemError))")
+            case CURLE_OPERATION_TIMEDOUT:
+                exchange.isUnderWay
+                    ? (.timeout, "\(origin) did not respond in time")
+                    : (.connectTimeout, "Connecting to \(next)\(behind) timed out")
+            case CURLE_SSL_CACERT_BADFILE:
+                (.tls, "The CA file \(authorities.map { "\($0) " } ?? "")for \(origin) cannot be used")
+            case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_PEER_FAILED_VERIFICATION,
+                CURLE_USE_SSL_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+                CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_SSL_ENGINE_NOTFOUND,
+                CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED:
+                (.tls, Self.tlsMessage(result, at: origin, verification: info.verification))
+            case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
+                (.connectionLost, "The connection to \(origin) ended before the response was complete")
+            case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
+                (.malformedResponse, "The response of \(origin) is not HTTP")
+            case CURLE_UNSUPPORTED_PROTOCOL where exchange.hasBegun:
+                // libcurl's error for a response without a status line.
+                (.malformedResponse, "The response of \(origin) is not HTTP")
+            case CURLE_WRITE_ERROR where exchange.hasTooLongHeaders:
+                (.malformedResponse, "The response of \(origin) has too many headers")
+            case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+                (.invalidRequest, "The URL for \(origin) is invalid")
+            default:
+                (.other, "The request to \(origin) failed (libcurl error \(result.rawValue))")
+            }
+        self.init(code: code, message: message, bodyFullySent: bodyFullySent)
     }
 
     private static func tlsMessage(_ result: CURLcode, at origin: HTTPOrigin, verification: Int) -> String {

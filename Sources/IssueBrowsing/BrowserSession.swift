@@ -48,13 +48,6 @@ package struct BrowserSession<Failure: Error> {
         try self.call(call, NoParameters(), timeout: timeout)
     }
 
-    /// Passes new records to `receive` until it throws or the daemon stops.
-    package func follow(
-        _ parameters: RecordsParameters, receive: (BrowserReply<RecordsReply>) throws(Failure) -> Void
-    ) throws(Failure) {
-        try stream(CollectorCalls.records, parameters, receive: receive)
-    }
-
     /// Runs a long operation and returns its last reply. `progress` receives each earlier reply.
     package func order<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, progress: (Reply) -> Void = { _ in }
@@ -92,8 +85,12 @@ package struct BrowserSession<Failure: Error> {
         return (last, file)
     }
 
+    /// Calls a method with `more`, and passes each reply to `receive` until it throws or the daemon stops.
+    ///
+    /// - Parameter receivesFile: Whether to keep a file that is passed with the replies.
+    /// - Returns: The passed file; nil if there is none.
     @discardableResult
-    private func stream<Parameters, Reply>(
+    package func stream<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, receivesFile: Bool = false,
         receive: (BrowserReply<Reply>) throws(Failure) -> Void
     ) throws(Failure) -> PassedFile? {

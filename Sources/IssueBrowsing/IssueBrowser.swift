@@ -143,11 +143,6 @@ public struct IssueBrowser: Sendable {
         return Page(elements: reply.deadLetters, next: reply.next)
     }
 
-    /// Connects to the daemon for a ``BrowserSession``. Blocks the calling thread.
-    package func link() throws(CollectorConnectionError) -> any BrowserLink {
-        try SocketLink(socket)
-    }
-
     /// Calls a method and returns its reply.
     ///
     /// A nil timeout waits indefinitely. A call that `isLong` has a connection of its own. `makeFailure` converts an

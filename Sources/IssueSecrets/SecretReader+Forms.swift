@@ -111,10 +111,7 @@ extension SecretReader {
     /// Returns `true` for the endings of systemd's instances, as in `getty@tty1.service`, and of images for screens of
     /// high density.
     private func isUnitOrFile(from first: Int, to last: Int) -> Bool {
-        guard last - first <= 8 else { return false }
-        var word: UInt64 = 0
-        for index in first..<last { word = word << 8 | UInt64(bytes[index] | 0x20) }
-        return ShortWords.unitEndings.contains(word)
+        ShortWords.unitEndings.contains(word(from: first, to: last))
     }
 
     /// Returns the IPv4 address whose first full stop is at an index. Returns nil for loopback addresses and `0.0.0.0`,

@@ -121,11 +121,7 @@ extension SecretReader {
     }
 
     private func isBearer(_ name: Name) -> Bool {
-        guard name.end - name.start == 6 else { return false }
-        for (offset, letter) in "bearer".utf8.enumerated() where bytes[name.start + offset] | 0x20 != letter {
-            return false
-        }
-        return true
+        name.end - name.start == 6 && word(from: name.start, to: name.end) == Self.bearer
     }
 
     private func isLogz(_ name: Name) -> Bool {
@@ -303,9 +299,10 @@ extension SecretReader {
 
     private static let schemes = ShortWords.authorizationSchemes
     private static let digest = "digest".utf8.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    private static let bearer = "bearer".utf8.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
 
     /// Returns a word as an integer, as in `ShortWords`; 0 if it is longer than eight bytes.
-    private func word(from first: Int, to last: Int) -> UInt64 {
+    func word(from first: Int, to last: Int) -> UInt64 {
         guard last - first <= 8 else { return 0 }
         var word: UInt64 = 0
         for index in first..<last { word = word << 8 | UInt64(bytes[index] | 0x20) }

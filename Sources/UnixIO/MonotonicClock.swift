@@ -61,13 +61,7 @@ package struct KernelInstant: InstantProtocol, Hashable, Sendable {
 
 extension Duration {
     /// The duration in nanoseconds, clamped to 64 bits.
-    package var clampedNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflowAgain) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-        guard overflow || overflowAgain else { return sum }
-        return seconds < 0 ? .min : .max
-    }
+    package var clampedNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
     /// The duration in milliseconds for poll() and epoll_wait().
     ///

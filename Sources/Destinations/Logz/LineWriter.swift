@@ -131,6 +131,26 @@ extension LineWriter {
     }
 }
 
+/// The parts of a line that other lines share, in order.
+struct SharedParts {
+    private let known: [[UInt8]]
+    private var position = 0
+    private(set) var written: [[UInt8]] = []
+
+    /// - Parameter known: All parts from another line; empty if there are none.
+    init(_ known: [[UInt8]]) {
+        self.known = known
+    }
+
+    mutating func next() -> [UInt8]? {
+        guard position < known.count else { return nil }
+        defer { position += 1 }
+        return known[position]
+    }
+
+    mutating func wrote(_ part: [UInt8]) { written.append(part) }
+}
+
 /// A line that is too long, parsed so that it can be trimmed.
 struct LineDraft {
     var members: [JSONValue.Member]

@@ -259,3 +259,66 @@ struct PlainMetadata {
             && !ReservedKeys.contains(key)
     }
 }
+
+/// The field names that have a meaning to dashboards or to Logz.io itself, so metadata keys cannot use them.
+enum ReservedKeys {
+    private static let names: Set<String> = [
+        "@timestamp", "code", "domain", "environment", "event_id", "event_kind", "file", "function", "line", "message",
+        "mobile", "reported_at", "token", "type",
+    ]
+
+    /// Other members of a line, whose names the metadata object cannot have.
+    private static let others: Set<String> = [
+        "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "request_id",
+        "severity", "span_id", "suppressed_before", "trace_id", "truncated_fields", "uid", "unit", "user_id",
+    ]
+
+    /// Returns `true` if the metadata object may have this name.
+    static func isUsable(metadataKey: String) -> Bool {
+        let steps = metadataKey.split(separator: ".", omittingEmptySubsequences: false)
+        return metadataKey.utf8.count <= 64 && !names.contains(String(steps[0])) && !others.contains(String(steps[0]))
+            && steps.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isFieldNameByte) }
+    }
+
+    /// Returns `true` if a byte is safe in a field name: a letter, a digit or an underscore.
+    static func isFieldNameByte(_ byte: UInt8) -> Bool {
+        byte.isLetterOrDigit || byte == UInt8(ascii: "_")
+    }
+
+    static func contains(_ key: String) -> Bool {
+        names.contains(key) || key.hasSuffix(".metadata")
+    }
+
+    /// Returns the members with reserved keys renamed and duplicates removed, and the keys that were renamed.
+    static func renamed(in members: [JSONValue.Member]) -> (members: [JSONValue.Member], keys: [String]) {
+        let unique = unique(members)
+        guard unique.contains(where: { contains($0.key) }) else { return (unique, []) }
+        let taken = Set(unique.map(\.key))
+        var keys: [String] = []
+        let renamed = unique.map { member in
+            guard contains(member.key) else { return member }
+            keys.append(member.key)
+            var key = "metadata_\(member.key)"
+            while taken.contains(key) || contains(key) {
+                // A name with the reserved suffix would stay reserved.
+                key = contains(key) ? "\(key)_" : "metadata_\(key)"
+            }
+            return JSONValue.Member(key, member.value)
+        }
+        return (renamed, keys)
+    }
+
+    /// Returns the members without duplicates. Of several members with the same key, the last one is kept, since
+    /// readers differ in which one they use.
+    static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
+        // Objects with many members are rare, and a set would cost more than it saves for few.
+        if members.count <= 8 {
+            let isUnique = members.indices.allSatisfy { index in
+                !members[..<index].contains { $0.key == members[index].key }
+            }
+            if isUnique { return members }
+        }
+        var seen: Set<String> = []
+        return Array(members.reversed().filter { seen.insert($0.key).inserted }.reversed())
+    }
+}

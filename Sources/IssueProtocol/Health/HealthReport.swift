@@ -1,6 +1,6 @@
 package import IssueWire
 
-/// A verdict about the health of the daemon, in one word.
+/// A verdict about the health of the daemon, in one word. The cases are ordered from best to worst.
 package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
     /// Reports are stored and forwarded in time.
     case healthy
@@ -20,16 +20,9 @@ package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
         }
     }
 
-    private var rank: Int {
-        switch self {
-        case .healthy: 0
-        case .unknown: 1
-        case .degraded: 2
-        case .failing: 3
-        }
+    package static func < (left: Self, right: Self) -> Bool {
+        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
     }
-
-    package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 }
 
 extension HealthVerdict: JSONStringEnum {}
@@ -97,11 +90,7 @@ package struct HealthReport: Equatable, Sendable {
     package private(set) var findings: [HealthFinding]
 
     package init(findings: [HealthFinding]) {
-        let ranked = findings.enumerated().sorted { left, right in
-            if left.element.verdict != right.element.verdict { return left.element.verdict > right.element.verdict }
-            return left.offset < right.offset
-        }
-        self.findings = ranked.map(\.element)
+        self.findings = findings.sorted { $0.verdict > $1.verdict }
         verdict = self.findings.first?.verdict ?? .healthy
     }
 

@@ -308,9 +308,7 @@ extension MetricFamily {
 
     /// The name in front of a value: that of a counter ends with `_total`.
     package var sampleName: String { familyName + (kind == .counter ? "_total" : "") }
-}
 
-extension MetricFamily {
     /// The metrics of a daemon that is not reachable: only `issued_up` with the value 0.
     package static var unreachable: [(family: MetricFamily, samples: [MetricSample])] {
         all.filter { $0.name == "up" }.map { ($0, [MetricSample(0)]) }

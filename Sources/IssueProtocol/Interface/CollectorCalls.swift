@@ -67,3 +67,26 @@ package struct IDParameters: Equatable, JSONObjectCodable, Sendable {
         try members.required("id", &id)
     }
 }
+
+/// The parameters of `Report`.
+package struct ReportParameters: Equatable, JSONObjectCodable, Sendable {
+    package var records: [IssueRecord]
+    /// The id of a sender that numbers its records, so that records it sends again are not stored twice; nil for none.
+    package var producer: String?
+    /// The sequence number of the first record.
+    package var sequence: Int64?
+
+    package init(records: [IssueRecord], producer: String? = nil, sequence: Int64? = nil) {
+        self.records = records
+        self.producer = producer
+        self.sequence = sequence
+    }
+
+    package static var initial: Self { Self(records: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.defaulted("records", &records, [])
+        try members.optional("producer", &producer)
+        try members.optional("sequence", &sequence)
+    }
+}

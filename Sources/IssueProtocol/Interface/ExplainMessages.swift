@@ -1,5 +1,52 @@
 package import IssueWire
 
+/// Why a record is in its group (the reply of `Explain`).
+public struct GroupExplanation: Equatable, Sendable {
+    /// The group, after all corrections.
+    public var group: IssueGroup
+    /// The fingerprint by which the group was found.
+    public var fingerprint: String
+    /// `true` if the sender chose the fingerprint.
+    public var isChosen: Bool
+    /// The version of the rule that computed it; nil if it was chosen.
+    public var rule: Int?
+    /// The message without its variable parts, as in titles; nil if no record is stored.
+    public var template: String?
+    /// The ids that refer to the group: its own id first, then the ids of merged groups.
+    public var ids: [String]
+    /// The corrections that moved the record, or records of the group, to this group.
+    public var corrections: [GroupCorrection]
+
+    package init(
+        group: IssueGroup, fingerprint: String, isChosen: Bool, rule: Int?, template: String?, ids: [String],
+        corrections: [GroupCorrection]
+    ) {
+        self.group = group
+        self.fingerprint = fingerprint
+        self.isChosen = isChosen
+        self.rule = rule
+        self.template = template
+        self.ids = ids
+        self.corrections = corrections
+    }
+}
+
+extension GroupExplanation: JSONObjectCodable {
+    package static var initial: Self {
+        Self(group: .initial, fingerprint: "", isChosen: false, rule: nil, template: nil, ids: [], corrections: [])
+    }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
+        try members.required("fingerprint", &fingerprint)
+        try members.required("chosen", &isChosen)
+        try members.optional("rule", &rule)
+        try members.optional("template", &template)
+        try members.required("ids", &ids)
+        try members.required("corrections", &corrections)
+    }
+}
+
 /// The parameters of `ExplainRecord`.
 package struct ExplainRecordParameters: Equatable, JSONObjectCodable, Sendable {
     /// The record, as in `Report`.

@@ -82,294 +82,6 @@ extension GroupCorrection: JSONObjectCodable {
     }
 }
 
-/// The parameters of `MergeGroups`.
-package struct MergeGroupsParameters: Equatable, JSONObjectCodable, Sendable {
-    /// The id of the group that stays.
-    package var into: String
-    /// The ids of the groups that are merged into it.
-    package var groups: [String]
-    package var reason: String?
-
-    package init(into: String, groups: [String], reason: String? = nil) {
-        self.into = into
-        self.groups = groups
-        self.reason = reason
-    }
-
-    package static var initial: Self { Self(into: "", groups: []) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("into", &into)
-        try members.required("groups", &groups)
-        try members.optional("reason", &reason)
-    }
-}
-
-/// The parameters of `SplitGroup`.
-package struct SplitGroupParameters: Equatable, JSONObjectCodable, Sendable {
-    package var group: String
-    /// The pattern of the titles that get a group of their own; nil to undo the merges into the group.
-    package var template: String?
-    package var reason: String?
-
-    package init(group: String, template: String? = nil, reason: String? = nil) {
-        self.group = group
-        self.template = template
-        self.reason = reason
-    }
-
-    package static var initial: Self { Self(group: "") }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("group", &group)
-        try members.optional("template", &template)
-        try members.optional("reason", &reason)
-    }
-}
-
-/// The parameters of `AddGroupRule`.
-package struct AddGroupRuleParameters: Equatable, JSONObjectCodable, Sendable {
-    /// The id of the group that gets the records.
-    package var group: String
-    /// The pattern of the titles.
-    package var template: String
-    package var reason: String?
-    /// `true` to only count the groups that would be merged.
-    package var isDryRun: Bool?
-
-    package init(group: String, template: String, reason: String? = nil, isDryRun: Bool? = nil) {
-        self.group = group
-        self.template = template
-        self.reason = reason
-        self.isDryRun = isDryRun
-    }
-
-    package static var initial: Self { Self(group: "", template: "") }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("group", &group)
-        try members.required("template", &template)
-        try members.optional("reason", &reason)
-        try members.optional("dry_run", &isDryRun)
-    }
-}
-
-/// The reply of `MergeGroups` and `AddGroupRule`.
-package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
-    /// The group that the others were merged into.
-    package var group: IssueGroup
-    /// The number of groups that were merged, or that would be.
-    package var count: Int64
-    /// The numbers of the corrections that were made, for undoing them. Nil in a dry run, and from older daemons.
-    package var corrections: [Int64]?
-
-    package init(group: IssueGroup, count: Int64, corrections: [Int64]? = nil) {
-        self.group = group
-        self.count = count
-        self.corrections = corrections
-    }
-
-    package static var initial: Self { Self(group: .initial, count: 0) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("group", &group)
-        try members.defaulted("count", &count, 0)
-        try members.optional("corrections", &corrections)
-    }
-}
-
-/// The reply of `SplitGroup`: the groups that have records of their own now.
-package struct SplitGroupReply: Equatable, JSONObjectCodable, Sendable {
-    package var groups: [IssueGroup]
-    /// The numbers of the corrections that were made, for undoing them. Nil if none was, and from older daemons.
-    package var corrections: [Int64]?
-
-    package init(groups: [IssueGroup], corrections: [Int64]? = nil) {
-        self.groups = groups
-        self.corrections = corrections
-    }
-
-    package static var initial: Self { Self(groups: []) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("groups", &groups)
-        try members.optional("corrections", &corrections)
-    }
-}
-
-/// The parameters of `Corrections`.
-package struct CorrectionsParameters: Equatable, JSONObjectCodable, Sendable {
-    /// Only corrections of this group; nil for all.
-    package var group: String?
-
-    package init(group: String? = nil) {
-        self.group = group
-    }
-
-    package static var initial: Self { Self() }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.optional("group", &group)
-    }
-}
-
-/// The reply of `Corrections`.
-package struct CorrectionsReply: Equatable, JSONObjectCodable, Sendable {
-    package var corrections: [GroupCorrection]
-
-    package init(corrections: [GroupCorrection]) {
-        self.corrections = corrections
-    }
-
-    package static var initial: Self { Self(corrections: []) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("corrections", &corrections)
-    }
-}
-
-/// The parameters of `UndoCorrection`.
-package struct UndoCorrectionParameters: Equatable, JSONObjectCodable, Sendable {
-    package var id: Int64
-
-    package init(id: Int64) {
-        self.id = id
-    }
-
-    package static var initial: Self { Self(id: 0) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("id", &id)
-    }
-}
-
-/// The reply of `UndoCorrection`: the groups that have records of their own again.
-package struct UndoCorrectionReply: Equatable, JSONObjectCodable, Sendable {
-    package var groups: [IssueGroup]
-
-    package init(groups: [IssueGroup]) {
-        self.groups = groups
-    }
-
-    package static var initial: Self { Self(groups: []) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("groups", &groups)
-    }
-}
-
-/// Why a record is in its group (the reply of `Explain`).
-public struct GroupExplanation: Equatable, Sendable {
-    /// The group, after all corrections.
-    public var group: IssueGroup
-    /// The fingerprint by which the group was found.
-    public var fingerprint: String
-    /// `true` if the sender chose the fingerprint.
-    public var isChosen: Bool
-    /// The version of the rule that computed it; nil if it was chosen.
-    public var rule: Int?
-    /// The message without its variable parts, as in titles; nil if no record is stored.
-    public var template: String?
-    /// The ids that refer to the group: its own id first, then the ids of merged groups.
-    public var ids: [String]
-    /// The corrections that moved the record, or records of the group, to this group.
-    public var corrections: [GroupCorrection]
-
-    package init(
-        group: IssueGroup, fingerprint: String, isChosen: Bool, rule: Int?, template: String?, ids: [String],
-        corrections: [GroupCorrection]
-    ) {
-        self.group = group
-        self.fingerprint = fingerprint
-        self.isChosen = isChosen
-        self.rule = rule
-        self.template = template
-        self.ids = ids
-        self.corrections = corrections
-    }
-}
-
-extension GroupExplanation: JSONObjectCodable {
-    package static var initial: Self {
-        Self(group: .initial, fingerprint: "", isChosen: false, rule: nil, template: nil, ids: [], corrections: [])
-    }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("group", &group)
-        try members.required("fingerprint", &fingerprint)
-        try members.required("chosen", &isChosen)
-        try members.optional("rule", &rule)
-        try members.optional("template", &template)
-        try members.required("ids", &ids)
-        try members.required("corrections", &corrections)
-    }
-}
-
-/// The parameters of `SuggestMerges`.
-package struct SuggestMergesParameters: Equatable, JSONObjectCodable, Sendable {
-    /// The application; nil for all.
-    package var app: String?
-    /// The maximum number of suggestions; nil for the daemon's default.
-    package var limit: Int?
-
-    package init(app: String? = nil, limit: Int? = nil) {
-        self.app = app
-        self.limit = limit
-    }
-
-    package static var initial: Self { Self() }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.optional("app", &app)
-        try members.optional("limit", &limit)
-    }
-}
-
-/// Two groups that may be the same issue.
-public struct MergeSuggestion: Equatable, Sendable {
-    /// The ids of the groups.
-    public var groups: [String]
-    /// Their titles.
-    public var titles: [String]
-    /// The word of each title that the other one does not have.
-    public var words: [String]
-    /// The name of their application.
-    public var app: String
-
-    package init(groups: [String], titles: [String], words: [String], app: String) {
-        self.groups = groups
-        self.titles = titles
-        self.words = words
-        self.app = app
-    }
-}
-
-extension MergeSuggestion: JSONObjectCodable {
-    package static var initial: Self { Self(groups: [], titles: [], words: [], app: "") }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("groups", &groups)
-        try members.required("titles", &titles)
-        try members.required("words", &words)
-        try members.required("app", &app)
-    }
-}
-
-/// The reply of `SuggestMerges`.
-package struct SuggestMergesReply: Equatable, JSONObjectCodable, Sendable {
-    package var suggestions: [MergeSuggestion]
-
-    package init(suggestions: [MergeSuggestion]) {
-        self.suggestions = suggestions
-    }
-
-    package static var initial: Self { Self(suggestions: []) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("suggestions", &suggestions)
-    }
-}
-
 /// A field by whose values a group can be split (`SplitField` on the wire).
 ///
 /// These are the fields that all records of a series share. Metadata and the type of an error belong to single records,
@@ -399,52 +111,90 @@ public enum IssueSplitField: String, CaseIterable, Sendable {
 
 extension IssueSplitField: JSONStringEnum {}
 
-/// The parameters of `SplitByField`.
-package struct SplitByFieldParameters: Equatable, JSONObjectCodable, Sendable {
-    package var group: String
-    package var field: IssueSplitField
-    package var reason: String?
-    /// `true` to only return the values.
-    package var isDryRun: Bool?
+/// A pattern for titles of groups, in which `*` matches any text, including none.
+package struct TitlePattern: Equatable, Sendable {
+    /// The maximum length of a pattern, in bytes of UTF-8.
+    package static let maxBytes = 200
 
-    package init(group: String, field: IssueSplitField, reason: String? = nil, isDryRun: Bool? = nil) {
-        self.group = group
-        self.field = field
-        self.reason = reason
-        self.isDryRun = isDryRun
+    package let text: String
+    /// The text before the first star, and the text after the last one. Without a star, `start` is the whole pattern.
+    private let start: [UInt8]
+    private let end: [UInt8]
+    /// The texts between stars.
+    private let middle: [SubsequenceSearch]
+    private let hasStar: Bool
+
+    /// Nil if the text is too long, matches every title, or begins with U+0001, which marks the daemon's
+    /// other stored selectors.
+    package init?(_ text: String) {
+        let star = UInt8(ascii: "*")
+        let bytes = Array(text.utf8)
+        guard bytes.count <= Self.maxBytes, bytes.contains(where: { $0 != star }), bytes.first != 1 else { return nil }
+        self.text = text
+        let parts = bytes.split(separator: star, omittingEmptySubsequences: false).map(Array.init)
+        hasStar = parts.count > 1
+        start = parts[0]
+        end = hasStar ? parts[parts.count - 1] : []
+        middle = parts.dropFirst().dropLast().filter { !$0.isEmpty }.map { SubsequenceSearch($0) }
     }
 
-    package static var initial: Self { Self(group: "", field: .domain) }
+    /// Returns `true` if the whole title matches.
+    ///
+    /// The writer calls this for each rule of an application when a new fingerprint arrives, so the time is linear in
+    /// the length of the title, whatever title and pattern are.
+    package func matches(_ title: String) -> Bool {
+        var work = 0
+        return matches(title, work: &work)
+    }
 
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("group", &group)
-        try members.required("field", &field)
-        try members.optional("reason", &reason)
-        try members.optional("dry_run", &isDryRun)
+    /// - Parameter work: Increased by the number of comparisons of bytes.
+    package func matches(_ title: String, work: inout Int) -> Bool {
+        let title = Array(title.utf8)
+        work += start.count + end.count
+        guard title.starts(with: start) else { return false }
+        guard hasStar else { return title.count == start.count }
+        var rest = title[start.count...]
+        guard rest.count >= end.count, rest.suffix(end.count).elementsEqual(end) else { return false }
+        rest = rest.dropLast(end.count)
+        for search in middle {
+            guard let found = search.firstEnd(in: rest, work: &work) else { return false }
+            rest = rest[found...]
+        }
+        return true
     }
 }
 
-/// The reply of `SplitByField`.
-package struct SplitByFieldReply: Equatable, JSONObjectCodable, Sendable {
-    /// The groups after the split, in the order of the values. Empty if nothing was split.
-    package var groups: [IssueGroup]
-    /// The values of the field, oldest first; an empty text is that of records without a value. Records with the first
-    /// value stay in the group.
-    package var values: [String]
-    /// The numbers of the corrections that were made, for undoing them. Nil if none was, and from older daemons.
-    package var corrections: [Int64]?
+/// Finds a text within another one in linear time (Knuth, Morris and Pratt).
+private struct SubsequenceSearch: Equatable, Sendable {
+    private let text: [UInt8]
+    /// For each position, the length of the longest proper prefix of `text` that ends there.
+    private let borders: [UInt8]
 
-    package init(groups: [IssueGroup], values: [String], corrections: [Int64]? = nil) {
-        self.groups = groups
-        self.values = values
-        self.corrections = corrections
+    /// - Parameter text: The text to find; not empty, and at most as long as a pattern.
+    init(_ text: [UInt8]) {
+        self.text = text
+        var borders = [UInt8](repeating: 0, count: text.count)
+        var length = 0
+        for index in text.indices.dropFirst() {
+            while length > 0, text[index] != text[length] { length = Int(borders[length - 1]) }
+            if text[index] == text[length] { length += 1 }
+            borders[index] = UInt8(length)
+        }
+        self.borders = borders
     }
 
-    package static var initial: Self { Self(groups: [], values: []) }
-
-    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.required("groups", &groups)
-        try members.required("values", &values)
-        try members.optional("corrections", &corrections)
+    /// Returns the end of the first occurrence; nil if there is none.
+    func firstEnd(in bytes: ArraySlice<UInt8>, work: inout Int) -> Int? {
+        var length = 0
+        for index in bytes.indices {
+            work += 1
+            while length > 0, bytes[index] != text[length] {
+                length = Int(borders[length - 1])
+                work += 1
+            }
+            if bytes[index] == text[length] { length += 1 }
+            if length == text.count { return index + 1 }
+        }
+        return nil
     }
 }

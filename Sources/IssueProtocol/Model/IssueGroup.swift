@@ -215,3 +215,64 @@ extension IssueStateChange: JSONObjectCodable {
         try members.optional("note", &note)
     }
 }
+
+/// The parameters of `SetState`.
+package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
+    package var group: String
+    package var state: GroupState
+    /// The end of a mute; nil if it has none.
+    package var until: IssueTimestamp?
+    /// `true` if only a newer version of the application ends the state.
+    package var untilNewerVersion: Bool?
+    /// The version that has the fix; nil unless only this version or a later one reopens the group.
+    package var resolvedIn: String?
+    /// `true` if the next declared deployment has the fix.
+    package var isResolvedInNext: Bool?
+    /// The number of occurrences after which a mute ends; nil if it does not end by their number.
+    package var untilCount: Int64?
+    /// A note for those who look at the group, of at most 1024 bytes. Nil for none, or to keep the note of a group that
+    /// is already in this state, resolved or muted; empty to remove it.
+    package var note: String?
+
+    package init(
+        group: String, state: GroupState, until: IssueTimestamp? = nil, untilNewerVersion: Bool? = nil,
+        resolvedIn: String? = nil, isResolvedInNext: Bool? = nil, untilCount: Int64? = nil, note: String? = nil
+    ) {
+        self.note = note
+        self.untilCount = untilCount
+        self.resolvedIn = resolvedIn
+        self.isResolvedInNext = isResolvedInNext
+        self.group = group
+        self.state = state
+        self.until = until
+        self.untilNewerVersion = untilNewerVersion
+    }
+
+    package static var initial: Self { Self(group: "", state: .open) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
+        try members.required("state", &state)
+        try members.optional("until", &until)
+        try members.optional("until_newer_version", &untilNewerVersion)
+        try members.optional("resolved_in", &resolvedIn)
+        try members.optional("resolved_in_next", &isResolvedInNext)
+        try members.optional("until_count", &untilCount)
+        try members.optional("note", &note)
+    }
+}
+
+/// The reply of `SetState`: the group after the change.
+package struct SetStateReply: Equatable, JSONObjectCodable, Sendable {
+    package var group: IssueGroup
+
+    package init(group: IssueGroup) {
+        self.group = group
+    }
+
+    package static var initial: Self { Self(group: .initial) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("group", &group)
+    }
+}

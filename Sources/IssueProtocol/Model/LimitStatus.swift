@@ -1,5 +1,78 @@
 package import IssueWire
 
+/// Records of one application that one limit currently holds back from a destination.
+public struct Suppression: Equatable, Sendable {
+    /// The name of the destination.
+    public var destination: String
+    /// The application that the limit applies to. Nil if it is not specific to one.
+    public var app: String?
+    /// The id of the group that is affected. Nil if there are several.
+    public var group: String?
+    /// The limit.
+    public var reason: SuppressionReason
+    /// The number of records that are held back.
+    public var count: Int
+    /// The time since which records are held back.
+    public var since: IssueTimestamp
+    /// The number of groups that are held back. Nil from a daemon that lists each group separately.
+    public var groups: Int?
+
+    package init(
+        destination: String, app: String?, group: String?, reason: SuppressionReason, count: Int,
+        since: IssueTimestamp, groups: Int? = nil
+    ) {
+        self.destination = destination
+        self.app = app
+        self.group = group
+        self.reason = reason
+        self.count = count
+        self.since = since
+        self.groups = groups
+    }
+}
+
+extension Suppression: CustomStringConvertible {
+    /// The number of records, the limit and the start in one line.
+    public var description: String {
+        var limit = reason.rawValue
+        if let group { limit += " of \(group)" }
+        if let app { limit += " in \(app)" }
+        return TerminalSanitizer.line("\(destination): \(count) held back by \(limit) since \(since)")
+    }
+}
+
+extension Suppression: JSONObjectCodable {
+    package static var initial: Self {
+        Suppression(destination: "", app: nil, group: nil, reason: .groupRate, count: 0, since: .epoch)
+    }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("destination", &destination)
+        try members.optional("app", &app)
+        try members.optional("group", &group)
+        try members.required("reason", &reason)
+        try members.required("count", &count)
+        try members.required("since", &since)
+        try members.optional("groups", &groups)
+    }
+}
+
+/// The limit that holds a record back.
+public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
+    /// The rate of one issue.
+    case groupRate = "group_rate"
+    /// The rate of one application.
+    case applicationRate = "application_rate"
+    /// The rate of the destination.
+    case globalRate = "global_rate"
+    /// The bytes per day of the destination.
+    case dailyBytes = "daily_bytes"
+    /// The number of different issues of one user.
+    case cardinality
+}
+
+extension SuppressionReason: JSONStringEnum {}
+
 /// The reply of `Limits`.
 package struct LimitsReply: Equatable, Sendable {
     /// The limits that held back most come first, then those with the least left.

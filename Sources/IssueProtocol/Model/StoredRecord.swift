@@ -159,6 +159,41 @@ extension Sender: JSONObjectCodable {
     }
 }
 
+/// A record with its group and its fates (the reply of `Show`).
+public struct IssueDetails: Equatable, Sendable {
+    /// The record. Nil if no record of the group is stored any longer.
+    public var record: StoredRecord?
+    /// The group.
+    public var group: IssueGroup
+    /// The fate of the record for each destination.
+    public var fates: [IssueFate]
+
+    package init(record: StoredRecord? = nil, group: IssueGroup, fates: [IssueFate]) {
+        self.record = record
+        self.group = group
+        self.fates = fates
+    }
+}
+
+extension IssueDetails: CustomStringConvertible {
+    /// A line each for the record, the group and each fate.
+    public var description: String {
+        let record = record?.description ?? "No record of the group is stored any longer."
+        let fates = fates.map { TerminalSanitizer.line($0.description) }
+        return ([record, group.description] + fates).joined(separator: "\n")
+    }
+}
+
+extension IssueDetails: JSONObjectCodable {
+    package static var initial: Self { Self(group: .initial, fates: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.optional("record", &record)
+        try members.required("group", &group)
+        try members.defaulted("fates", &fates, [])
+    }
+}
+
 /// A record, a summary of records, or the line of a correction, that was given up for a destination.
 public struct DeadLetter: Equatable, Sendable {
     /// The id of the record. For a summary and for a correction it is `summary-` and a number.
@@ -219,37 +254,56 @@ extension DeadLetter: JSONObjectCodable {
     }
 }
 
-/// A record with its group and its fates (the reply of `Show`).
-public struct IssueDetails: Equatable, Sendable {
-    /// The record. Nil if no record of the group is stored any longer.
-    public var record: StoredRecord?
-    /// The group.
-    public var group: IssueGroup
-    /// The fate of the record for each destination.
-    public var fates: [IssueFate]
+/// The parameters of `DeadLetters`.
+package struct DeadLettersParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The destination whose dead letters are listed; nil for all.
+    package var destination: String?
+    /// The ids of the records whose dead letters are listed; nil for all.
+    package var records: [String]?
+    /// `true` to include the line that was to be sent.
+    package var lines: Bool?
+    /// The maximum number of dead letters in the reply; nil for the daemon's default.
+    package var limit: Int?
+    /// The `next` of the previous page; nil for the first page.
+    package var after: String?
 
-    package init(record: StoredRecord? = nil, group: IssueGroup, fates: [IssueFate]) {
-        self.record = record
-        self.group = group
-        self.fates = fates
+    package init(
+        destination: String? = nil, records: [String]? = nil, lines: Bool? = nil, limit: Int? = nil,
+        after: String? = nil
+    ) {
+        self.destination = destination
+        self.records = records
+        self.lines = lines
+        self.limit = limit
+        self.after = after
     }
-}
 
-extension IssueDetails: CustomStringConvertible {
-    /// A line each for the record, the group and each fate.
-    public var description: String {
-        let record = record?.description ?? "No record of the group is stored any longer."
-        let fates = fates.map { TerminalSanitizer.line($0.description) }
-        return ([record, group.description] + fates).joined(separator: "\n")
-    }
-}
-
-extension IssueDetails: JSONObjectCodable {
-    package static var initial: Self { Self(group: .initial, fates: []) }
+    package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
-        try members.optional("record", &record)
-        try members.required("group", &group)
-        try members.defaulted("fates", &fates, [])
+        try members.optional("destination", &destination)
+        try members.optional("records", &records)
+        try members.optional("lines", &lines)
+        try members.optional("limit", &limit)
+        try members.optional("after", &after)
+    }
+}
+
+/// The reply of `DeadLetters`.
+package struct DeadLettersReply: Equatable, JSONObjectCodable, Sendable {
+    package var deadLetters: [DeadLetter]
+    /// The cursor of the next page; nil if this is the last one.
+    package var next: String?
+
+    package init(deadLetters: [DeadLetter], next: String? = nil) {
+        self.deadLetters = deadLetters
+        self.next = next
+    }
+
+    package static var initial: Self { Self(deadLetters: []) }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("dead_letters", &deadLetters)
+        try members.optional("next", &next)
     }
 }

@@ -159,3 +159,289 @@ extension JSONStringEnum where Self: RawRepresentable<String> {
     package var name: String { rawValue }
     package init?(name: String) { self.init(rawValue: name) }
 }
+
+/// A type that is represented by a JSON object with named members.
+///
+/// A type declares its members once, in the order in which they are written:
+///
+/// ```swift
+/// extension AwaitParameters: JSONObjectCodable {
+///     package static var initial: Self { Self(id: "") }
+///
+///     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+///         try members.required("id", &id)
+///         try members.optional("destination", &destination)
+///     }
+/// }
+/// ```
+package protocol JSONObjectCodable: JSONCodable {
+    /// The value that reading starts with.
+    static var initial: Self { get }
+
+    /// Passes the name and value of each member to `members`, which reads or writes it.
+    ///
+    /// Every call must pass the same members in the same order, at most 64 of them.
+    mutating func visit(_ members: inout JSONMembers) throws(FieldError)
+}
+
+extension JSONObjectCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self = Self.initial
+        try JSONMembers.read(from: &scanner) { members throws(FieldError) in try visit(&members) }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writeMembers(to: &writer)
+    }
+
+    /// Writes the members as ``visit(_:)`` passes them. A type that implements `write(to:)` itself must write the same.
+    package func writeMembers(to writer: inout JSONWriter) {
+        var value = self
+        JSONMembers.write(to: &writer) { members throws(FieldError) in try value.visit(&members) }
+    }
+}
+
+/// Reads or writes the members of a JSON object that the object's type declares; see ``JSONObjectCodable``.
+package struct JSONMembers: ~Escapable {
+    private enum Pass {
+        case reading
+        /// Looks for required members that are absent.
+        case checking
+        case writing
+        /// Collects the names.
+        case listing
+    }
+
+    private var pass: Pass
+    private var scanner: JSONScanner
+    private var writer = JSONWriter()
+    /// The key whose value is read next; nil at the end of the object.
+    private var key: String?
+    /// The index of the member that is visited.
+    private var index = -1
+    /// A bit for each member that is present, by its index.
+    private var present: UInt64 = 0
+    private var names: [(name: String, isRequired: Bool)] = []
+
+    @_lifetime(copy scanner)
+    private init(_ pass: Pass, _ scanner: JSONScanner) {
+        self.pass = pass
+        self.scanner = scanner
+    }
+
+    // MARK: Members
+
+    // These functions are not inlined, so that each member adds little code to applications.
+
+    /// A member that must be present.
+    @inline(never)
+    package mutating func required<Value: JSONCodable>(_ name: String, _ value: inout Value) throws(FieldError) {
+        guard try isDue(name, isRequired: true) else { return }
+        if pass == .writing {
+            writer.member(name, value)
+        } else {
+            if let new = try next(Value.self) { value = new }
+            try findKey()
+        }
+    }
+
+    /// A member that is not written if it is nil.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the member.
+    ///   - value: The value, which is nil if the member is absent.
+    ///   - check: Returns the reason why a value is invalid, worded to follow the name of the member; nil if it is
+    ///     valid.
+    @inline(never)
+    package mutating func optional<Value: JSONCodable>(
+        _ name: String, _ value: inout Value?, check: ((Value) -> String?)? = nil
+    ) throws(FieldError) {
+        guard try isDue(name) else { return }
+        if pass == .writing {
+            writer.member(name, ifPresent: value)
+        } else {
+            value = try next(Value.self)
+            if let check, let reason = value.flatMap(check) { throw FieldError(field: name, reason: reason) }
+            try findKey()
+        }
+    }
+
+    /// A member that has a default value if it is absent. It is always written.
+    @inline(never)
+    package mutating func defaulted<Value: JSONCodable>(
+        _ name: String, _ value: inout Value, _ defaultValue: Value
+    ) throws(FieldError) {
+        guard try isDue(name) else { return }
+        if pass == .writing {
+            writer.member(name, value)
+        } else {
+            value = try next(Value.self) ?? defaultValue
+            try findKey()
+        }
+    }
+
+    /// A list or a text that is empty if it is absent. An empty one is not written.
+    package mutating func nonempty<Value: JSONCodable & RangeReplaceableCollection>(
+        _ name: String, _ value: inout Value
+    ) throws(FieldError) {
+        if pass == .writing, value.isEmpty { return }
+        try defaulted(name, &value, Value())
+    }
+
+    // MARK: Passes
+
+    /// Reads an object. Unknown members, which a later version of the protocol may define, are skipped.
+    ///
+    /// Takes one pass over the type's members if the object has them in the same order, otherwise at most one pass for
+    /// each key.
+    ///
+    /// - Parameters:
+    ///   - scanner: The scanner, before the object.
+    ///   - visit: Passes the members of the value, which has its initial value at first.
+    /// - Throws: `FieldError` if a member is invalid, or a required one is absent.
+    @inline(never)
+    fileprivate static func read(
+        from scanner: inout JSONScanner, _ visit: (inout JSONMembers) throws(FieldError) -> Void
+    ) throws(FieldError) {
+        var members = JSONMembers(.reading, scanner)
+        try members.open()
+        while members.key != nil {
+            let position = members.scanner.position
+            members.index = -1
+            try visit(&members)
+            if members.scanner.position == position { try members.skip() }
+        }
+        scanner = members.scanner
+        members.index = -1
+        members.pass = .checking
+        try visit(&members)
+    }
+
+    /// Writes an object.
+    @inline(never)
+    fileprivate static func write(
+        to writer: inout JSONWriter, _ visit: (inout JSONMembers) throws(FieldError) -> Void
+    ) {
+        var members = JSONMembers(.writing, JSONScanner(Span()))
+        swap(&members.writer, &writer)
+        members.writer.openObject()
+        // Only reading throws errors.
+        try? visit(&members)
+        members.writer.closeObject()
+        swap(&members.writer, &writer)
+    }
+
+    /// Returns the names of a type's members in order, and whether they must be present.
+    package static func names<Value: JSONObjectCodable>(of type: Value.Type) -> [(name: String, isRequired: Bool)] {
+        var value = Value.initial
+        var members = JSONMembers(.listing, JSONScanner(Span()))
+        try? value.visit(&members)
+        return members.names
+    }
+
+    /// Returns `true` if the value of the visited member must be read or written now.
+    @inline(never)
+    private mutating func isDue(_ name: String, isRequired: Bool = false) throws(FieldError) -> Bool {
+        index += 1
+        switch pass {
+        case .reading: return key == name
+        case .checking:
+            if isRequired, present & bit == 0 { throw FieldError(field: name, reason: "is required") }
+            return false
+        case .writing: return true
+        case .listing:
+            names.append((name, isRequired))
+            return false
+        }
+    }
+
+    /// Reads the value of the visited member. Returns nil for `null`.
+    private mutating func next<Value: JSONCodable>(_: Value.Type) throws(FieldError) -> Value? {
+        guard try !passNull() else { return nil }
+        do {
+            return try Value(from: &scanner)
+        } catch {
+            throw error.inside(key ?? "")
+        }
+    }
+
+    /// Skips the value of the visited member if it is `null`, which means that the member is absent.
+    @inline(never)
+    private mutating func passNull() throws(FieldError) -> Bool {
+        present |= bit
+        do {
+            guard try scanner.null() else { return false }
+        } catch {
+            throw FieldError(error, expected: "a value").inside(key ?? "")
+        }
+        present &= ~bit
+        return true
+    }
+
+    /// The bit of the visited member.
+    private var bit: UInt64 {
+        precondition(index < UInt64.bitWidth, "An object has at most 64 members")
+        return 1 << UInt64(index)
+    }
+
+    @inline(never)
+    private mutating func open() throws(FieldError) {
+        try scanner.read("an object") { scanner throws(JSONError) in try scanner.openObject() }
+        try findKey()
+    }
+
+    @inline(never)
+    private mutating func findKey() throws(FieldError) {
+        key = try scanner.read("an object") { scanner throws(JSONError) in
+            try scanner.nextMember().map { scanner.string($0) }
+        }
+    }
+
+    /// Skips the value of an unknown member, and reads the next key.
+    @inline(never)
+    private mutating func skip() throws(FieldError) {
+        do {
+            _ = try scanner.skipValue()
+        } catch {
+            throw FieldError(error, expected: "a value").inside(key ?? "")
+        }
+        try findKey()
+    }
+}
+
+/// A member of a JSON object that is invalid, and the reason.
+package struct FieldError: Error, Equatable, Sendable {
+    /// The path of the member, with dots between its components (`filter.codes.2`); empty for the whole value.
+    package var field: String
+    /// The reason, worded to follow the name of the field.
+    package var reason: String
+
+    package init(field: String = "", reason: String) {
+        self.field = field
+        self.reason = reason
+    }
+
+    /// Creates the error for a value that a scanner could not read.
+    ///
+    /// - Parameter expected: The expected kind of value, with its article.
+    package init(_ error: JSONError, expected: String) {
+        field = ""
+        reason =
+            switch error {
+            case .wrongType: "must be \(expected)"
+            case .notAnInteger: "must be a 64-bit integer"
+            case .tooDeep(let limit): "is nested deeper than \(limit)"
+            case .tooManyKeys(let limit): "has more than \(limit) keys"
+            case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .trailingBytes: "is malformed JSON"
+            }
+    }
+
+    /// Returns the same error with `step` added to the front of its path.
+    package func inside(_ step: String) -> FieldError {
+        FieldError(field: field.isEmpty ? step : "\(step).\(field)", reason: reason)
+    }
+}
+
+extension FieldError: CustomStringConvertible {
+    package var description: String { field.isEmpty ? "the value \(reason)" : "\(field): \(reason)" }
+}

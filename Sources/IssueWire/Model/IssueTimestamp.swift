@@ -169,11 +169,5 @@ extension Int64 {
 
 extension Duration {
     /// The number of whole milliseconds, clamped to 64 bits.
-    package var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        let (sum, sumOverflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        guard overflow || sumOverflow else { return sum }
-        return seconds < 0 ? .min : .max
-    }
+    package var wholeMilliseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000_000_000) }
 }

@@ -69,11 +69,7 @@ final class CallQueue: CallWork {
     var wantsReplies: Bool { true }
     var nextSend: KernelInstant? { inFlight == nil && !waiting.isEmpty ? .distantPast : nil }
     var deadline: KernelInstant? {
-        var first = inFlight?.deadline
-        for call in waiting {
-            if let deadline = call.deadline { first = min(first ?? deadline, deadline) }
-        }
-        return first
+        (waiting + [inFlight].compactMap(\.self)).compactMap(\.deadline).min()
     }
 
     func removeFinished(at now: KernelInstant) -> Bool {

@@ -189,3 +189,45 @@ struct DeliveryLoop: ~Copyable {
         return true
     }
 }
+
+/// The meaning of a reply to `Report`.
+enum ReportResult {
+    case receipts([RecordReceipt])
+    case later(Duration?)
+    case tooLarge(limit: Int?)
+    case refused(String)
+    case malformed
+
+    init(_ reply: VarlinkReply) {
+        switch CollectorError(reply) {
+        case nil: self = (try? ReportReply(json: reply.parameters)).map { .receipts($0.receipts) } ?? .malformed
+        case .tooLarge(let limit): self = .tooLarge(limit: limit)
+        case .busy(let delay): self = .later(delay)
+        case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .permissionDenied, .expectedMore, .notFound:
+            self = .refused(CollectorError(reply)?.description ?? "")
+        case .noSpace, .interfaceNotFound, .methodNotFound, .methodNotImplemented, .unknown:
+            // Another daemon, or a later version of this one, may accept the call.
+            self = .later(nil)
+        }
+    }
+
+    /// Returns the outcome for the record at an index of the call. `path` is the socket of the daemon.
+    func outcome(at index: Int, path: String) -> ReceiptState.StoreResult {
+        switch self {
+        case .receipts(let receipts):
+            switch receipts[index] {
+            case .stored(let id), .duplicate(let id?): .success(ReceiptState.Stored(id: id, path: path))
+            case .duplicate(nil):
+                .failure(IssueDeliveryError(.unidentified, "The issue is stored, but its id is no longer known."))
+            case .rejected(let field, let reason):
+                .failure(IssueDeliveryError(.rejected, field.map { "\($0): \(reason)" } ?? reason))
+            }
+        case .refused(let reason):
+            .failure(IssueDeliveryError(.rejected, reason))
+        case .tooLarge:
+            .failure(IssueDeliveryError(.rejected, "The record is larger than the daemon allows."))
+        case .later, .malformed:
+            .failure(IssueDeliveryError(.malformed, "The daemon sent an invalid reply."))
+        }
+    }
+}

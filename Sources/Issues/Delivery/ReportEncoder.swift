@@ -1,4 +1,34 @@
-internal import IssueWire
+package import IssueWire
+
+/// A report with what is needed to send it.
+struct QueuedReport: Sendable {
+    var report: IssueReport
+    var application: ApplicationSnapshot
+    var receipt: ReceiptState?
+    /// The number of identical reports that were coalesced into this one. `lastRepeat` is the time of the last one.
+    var repeats = 0
+    var lastRepeat: IssueTimestamp?
+}
+
+extension QueuedReport {
+    init(_ report: IssueReport, receipt: ReceiptState?) {
+        self.report = report
+        // The report contains the error's text. The error itself may keep large parts of the application in memory.
+        if report.error != nil { self.report.error = nil }
+        application = IssueReporters.applicationSnapshot
+        self.receipt = receipt
+    }
+
+    /// Coalesces `other` into this report if both are equal and neither has a receipt. Returns whether it did.
+    mutating func absorb(_ other: QueuedReport) -> Bool {
+        guard receipt == nil, other.receipt == nil, application === other.application,
+            report.isDuplicate(as: other.report)
+        else { return false }
+        repeats += 1
+        lastRepeat = other.report.timestamp
+        return true
+    }
+}
 
 /// The encoding of a `Report` call.
 enum ReportEncoder {
@@ -44,74 +74,187 @@ enum ReportEncoder {
     }
 }
 
-/// The meaning of a reply to `Report`.
-enum ReportResult {
-    case receipts([RecordReceipt])
-    case later(Duration?)
-    case tooLarge(limit: Int?)
-    case refused(String)
-    case malformed
-
-    init(_ reply: VarlinkReply) {
-        switch CollectorError(reply) {
-        case nil: self = (try? ReportReply(json: reply.parameters)).map { .receipts($0.receipts) } ?? .malformed
-        case .tooLarge(let limit): self = .tooLarge(limit: limit)
-        case .busy(let delay): self = .later(delay)
-        case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .permissionDenied, .expectedMore, .notFound:
-            self = .refused(CollectorError(reply)?.description ?? "")
-        case .noSpace, .interfaceNotFound, .methodNotFound, .methodNotImplemented, .unknown:
-            // Another daemon, or a later version of this one, may accept the call.
-            self = .later(nil)
-        }
+extension IssueReport {
+    /// Returns the report as a record for the wire. `repeats` identical reports were coalesced into it, the last one at
+    /// `lastRepeat`.
+    func record(
+        application: IssueApplication, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
+    ) -> IssueRecord {
+        var metadata = metadata
+        if !breadcrumbs.isEmpty { metadata.setOwn(.breadcrumbs, to: .init(breadcrumbs.map(\.fact))) }
+        if droppedBefore > 0 { metadata.setOwn(.droppedBefore, to: .init(droppedBefore)) }
+        let fitted = metadata.isEmpty ? nil : RecordFit.fitting(metadata.json)
+        let frames = ImageMap.process.frames(of: addresses)
+            .prefix(RecordFit.frames(beside: fitted, causes: causes.count))
+        let parts = parts
+        return IssueRecord(
+            message: message, severity: level, domain: domain, code: code.map { Int64($0) },
+            occurredAt: lastRepeat ?? timestamp, firstOccurredAt: lastRepeat == nil ? nil : timestamp,
+            count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
+            fingerprint: sentFingerprint, backtrace: Array(frames), causes: causes, metadata: fitted,
+            reportable: isReportable ? nil : false, template: parts?.template, parts: parts?.parts ?? [],
+            context: context)
     }
 
-    /// Returns the outcome for the record at an index of the call. `path` is the socket of the daemon.
-    func outcome(at index: Int, path: String) -> ReceiptState.StoreResult {
+    /// The approximate number of additional bytes that the report takes in a call.
+    var estimatedGrowth: Int { addresses.count * 96 + partBytes }
+}
+
+extension IssueSite {
+    fileprivate var wire: SourceLocation {
+        let fileID = file
+        // A file that was compiled without a module has a file ID without a slash.
+        let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
+        return SourceLocation(
+            fileID: fileID, line: Int64(clamping: line), column: column > 0 ? Int64(clamping: column) : nil,
+            function: functionName, module: module)
+    }
+}
+
+/// Fits metadata into the daemon's limits for a record.
+///
+/// A daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
+/// an object that exceeds them is replaced by its JSON text.
+package struct RecordFit {
+    /// The maximum number of keys for metadata. A record may have 256 keys, and its own members, source, application
+    /// and causes need some of them.
+    private static let keys = 160
+    /// The maximum depth below the metadata object. A call may be 32 levels deep, and metadata is its fourth level.
+    private static let depth = 26
+    /// The key for members that do not fit at the top level, as one text.
+    private static let rest = "more"
+
+    /// The maximum number of keys that a record, its source and its application have.
+    private static let recordKeys = 32
+    private static let allKeys = 256
+
+    /// Returns how many backtrace frames fit into the key limit of a record with these metadata and causes.
+    static func frames(beside metadata: JSONValue?, causes: Int) -> Int {
+        var keysLeft = allKeys - recordKeys - causes * 3
+        _ = metadata?.fits(keysLeft: &keysLeft, depth: .max)
+        return max(0, keysLeft) / 3
+    }
+
+    private var keysLeft = RecordFit.keys
+
+    /// Returns the metadata in a form within the limits.
+    package static func fitting(_ metadata: JSONValue) -> JSONValue {
+        // Nearly all metadata fits and is returned without a copy.
+        var keysLeft = keys
+        guard !metadata.fits(keysLeft: &keysLeft, depth: depth), case .object(let members) = metadata else {
+            return metadata
+        }
+        var fit = RecordFit()
+        var taken = members[...]
+        if members.count > Self.keys { taken = members.prefix(Self.keys - 1) }
+        let others = Array(members[taken.endIndex...])
+        fit.keysLeft -= taken.count + (others.isEmpty ? 0 : 1)
+        var fitted = taken.map { JSONValue.Member($0.key, fit.fitted($0.value, depth: depth - 1)) }
+        if !others.isEmpty {
+            var name = rest
+            while taken.contains(where: { $0.key == name }) { name += "_" }
+            fitted.append(JSONValue.Member(name, .string(JSONValue.object(others).text)))
+        }
+        return .object(fitted)
+    }
+
+    private mutating func fitted(_ value: JSONValue, depth: Int) -> JSONValue {
+        switch value {
+        case .null, .bool, .integer, .number, .string: return value
+        case .array(let elements):
+            guard depth > 0 else { return .string(value.text) }
+            var list: [JSONValue] = []
+            for element in elements { list.append(fitted(element, depth: depth - 1)) }
+            return .array(list)
+        case .object(let members):
+            guard depth > 0, members.count <= keysLeft else { return .string(value.text) }
+            keysLeft -= members.count
+            var object: [JSONValue.Member] = []
+            for member in members { object.append(.init(member.key, fitted(member.value, depth: depth - 1))) }
+            return .object(object)
+        }
+    }
+}
+
+// Loops instead of closures: the compiler inlines a function that recurses through a closure into itself several times.
+extension JSONValue {
+    /// Returns whether the value has at most the given depth and number of keys. Subtracts its keys from `keysLeft`.
+    fileprivate func fits(keysLeft: inout Int, depth: Int) -> Bool {
         switch self {
-        case .receipts(let receipts):
-            switch receipts[index] {
-            case .stored(let id), .duplicate(let id?): .success(ReceiptState.Stored(id: id, path: path))
-            case .duplicate(nil):
-                .failure(IssueDeliveryError(.unidentified, "The issue is stored, but its id is no longer known."))
-            case .rejected(let field, let reason):
-                .failure(IssueDeliveryError(.rejected, field.map { "\($0): \(reason)" } ?? reason))
+        case .null, .bool, .integer, .number, .string: return true
+        case .array(let elements):
+            guard depth > 0 else { return false }
+            for element in elements {
+                guard element.fits(keysLeft: &keysLeft, depth: depth - 1) else { return false }
             }
-        case .refused(let reason):
-            .failure(IssueDeliveryError(.rejected, reason))
-        case .tooLarge:
-            .failure(IssueDeliveryError(.rejected, "The record is larger than the daemon allows."))
-        case .later, .malformed:
-            .failure(IssueDeliveryError(.malformed, "The daemon sent an invalid reply."))
+            return true
+        case .object(let members):
+            keysLeft -= members.count
+            guard depth > 0, keysLeft >= 0 else { return false }
+            for member in members {
+                guard member.value.fits(keysLeft: &keysLeft, depth: depth - 1) else { return false }
+            }
+            return true
         }
     }
-}
 
-/// A report with what is needed to send it.
-struct QueuedReport: Sendable {
-    var report: IssueReport
-    var application: ApplicationSnapshot
-    var receipt: ReceiptState?
-    /// The number of identical reports that were coalesced into this one. `lastRepeat` is the time of the last one.
-    var repeats = 0
-    var lastRepeat: IssueTimestamp?
-}
-
-extension QueuedReport {
-    init(_ report: IssueReport, receipt: ReceiptState?) {
-        self.report = report
-        // The report contains the error's text. The error itself may keep large parts of the application in memory.
-        if report.error != nil { self.report.error = nil }
-        application = IssueReporters.applicationSnapshot
-        self.receipt = receipt
+    fileprivate var text: String {
+        String(decoding: json, as: UTF8.self)
     }
+}
 
-    /// Coalesces `other` into this report if both are equal and neither has a receipt. Returns whether it did.
-    mutating func absorb(_ other: QueuedReport) -> Bool {
-        guard receipt == nil, other.receipt == nil, application === other.application,
-            report.isDuplicate(as: other.report)
-        else { return false }
-        repeats += 1
-        lastRepeat = other.report.timestamp
-        return true
+extension IssueMetadata.Key {
+    /// The breadcrumbs.
+    static let breadcrumbs: Self = "breadcrumbs"
+    /// The number of issues that were dropped before this one.
+    static let droppedBefore: Self = "dropped_before"
+    /// The number of bytes that were removed from a record that was too large.
+    static let omittedBytes: Self = "omitted_bytes"
+}
+
+extension IssueRecord {
+    /// Returns the record as JSON of at most `limit` bytes.
+    ///
+    /// The daemon refuses a record above its limit, so a shortened record is better than none.
+    func json(atMost limit: Int) -> [UInt8] {
+        let whole = json
+        guard whole.count > limit else { return whole }
+        var record = self
+        // An escaped byte can take up to six bytes.
+        record.message = message.truncated(toBytes: limit / 8)
+        record.template = nil
+        record.parts = []
+        record.causes = []
+        record.backtrace = []
+        record.domain = domain?.truncated(toBytes: 1024)
+        record.fingerprint = fingerprint?.truncated(toBytes: 1024)
+        let small = metadata?.smallest(ofBytes: limit / 8) ?? []
+        record.metadata = .object(small)
+        let omitted = JSONValue.integer(Int64(whole.count - record.json.count))
+        record.metadata = .object(small + [.init(IssueMetadata.Key.omittedBytes.rawValue, omitted)])
+        return record.json
+    }
+}
+
+extension String {
+    /// Returns the string or, if it is longer than `limit` bytes, a prefix of at most `limit` bytes and an ellipsis. No
+    /// Unicode scalar is split.
+    func truncated(toBytes limit: Int) -> String {
+        utf8.count > limit ? "\(prefix(bytes: limit))…" : self
+    }
+}
+
+extension JSONValue {
+    /// Returns the smallest members that fit into `limit` bytes together, in their original order.
+    fileprivate func smallest(ofBytes limit: Int) -> [Member] {
+        guard case .object(let members) = self else { return [] }
+        let sizes = members.map { JSONValue.object([$0]).json.count }
+        var (left, chosen) = (limit, Set<Int>())
+        for index in members.indices.sorted(by: { sizes[$0] < sizes[$1] }) {
+            left -= sizes[index]
+            guard left >= 0 else { break }
+            chosen.insert(index)
+        }
+        return members.indices.filter { chosen.contains($0) }.map { members[$0] }
     }
 }

@@ -1,5 +1,67 @@
 package import UnixIO
 
+/// The paths of the daemon's socket. The daemon, the command and the client share these rules.
+package enum SocketPath {
+    /// The socket of the system daemon.
+    package static let system = "/run/issued/issued.sock"
+
+    /// Returns the socket of a daemon that an unprivileged user runs.
+    ///
+    /// Without a runtime directory, the socket is in a directory of the user in the temporary directory. Such a
+    /// directory is used only if no other user can write to it.
+    ///
+    /// - Parameters:
+    ///   - runtimeDirectory: The value of `XDG_RUNTIME_DIR`. Nil if it is not set.
+    ///   - userID: The id of the user.
+    ///   - runtimeFolder: The parent of the users' default runtime directories.
+    ///   - temporaryFolder: The prefix of the users' temporary directories.
+    package static func user(
+        runtimeDirectory: String? = ProcessEnvironment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
+        runtimeFolder: String = "/run/user", temporaryFolder: String = "/tmp/issued"
+    ) -> String {
+        // The XDG specification requires ignoring relative paths, and that the directory belongs to the user. After
+        // `su` or `sudo -E` the variable names the directory of the previous user, who could listen there.
+        if let runtimeDirectory, runtimeDirectory.hasPrefix("/"), !isOthers(runtimeDirectory, userID) {
+            return "\(runtimeDirectory)/issued/issued.sock"
+        }
+        let userFolder = "\(runtimeFolder)/\(userID)"
+        let temporary = "\(temporaryFolder)-\(userID)"
+        if !isOwn(userFolder, userID), isOwn(temporary, userID) { return "\(temporary)/issued.sock" }
+        return "\(userFolder)/issued/issued.sock"
+    }
+
+    private static func isOwn(_ folder: String, _ userID: UInt32) -> Bool {
+        guard let status = try? FileSystem.status(of: folder, followingLinks: false) else { return false }
+        return status.kind == .directory && status.uid == userID && status.mode & 0o022 == 0
+    }
+
+    /// Returns whether the folder exists and belongs to another user.
+    private static func isOthers(_ folder: String, _ userID: UInt32) -> Bool {
+        guard let status = try? FileSystem.status(of: folder) else { return false }
+        return status.uid != userID
+    }
+
+    /// Returns the path of a named socket, or for nil those of ``search()``.
+    package static func candidates(_ named: String?) -> [String] {
+        named.map { [$0] } ?? search()
+    }
+
+    /// Returns the paths to try, in order. Empty if `ISSUED_SOCKET` is set to an empty string.
+    package static func search() -> [String] {
+        search(override: ProcessEnvironment["ISSUED_SOCKET"], userSocket: user())
+    }
+
+    /// Returns the paths to try, in order.
+    ///
+    /// - Parameters:
+    ///   - override: The value of `ISSUED_SOCKET`. Nil if it is not set; if it is empty, there are no paths.
+    ///   - userSocket: The socket of the user's own daemon.
+    package static func search(override: String?, userSocket: String) -> [String] {
+        guard let override else { return [userSocket, system] }
+        return override.isEmpty ? [] : [override]
+    }
+}
+
 /// Decides whether the server of a socket may receive reports.
 ///
 /// Reports contain data of the application, and replies decide what a command does next. The server must therefore run

@@ -119,3 +119,294 @@ extension IssueMetadata.Value: Encodable {
         init?(intValue: Int) { nil }
     }
 }
+
+/// Encodes any `Encodable` value as JSON and never fails.
+///
+/// A value that cannot be encoded is replaced by its description. Values that are nested too deeply or too large are
+/// truncated.
+struct MetadataEncoder: Encoder {
+    let node: EncodedNode
+    let budget: EncodingBudget
+    let codingPath: [any CodingKey]
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    static func json(of value: some Encodable) -> JSONValue {
+        let node = EncodedNode()
+        encode(value, into: node, budget: EncodingBudget(), path: [])
+        return node.json
+    }
+
+    // Not generic, to avoid a specialization for each type of the standard library.
+    static func encode(
+        _ value: any Encodable, into node: EncodedNode, budget: EncodingBudget, path: [any CodingKey]
+    ) {
+        let isShallow = budget.descend {
+            do {
+                try value.encode(to: MetadataEncoder(node: node, budget: budget, codingPath: path))
+            } catch {
+                node.content = .value(.string(String(describing: value)))
+            }
+        }
+        guard isShallow else {
+            node.content = .value(.string(EncodingBudget.cut))
+            return
+        }
+        if case .nothing = node.content { node.content = .value(.string(String(describing: value))) }
+        // The encodings of Foundation's types are meant for decoding, not for reading.
+        let typeName = String(reflecting: type(of: value))
+        if typeName.hasPrefix("Foundation"), let readable = readable(value, typeName, node.json) {
+            node.content = .value(readable)
+        }
+    }
+
+    private static func readable(_ value: any Encodable, _ typeName: String, _ json: JSONValue) -> JSONValue? {
+        switch typeName.split(separator: ".").last {
+        case "Date":
+            // Seconds since 2001-01-01T00:00:00Z, Foundation's reference date.
+            guard case .number(let text) = json, let seconds = Double(text) else { return nil }
+            let milliseconds = (seconds * 1000).rounded() + 978_307_200_000
+            return Int64(exactly: milliseconds).map { .string(IssueTimestamp(millisecondsSince1970: $0).description) }
+        case "URL": return .string(String(describing: value))
+        case "Decimal":
+            let text = String(describing: value)
+            return Double(text).map { $0.isFinite } == true ? .number(text) : .string(text)
+        case "Data":
+            guard case .array(let elements) = json else { return nil }
+            let bytes = elements.compactMap { element -> UInt8? in
+                guard case .integer(let number) = element else { return nil }
+                return UInt8(exactly: number)
+            }
+            return .string(bytes.count == elements.count ? Base64.encode(bytes) : String(describing: value))
+        default: return nil
+        }
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        if case .object = node.content {} else { node.content = .object([]) }
+        return KeyedEncodingContainer(
+            MetadataMembers<Key>(node: node, budget: budget, codingPath: codingPath))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        if case .array = node.content {} else { node.content = .array([]) }
+        return MetadataElements(node: node, budget: budget, codingPath: codingPath)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { self }
+}
+
+extension IssueMetadata.Value {
+    /// Creates a value from anything that can be encoded.
+    ///
+    /// This never fails: a value that cannot be encoded is replaced by its description, and a value that is too deep or
+    /// too large is truncated. Dates, URLs, decimal numbers and data of Foundation become readable strings and numbers.
+    ///
+    /// - Parameter value: The value to encode.
+    @_disfavoredOverload
+    public init(_ value: some Encodable) {
+        self.init(json: MetadataEncoder.json(of: value))
+    }
+
+    /// Creates a value from any value: by its structure if possible, otherwise from its description.
+    init(describing value: Any, depth: Int = 0) {
+        let mirror = Mirror(reflecting: value)
+        if mirror.displayStyle == .optional {
+            guard let some = mirror.children.first?.value else {
+                self.init(json: .null)
+                return
+            }
+            self.init(describing: some, depth: depth)
+        } else if depth > 8 {
+            self.init("…")
+        } else if let value = value as? [Any] {
+            self.init(value.prefix(100).map { Self(describing: $0, depth: depth + 1) })
+        } else if let value = value as? [String: Any] {
+            var metadata = IssueMetadata()
+            for (key, value) in value.prefix(100) {
+                metadata[IssueMetadata.Key(key)] = Self(describing: value, depth: depth + 1)
+            }
+            self.init(metadata)
+        } else if let value = value as? any Encodable {
+            self.init(value)
+        } else {
+            self.init(String(describing: value))
+        }
+    }
+}
+
+/// Encodes the elements of a list.
+struct MetadataElements: UnkeyedEncodingContainer {
+    let node: EncodedNode
+    let budget: EncodingBudget
+    let codingPath: [any CodingKey]
+    private(set) var count = 0
+
+    mutating func encodeNil() { next()?.content = .value(.null) }
+
+    mutating func encode(_ value: some Encodable) {
+        let path = codingPath + [MetadataIndex(count)]
+        guard let element = next() else { return }
+        MetadataEncoder.encode(value, into: element, budget: budget, path: path)
+    }
+
+    mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        inner().container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        inner().unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder { inner() }
+
+    private mutating func inner() -> MetadataEncoder {
+        let path = codingPath + [MetadataIndex(count)]
+        return MetadataEncoder(node: next() ?? EncodedNode(), budget: budget, codingPath: path)
+    }
+
+    /// Returns a node for the next element; nil if the budget is exhausted.
+    private mutating func next() -> EncodedNode? {
+        count += 1
+        return budget.makeNode { node.append($0) }
+    }
+}
+
+/// The index of an element, as a key for a coding path.
+struct MetadataIndex: CodingKey {
+    let intValue: Int?
+    var stringValue: String { "\(intValue ?? 0)" }
+
+    init(_ index: Int) { intValue = index }
+    init?(intValue: Int) { self.intValue = intValue }
+    init?(stringValue: String) { nil }
+}
+
+/// Encodes the members of an object.
+struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let node: EncodedNode
+    let budget: EncodingBudget
+    let codingPath: [any CodingKey]
+
+    mutating func encodeNil(forKey key: Key) {
+        member(key.stringValue)?.content = .value(.null)
+    }
+
+    mutating func encode(_ value: some Encodable, forKey key: Key) {
+        guard let member = member(key.stringValue) else { return }
+        MetadataEncoder.encode(value, into: member, budget: budget, path: codingPath + [key])
+    }
+
+    mutating func nestedContainer<Inner: CodingKey>(
+        keyedBy type: Inner.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Inner> {
+        inner(key).container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        inner(key).unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder {
+        MetadataEncoder(node: member("super") ?? EncodedNode(), budget: budget, codingPath: codingPath)
+    }
+
+    mutating func superEncoder(forKey key: Key) -> any Encoder { inner(key) }
+
+    private func inner(_ key: Key) -> MetadataEncoder {
+        MetadataEncoder(
+            node: member(key.stringValue) ?? EncodedNode(), budget: budget, codingPath: codingPath + [key])
+    }
+
+    /// Returns a node for a member; nil if the budget is exhausted.
+    private func member(_ name: String) -> EncodedNode? {
+        budget.makeNode { node.append($0, for: name) }
+    }
+}
+
+/// Encodes a single value.
+extension MetadataEncoder: SingleValueEncodingContainer {
+    func encodeNil() { node.content = .value(.null) }
+    func encode(_ value: Bool) { set(.init(value)) }
+    func encode(_ value: String) { set(.init(value)) }
+    func encode(_ value: Double) { set(.init(value)) }
+    func encode(_ value: Float) { set(.init(Double("\(value)") ?? Double(value))) }
+    func encode(_ value: some BinaryInteger & Encodable) { set(.init(value)) }
+
+    func encode(_ value: some Encodable) {
+        Self.encode(value, into: node, budget: budget, path: codingPath)
+    }
+
+    private func set(_ value: IssueMetadata.Value) {
+        node.content = .value(value.json)
+    }
+}
+
+/// A partially encoded value.
+final class EncodedNode {
+    enum Content {
+        case nothing
+        case value(JSONValue)
+        case array([EncodedNode])
+        case object([(key: String, node: EncodedNode)])
+    }
+
+    var content = Content.nothing
+
+    func append(_ node: EncodedNode) {
+        guard case .array(var elements) = content else { return }
+        // Taken out first, so that appending does not copy the list.
+        content = .nothing
+        elements.append(node)
+        content = .array(elements)
+    }
+
+    func append(_ node: EncodedNode, for key: String) {
+        guard case .object(var members) = content else { return }
+        content = .nothing
+        members.append((key, node))
+        content = .object(members)
+    }
+
+    var json: JSONValue {
+        switch content {
+        case .nothing: .null
+        case .value(let value): value
+        case .array(let elements): .array(elements.map(\.json))
+        case .object(let members):
+            .object(members.map { JSONValue.Member($0.key, $0.node.json) })
+        }
+    }
+}
+
+/// The limits for encoding a value.
+///
+/// A value may contain itself, or millions of others; the size of a report must stay bounded.
+final class EncodingBudget {
+    static let deepest = 24
+    /// The text that replaces truncated values.
+    static let cut = "…"
+
+    private var valuesLeft = 10_000
+    private var depthLeft = EncodingBudget.deepest
+
+    /// Passes a node for another element or member to `append`, and returns it. Returns nil from the limit on; the last
+    /// node is then ``cut`` and represents all remaining values.
+    func makeNode(append: (EncodedNode) -> Void) -> EncodedNode? {
+        guard valuesLeft > 0 else { return nil }
+        valuesLeft -= 1
+        let node = EncodedNode()
+        append(node)
+        guard valuesLeft == 0 else { return node }
+        node.content = .value(.string(Self.cut))
+        return nil
+    }
+
+    /// Runs `body` one level deeper. Returns false, without running it, if the depth limit is reached.
+    func descend(_ body: () -> Void) -> Bool {
+        guard depthLeft > 0 else { return false }
+        depthLeft -= 1
+        body()
+        depthLeft += 1
+        return true
+    }
+}

@@ -347,32 +347,6 @@ extension IssueReport {
     }
 }
 
-extension IssueReport {
-    /// Returns the report as a record for the wire. `repeats` identical reports were coalesced into it, the last one at
-    /// `lastRepeat`.
-    func record(
-        application: IssueApplication, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
-    ) -> IssueRecord {
-        var metadata = metadata
-        if !breadcrumbs.isEmpty { metadata.setOwn(.breadcrumbs, to: .init(breadcrumbs.map(\.fact))) }
-        if droppedBefore > 0 { metadata.setOwn(.droppedBefore, to: .init(droppedBefore)) }
-        let fitted = metadata.isEmpty ? nil : RecordFit.fitting(metadata.json)
-        let frames = ImageMap.process.frames(of: addresses)
-            .prefix(RecordFit.frames(beside: fitted, causes: causes.count))
-        let parts = parts
-        return IssueRecord(
-            message: message, severity: level, domain: domain, code: code.map { Int64($0) },
-            occurredAt: lastRepeat ?? timestamp, firstOccurredAt: lastRepeat == nil ? nil : timestamp,
-            count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
-            fingerprint: sentFingerprint, backtrace: Array(frames), causes: causes, metadata: fitted,
-            reportable: isReportable ? nil : false, template: parts?.template, parts: parts?.parts ?? [],
-            context: context)
-    }
-
-    /// The approximate number of additional bytes that the report takes in a call.
-    var estimatedGrowth: Int { addresses.count * 96 + partBytes }
-}
-
 extension IssueReport.Content {
     /// The approximate size in memory in bytes, computed faster than by encoding.
     var estimatedBytes: Int {
@@ -456,17 +430,6 @@ extension IssueSite {
     public var name: String {
         let path = file
         return "\(line)_\(path.split(separator: "/").last.map(String.init) ?? path)"
-    }
-}
-
-extension IssueSite {
-    fileprivate var wire: SourceLocation {
-        let fileID = file
-        // A file that was compiled without a module has a file ID without a slash.
-        let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
-        return SourceLocation(
-            fileID: fileID, line: Int64(clamping: line), column: column > 0 ? Int64(clamping: column) : nil,
-            function: functionName, module: module)
     }
 }
 

@@ -211,3 +211,14 @@ public func reportIssue(
         error, { IssueText.plain(message()) }, level: level ?? severity, metadata: metadata, fingerprint: fingerprint,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
+
+/// Reports an issue that was created before, for example with a source location that is known at run time.
+///
+/// ```swift
+/// reportIssue(IssueReport(message, level: .error, site: IssueSite(fileID: file, line: line, function: function)))
+/// ```
+///
+/// - Parameter report: The issue.
+public func reportIssue(_ report: IssueReport) {
+    Reporting.report(report)
+}

@@ -1,6 +1,88 @@
 package import IssueWire
 internal import UnixIO
 
+/// The settings for reports from the environment of the process, read once.
+package struct ProcessSettings: Sendable {
+    /// The initial reporters of the process. In tests, always the default reporter: an environment variable must not
+    /// make failing tests pass, or send their reports elsewhere.
+    package var reporters: [any IssueReporter] = [.default]
+    /// The minimum level of the issues that `.default` and `.daemon` report.
+    package var level: IssueLevel = .debug
+    package var backtrace = BacktraceChoice.error
+    /// Messages about invalid settings, one line each.
+    package var complaints: [String] = []
+
+    static let shared: ProcessSettings = {
+        let settings = ProcessSettings(isTesting: TestRun.isThere) { ProcessEnvironment[$0] }
+        // Written once per process.
+        for complaint in settings.complaints { StandardErrorLine.write(complaint) }
+        return settings
+    }()
+
+    /// Reads the settings.
+    ///
+    /// - Parameters:
+    ///   - isTesting: Whether this process runs tests, which keep the default reporters.
+    ///   - variable: Returns the value of an environment variable; nil if it is not set.
+    package init(isTesting: Bool = false, variable: (String) -> String?) {
+        func given(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
+        func read<Value: RawRepresentable<String> & CaseIterable>(_ name: String) -> Value? {
+            guard let text = given(name) else { return nil }
+            let value = Value(rawValue: text)
+            if value == nil { complain(name, text, Value.allCases.map(\.rawValue), "The value is ignored.") }
+            return value
+        }
+        level = read("ISSUED_LEVEL") ?? level
+        backtrace = read("ISSUED_BACKTRACE") ?? backtrace
+        if !isTesting, let text = given("ISSUED_REPORTERS") { readReporters(text) }
+    }
+
+    private static let reporterNames = ["default", "daemon", "breakpoint", "fatalError", "none"]
+
+    private mutating func readReporters(_ text: String) {
+        var read: [any IssueReporter] = []
+        for name in text.split(separator: ",").map({ $0.filter { $0 != " " } }) {
+            switch name {
+            case "default": read.append(.default)
+            case "daemon": read.append(.daemon)
+            case "breakpoint": read.append(.breakpoint)
+            case "fatalError": read.append(.fatalError)
+            case "none": break
+            default:
+                complain("ISSUED_REPORTERS", name, Self.reporterNames, "The whole list is ignored.")
+                // After a mistake, the default reporters are better than none.
+                return
+            }
+        }
+        reporters = read
+    }
+
+    private mutating func complain(_ variable: String, _ text: String, _ values: [String], _ consequence: String) {
+        let expected = values.joined(separator: ", ")
+        complaints.append("\(variable): invalid value '\(text)'; expected one of: \(expected). \(consequence)")
+    }
+}
+
+/// The default application properties of the process, read once.
+struct ProcessDefaults: Sendable {
+    var name: String
+    var version: String?
+    var environment: String?
+
+    static let shared = ProcessDefaults()
+
+    private init() {
+        let path = CurrentProcess.executable ?? "unknown"
+        name = Self.variable("ISSUED_APP") ?? path.split(separator: "/").last.map(String.init) ?? path
+        version = Self.variable("ISSUED_VERSION")
+        environment = Self.variable("ISSUED_ENVIRONMENT")
+    }
+
+    private static func variable(_ name: String) -> String? {
+        ProcessEnvironment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
 /// The properties of an application that each of its issues includes.
 public struct IssueApplication: Hashable, Sendable {
     /// The name under which issues are grouped.
