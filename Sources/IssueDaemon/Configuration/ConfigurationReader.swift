@@ -82,6 +82,107 @@ struct ConfigurationReader {
     }
 }
 
+/// The purpose for which a configuration is read.
+package enum ConfigurationPurpose: Hashable, Sendable {
+    /// For the daemon. Everything that it needs must be present.
+    case running
+    /// For `--check` and `--print-config`, outside the service. A credential that only the service can see is not an
+    /// error.
+    case looking
+}
+
+/// The files that are read.
+package enum ConfigurationSource: Hashable, Sendable {
+    /// `/etc/issued/issued.conf` and its drop-ins. An ordinary user without these files gets a configuration with paths
+    /// of their own.
+    case `default`
+    /// That file and the drop-ins in `FILE.d/`, and no others.
+    case file(String)
+
+    /// The path of the main file.
+    func path(in surroundings: HostEnvironment) -> String {
+        switch self {
+        case .default: surroundings.systemFile
+        case .file(let path): path
+        }
+    }
+}
+
+/// The valid part of the configuration files, and the errors in them.
+package struct ConfigurationReading: Sendable {
+    /// Lines with an error are left out. Destinations with an error are in `misconfigured`; those that lack only their
+    /// credential are not.
+    package var configuration: Configuration
+    /// In the order of the files, and from top to bottom in each.
+    package var problems: [ConfigurationProblem]
+    /// The files that were read, and the lines that set the values.
+    package var origins = ConfigurationOrigins(files: [], sections: [])
+    /// `true` if the files have a valid `[Store] Path=`.
+    package var namesStore = false
+
+    /// `true` if there are no errors, apart from missing credentials.
+    package var isValid: Bool { problems.allSatisfy(\.scope.isCredential) }
+}
+
+/// The lines of the configuration files that set the values, for `--print-config`.
+package struct ConfigurationOrigins: Sendable {
+    /// The comment on a value that no file sets.
+    static let `default` = "default"
+
+    struct Section: Sendable {
+        /// The header that `--print-config` prints.
+        var title: String
+        /// The origin of each value that is set.
+        var comments: [String: String]
+    }
+
+    /// The files that were read, in order. Later ones have precedence.
+    private let files: [String]
+    private var sections: [Section]
+
+    init(files: [String], sections: [Section]) {
+        self.files = files
+        self.sections = sections
+    }
+
+    /// A comment that names the files.
+    var header: String {
+        files.isEmpty ? "# No configuration file.\n\n" : "# Files: \(files.joined(separator: ", "))\n\n"
+    }
+
+    /// A phrase that names the files, such as `/etc/issued/issued.conf and 2 files in issued.conf.d`.
+    ///
+    /// - Parameter path: The path of the main file, which need not exist.
+    func phrase(mainFile path: String) -> String {
+        let dropInCount = files.count { $0 != path }
+        let dropIns = "\(dropInCount) \(dropInCount == 1 ? "file" : "files") in"
+        if !files.contains(path) { return dropInCount == 0 ? "no configuration file" : "\(dropIns) \(path).d" }
+        return dropInCount == 0 ? path : "\(path) and \(dropIns) \(FileSystem.name(of: path)).d"
+    }
+
+    /// Returns the lines that set a key in the first section with a header; nil if there are none.
+    func location(_ header: String, _ key: String) -> String? {
+        sections.first { $0.title == header }?.comments[key]
+    }
+
+    /// Returns the comments of the next section with this header. Sections of one application that are for different
+    /// users have the same one.
+    mutating func take(_ title: String) -> [String: String] {
+        guard let index = sections.firstIndex(where: { $0.title == title }) else { return [:] }
+        return sections.remove(at: index).comments
+    }
+}
+
+extension ConfigurationMerger.Section {
+    /// The lines that set the values of this section.
+    var origins: ConfigurationOrigins.Section {
+        let isNamedAfterKind = kind.destination.map { destinationName == $0.name } ?? (name == nil)
+        return ConfigurationOrigins.Section(
+            title: "[\(kind.name)\(isNamedAfterKind ? "" : " \(name ?? "")")]",
+            comments: values.mapValues { $0.map { "\($0.location)" }.joined(separator: ", ") })
+    }
+}
+
 /// Merges the sections of all files, and collects errors about unknown sections, unknown keys and invalid values.
 struct ConfigurationMerger {
     struct Assigned {
@@ -274,240 +375,6 @@ extension String {
     /// The text, shortened to fit into one log line.
     var truncatedForLog: String {
         count > 80 ? prefix(80) + "…" : self
-    }
-}
-
-/// Creates the typed configuration from the merged sections, and checks values that depend on each other.
-struct ConfigurationBuilder {
-    typealias Section = ConfigurationMerger.Section
-
-    private(set) var configuration: Configuration
-    private(set) var problems: [ConfigurationProblem] = []
-    private let surroundings: HostEnvironment
-    private let purpose: ConfigurationPurpose
-    /// The scopes affected by errors, before and in this pass.
-    private var faulty: Set<ConfigurationProblem.Scope> = []
-
-    init(_ start: Configuration, surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
-        (configuration, self.surroundings, self.purpose) = (start, surroundings, purpose)
-    }
-
-    /// Adds the values of the sections to the configuration.
-    ///
-    /// - Parameter faulty: The scopes affected by errors that were found before.
-    mutating func build(_ sections: [Section], faulty: Set<ConfigurationProblem.Scope> = []) {
-        self.faulty = faulty
-        for section in sections where section.name == nil {
-            Self.assign(section, to: &configuration, by: section.kind.topLevelKeys)
-            checkWhole(section)
-        }
-        for section in sections where section.kind == .limits {
-            guard let name = section.name else { continue }
-            var override = ApplicationLimitOverride(name: name)
-            Self.assign(section, to: &override, by: ConfigurationTable.application)
-            configuration.limits.overrides.append(override)
-        }
-        // Destinations come last because they inherit the general limits.
-        for section in sections {
-            if let kind = section.kind.destination { buildDestination(kind, section) }
-        }
-        for section in sections where section.kind == .notify { buildNotifier(section) }
-    }
-
-    private mutating func buildNotifier(_ section: Section) {
-        var settings = NotifierSettings()
-        Self.assign(section, to: &settings, by: ConfigurationTable.notifier)
-        var resolver = NotifierResolver(section: section, surroundings: surroundings, purpose: purpose)
-        let notifier = resolver.resolve(settings)
-        if !section.isDefinedTwice { problems += resolver.problems }
-        faulty.formUnion(resolver.problems.map(\.scope))
-        let name = section.targetName
-        guard !configuration.notifiers.contains(where: { $0.name == name }),
-            !configuration.misconfiguredNotifiers.contains(name)
-        else {
-            return complain(
-                section.location, "Two notifiers are named “\(name)”; this one is ignored. Rename one of them.",
-                section)
-        }
-        if let notifier, !faulty.contains(section.scope) {
-            configuration.notifiers.append(notifier)
-        } else {
-            configuration.misconfiguredNotifiers.append(name)
-        }
-    }
-
-    private static func assign<Root>(_ section: Section, to root: inout Root, by keys: [ConfigurationKey<Root>]) {
-        for key in keys {
-            for value in section.values[key.name] ?? [] { key.assign(&root, value.text) }
-        }
-    }
-
-    private mutating func buildDestination(_ kind: DestinationKind, _ section: Section) {
-        var settings = DestinationSettings(kind, limits: configuration.limits, forward: configuration.forward)
-        Self.assign(section, to: &settings, by: ConfigurationTable.destination(kind) + ConfigurationTable.overridable)
-        checkLimits(settings.limits, of: section)
-        checkForwarding(settings.forward, of: section)
-
-        var resolver = DestinationResolver(kind: kind, section: section, surroundings: surroundings, purpose: purpose)
-        let destination = resolver.resolve(settings)
-        if !section.isDefinedTwice { problems += resolver.problems }
-        faulty.formUnion(resolver.problems.map(\.scope))
-        guard let name = section.destinationName, checkName(name, section) else { return }
-        if let destination, !faulty.contains(section.scope) {
-            configuration.destinations.append(destination)
-        } else {
-            configuration.misconfigured.append(
-                MisconfiguredDestination(name: name, kind: kind.name, backlog: settings.backlog))
-        }
-    }
-
-    /// Returns whether the name of a destination is unique.
-    ///
-    /// If two destinations have the same name, neither is used, because it is unknown which of them the records are
-    /// meant for.
-    private mutating func checkName(_ name: String, _ section: Section) -> Bool {
-        func isSame(_ other: String) -> Bool { other.lowercased() == name.lowercased() }
-        let clashing = configuration.destinations.filter { isSame($0.name) }.map {
-            MisconfiguredDestination(name: $0.name, kind: $0.kind.name, backlog: $0.settings.backlog)
-        }
-        guard !clashing.isEmpty || configuration.misconfigured.contains(where: { isSame($0.name) }) else { return true }
-        configuration.destinations.removeAll { isSame($0.name) }
-        configuration.misconfigured += clashing
-        complain(section.location, "Two destinations are named “\(name)”; rename one of them.", section)
-        return false
-    }
-
-    private mutating func complain(_ location: ConfigurationLocation, _ message: String, _ section: Section) {
-        problems.append(ConfigurationProblem(at: location, message, scope: section.scope))
-        faulty.insert(section.scope)
-    }
-
-    private mutating func checkWhole(_ section: Section) {
-        switch section.kind {
-        case .socket: checkSocket(section)
-        case .limits: checkLimits(configuration.limits, of: section)
-        case .forward: checkForwarding(configuration.forward, of: section)
-        case .store: if purpose == .looking { checkStore(section) }
-        case .access, .redaction, .log, .destination, .notify: break
-        }
-    }
-
-    private mutating func checkSocket(_ section: Section) {
-        let socket = configuration.socket
-        let size = { (bytes: Int) in SizeText.text(Int64(bytes)) }
-        check(
-            socket.maxRecordSize <= socket.maxMessageSize, "MaxRecordSize", "MaxMessageSize", of: section,
-            "a record (\(size(socket.maxRecordSize))) must not be larger than a call "
-                + "(\(size(socket.maxMessageSize)))")
-        check(
-            socket.maxMessageSize <= socket.maxBytesInFlightPerUser, "MaxMessageSize", "MaxBytesInFlightPerUser",
-            of: section,
-            "a call (\(size(socket.maxMessageSize))) must not be larger than what a user may have in flight "
-                + "(\(size(socket.maxBytesInFlightPerUser)))")
-        check(
-            socket.maxMessageSize <= socket.maxMemory / 4, "MaxMessageSize", "MaxMemory", of: section,
-            "a call (\(size(socket.maxMessageSize))) must not use more than a quarter of the memory "
-                + "(\(size(socket.maxMemory)))")
-        check(
-            socket.maxConnectionsPerUser <= socket.maxConnections, "MaxConnectionsPerUser", "MaxConnections",
-            of: section,
-            "one user must not have more connections (\(socket.maxConnectionsPerUser)) than all users "
-                + "(\(socket.maxConnections))")
-    }
-
-    /// Checks that the database can be created at `Path=`.
-    ///
-    /// The daemon itself skips this: if it fails to open the database, it retries.
-    private mutating func checkStore(_ section: Section) {
-        guard let location = section.location(of: "Path") else { return }
-        let path = configuration.store.path
-        if let status = try? FileSystem.status(of: path), status.kind != .regular {
-            return complain(
-                location,
-                "Path=\(path.truncatedForLog) is \(status.kind == .directory ? "a folder" : "not a regular file"); "
-                    + "expected a file in a folder that belongs to the daemon.", section)
-        }
-        // systemd creates the state directory and makes the daemon its owner.
-        let state = surroundings.folder("STATE_DIRECTORY") ?? ServiceUnit.stateFolder
-        var folder = FileSystem.parentFolder(of: path)
-        guard folder != state, !folder.hasPrefix(state + "/") else { return }
-        while folder != "/", (try? FileSystem.status(of: folder)) == nil {
-            folder = FileSystem.parentFolder(of: folder)
-        }
-        do throws(Errno) {
-            try FileSystem.checkWritable(folder: folder)
-        } catch {
-            complain(
-                location,
-                "Path=\(path.truncatedForLog) can't be created: the folder \(folder) is not writable (\(error)).",
-                section)
-        }
-    }
-
-    private mutating func checkLimits(_ limits: LimitSettings, of section: Section) {
-        let reserved = limits.criticalReserve.percent + limits.summaryReserve.percent + limits.noveltyReserve.percent
-        if reserved > 99 {
-            let keys = ["CriticalReserve", "SummaryReserve", "NoveltyReserve"]
-            complain(
-                keys.compactMap { section.location(of: $0) }.last ?? section.location,
-                "The three reserves add up to \(reserved)%; expected at most 99%, so that something is left.", section)
-            reset(keys, of: section)
-        }
-        check(
-            limits.summaryInterval <= limits.summaryIntervalMax, "SummaryInterval", "SummaryIntervalMax", of: section,
-            "the first interval (\(DurationText.text(limits.summaryInterval))) must not exceed the maximum "
-                + "(\(DurationText.text(limits.summaryIntervalMax)))")
-    }
-
-    private mutating func checkForwarding(_ forward: ForwardSettings, of section: Section) {
-        check(
-            forward.connectTimeout <= forward.requestTimeout, "ConnectTimeout", "RequestTimeout", of: section,
-            "the timeout for connecting (\(DurationText.text(forward.connectTimeout))) must not exceed the one for a "
-                + "whole request (\(DurationText.text(forward.requestTimeout)))")
-    }
-
-    /// Reports two values that contradict each other, if this section sets at least one of them. Otherwise the error
-    /// was reported for another section.
-    private mutating func check(
-        _ holds: Bool, _ key: String, _ other: String, of section: Section, _ what: String
-    ) {
-        guard !holds, let location = section.location(of: key) ?? section.location(of: other) else { return }
-        complain(location, "\(key)= and \(other)= contradict each other: \(what). Change one of them.", section)
-        reset([key, other], of: section)
-    }
-
-    /// Resets keys that contradict each other to their defaults.
-    private mutating func reset(_ keys: [String], of section: Section) {
-        guard section.name == nil else { return }
-        for key in section.kind.topLevelKeys where keys.contains(key.name) {
-            key.assign(&configuration, key.metadata.defaultText)
-        }
-    }
-}
-
-/// The purpose for which a configuration is read.
-package enum ConfigurationPurpose: Hashable, Sendable {
-    /// For the daemon. Everything that it needs must be present.
-    case running
-    /// For `--check` and `--print-config`, outside the service. A credential that only the service can see is not an
-    /// error.
-    case looking
-}
-
-/// The files that are read.
-package enum ConfigurationSource: Hashable, Sendable {
-    /// `/etc/issued/issued.conf` and its drop-ins. An ordinary user without these files gets a configuration with paths
-    /// of their own.
-    case `default`
-    /// That file and the drop-ins in `FILE.d/`, and no others.
-    case file(String)
-
-    /// The path of the main file.
-    func path(in surroundings: HostEnvironment) -> String {
-        switch self {
-        case .default: surroundings.systemFile
-        case .file(let path): path
-        }
     }
 }
 

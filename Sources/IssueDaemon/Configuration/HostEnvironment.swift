@@ -41,6 +41,9 @@ package struct HostEnvironment: Sendable {
 }
 
 extension HostEnvironment {
+    /// The installed unit.
+    var unit: ServiceUnit { ServiceUnit(folders: unitFolders) }
+
     /// The configuration of a daemon that an ordinary user started without any file.
     var userConfiguration: Configuration {
         var configuration = Configuration.default
@@ -82,6 +85,52 @@ extension HostEnvironment {
         if let folder = folder("XDG_STATE_HOME") { return "\(folder)/issued" }
         if let home = folder("HOME") ?? homeFolder { return "\(home)/.local/state/issued" }
         return userTemporaryFolder
+    }
+}
+
+/// The settings of the installed `issued.service` that `--check` needs.
+struct ServiceUnit: Equatable {
+    static let stateFolder = "/var/lib/issued"
+    /// The credentials that the shipped unit loads.
+    static let credentials: Set<String> = ["logzio-token"]
+
+    var user = "issued"
+    var writablePaths: [String] = []
+    var isInstalled = false
+    /// The file that sets the user.
+    var sourcePath = "issued.service"
+
+    /// Reads the unit and merges its drop-ins as described in systemd.unit(5).
+    init(folders: [String]) {
+        let unitFile = folders.map { "\($0)/issued.service" }.first { (try? FileSystem.status(of: $0)) != nil }
+        var dropIns: [String: String] = [:]
+        for folder in folders.reversed() {
+            let path = "\(folder)/issued.service.d"
+            for name in (try? FileSystem.names(in: path)) ?? [] where name.hasSuffix(".conf") {
+                dropIns[name] = "\(path)/\(name)"
+            }
+        }
+        let ordered = dropIns.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { dropIns[$0] }
+        for path in [unitFile].compactMap({ $0 }) + ordered {
+            guard let content = try? FileSystem.read(path, limit: ConfigurationFile.sizeLimit) else { continue }
+            isInstalled = isInstalled || path == unitFile
+            for section in ConfigurationFile(path: path, content: content).sections where section.kind == "Service" {
+                for assignment in section.assignments { apply(assignment, in: path) }
+            }
+        }
+    }
+
+    private mutating func apply(_ assignment: ConfigurationFile.Assignment, in path: String) {
+        switch assignment.key {
+        case "User":
+            user = assignment.value.isEmpty ? "root" : assignment.value
+            sourcePath = path
+        case "ReadWritePaths" where assignment.value.isEmpty: writablePaths = []
+        case "ReadWritePaths":
+            let paths = assignment.value.split(whereSeparator: \.isBlank)
+            writablePaths += paths.map { path in String(path.drop { "-+".contains($0) }) }
+        default: break
+        }
     }
 }
 

@@ -167,45 +167,6 @@ extension ValueForm where Value == [String] {
     }
 }
 
-/// Resolves the files of a notifier, and collects errors about them.
-struct NotifierResolver {
-    let section: ConfigurationMerger.Section
-    let surroundings: HostEnvironment
-    let purpose: ConfigurationPurpose
-    private(set) var problems: [ConfigurationProblem] = []
-
-    /// Returns the notifier; nil if its address or a credential is invalid.
-    mutating func resolve(_ settings: NotifierSettings) -> NotifierConfiguration? {
-        if let caFile = settings.caFile, let problem = AuthoritiesFile.problem(caFile) { complain("CAFile", problem) }
-        let given = [
-            ("URL", settings.url != nil), ("URLCredential", settings.urlCredential != nil),
-            ("Command", settings.command != nil),
-        ].filter(\.1).map(\.0)
-        if given.count > 1 {
-            complain(given[1], "\(section.title) has both \(given[0])= and \(given[1])=; expected only one.")
-        } else if given.isEmpty, section.wrongKeys.isDisjoint(with: ["URL", "URLCredential", "Command"]) {
-            // An invalid value was reported before.
-            complain(nil, "\(section.title) has no address; expected URL=, URLCredential= or Command=.")
-        }
-        let urlFile = settings.urlCredential.map { file($0, word: "URL", key: "URLCredential") }
-        let tokenFile = settings.credential.map { file($0, word: "token", key: "Credential") }
-        guard problems.isEmpty else { return nil }
-        return NotifierConfiguration(
-            name: section.targetName, settings: settings, urlFile: urlFile ?? nil, tokenFile: tokenFile ?? nil)
-    }
-
-    private mutating func file(_ credential: String, word: String, key: String) -> TokenFile? {
-        var resolver = CredentialResolver(
-            section: section, surroundings: surroundings, purpose: purpose, word: word, scope: section.scope, key: key)
-        defer { problems += resolver.problems }
-        return resolver.resolve(credential)
-    }
-
-    private mutating func complain(_ key: String?, _ message: String) {
-        problems.append(section.problem(key, message))
-    }
-}
-
 /// A program and its arguments, as in the `ExecStart=` of a systemd unit, but without variables and prefixes.
 ///
 /// Arguments are separated by blanks. Quotation marks (`"` or `'`) keep blanks, and a backslash begins an escape. No

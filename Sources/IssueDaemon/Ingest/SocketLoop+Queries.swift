@@ -77,10 +77,9 @@ extension SocketLoop {
                 try QueryLimits.check("records", count: requeue.records?.count)
             }
             try order(.requeue(requeue), more: more, connection)
-        case .setState: job(.setState(try read(parameters), isOperator: isOperator(connection)), connection)
-        case .deploy: job(.deploy(try read(parameters), isOperator: isOperator(connection)), connection)
-        case .removeDeployment:
-            job(.removeDeployment(try read(parameters), isOperator: isOperator(connection)), connection)
+        case .setState: job(.setState(try read(parameters)), connection)
+        case .deploy: job(.deploy(try read(parameters)), connection)
+        case .removeDeployment: job(.removeDeployment(try read(parameters)), connection)
         case .deployments: job(.deployments(try read(parameters)), connection)
         case .histogram: job(.histogram(try read(parameters)), connection)
         case .testNotifier:
@@ -98,22 +97,18 @@ extension SocketLoop {
         case .listSilences:
             guard viewer(of: connection) == .everything else { throw .denied }
             job(.silences, connection)
-        case .mergeGroups: grouping(.merge(try read(parameters)), connection)
-        case .splitGroup: grouping(.split(try read(parameters)), connection)
-        case .splitByField: grouping(.splitByField(try read(parameters)), connection)
-        case .addGroupRule: grouping(.addRule(try read(parameters)), connection)
-        case .corrections: grouping(.corrections(try read(parameters)), connection)
-        case .undoCorrection: grouping(.undo(try read(parameters)), connection)
+        case .mergeGroups: job(.grouping(.merge(try read(parameters))), connection)
+        case .splitGroup: job(.grouping(.split(try read(parameters))), connection)
+        case .splitByField: job(.grouping(.splitByField(try read(parameters))), connection)
+        case .addGroupRule: job(.grouping(.addRule(try read(parameters))), connection)
+        case .corrections: job(.grouping(.corrections(try read(parameters))), connection)
+        case .undoCorrection: job(.grouping(.undo(try read(parameters))), connection)
         case .explain:
             let query: IDParameters = try read(parameters)
-            grouping(.explain(query.id), connection)
+            job(.grouping(.explain(query.id)), connection)
         case .explainRecord: job(.explainRecord(try read(parameters)), connection)
-        case .suggestMerges: grouping(.suggest(try read(parameters)), connection)
+        case .suggestMerges: job(.grouping(.suggest(try read(parameters))), connection)
         }
-    }
-
-    private func grouping(_ work: GroupingQueries.Work, _ connection: ClientConnection) {
-        job(.grouping(work, isOperator: isOperator(connection)), connection)
     }
 
     private func check(_ filter: IssueFilter) throws(CollectorError) {
@@ -337,4 +332,42 @@ extension QueryAnswer.Content {
         case .reply, .fileReply, .progress, .page, .news: encoded
         }
     }
+}
+
+/// The interface `org.varlink.service`, with which clients discover the other interfaces.
+enum Introspection {
+    /// Returns the reply to a method that is not one of the collector's.
+    ///
+    /// - Throws: `methodNotFound`, `interfaceNotFound` or `invalidParameter`.
+    static func reply(to name: String, _ parameters: [UInt8]) throws(CollectorError) -> [UInt8] {
+        guard let method = ServiceMethod(fullName: name) else { throw unknown(name) }
+        switch method {
+        case .getInfo:
+            let info = ServiceInfo(
+                vendor: "issued", product: "issued", version: ProductVersion.text, url: "",
+                interfaces: [ServiceInterface.name, CollectorInterface.name, MetricsInterface.name])
+            return VarlinkReply(parameters: info.json).message
+        case .getInterfaceDescription:
+            let request: InterfaceDescriptionParameters
+            do throws(FieldError) {
+                request = try InterfaceDescriptionParameters(json: parameters)
+            } catch {
+                throw CollectorError(refusing: error)
+            }
+            guard let description = descriptions[request.interface] else { throw .interfaceNotFound(request.interface) }
+            return VarlinkReply(parameters: InterfaceDescriptionReply(description: description).json).message
+        }
+    }
+
+    private static func unknown(_ name: String) -> CollectorError {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return .methodNotFound(name) }
+        let interface = String(name[..<dot])
+        return descriptions[interface] == nil ? .interfaceNotFound(interface) : .methodNotFound(name)
+    }
+
+    private static let descriptions = [
+        ServiceInterface.name: ServiceInterface.description,
+        CollectorInterface.name: CollectorInterface.description,
+        MetricsInterface.name: MetricsInterface.description,
+    ]
 }

@@ -98,93 +98,187 @@ extension SocketLoop {
     private func end(_ connection: ClientConnection, with error: CollectorError) {
         perform(connection.intake.end(with: error), connection)
     }
+}
 
-    // MARK: Replies
-
-    /// Handles a report that the writer has refused.
-    func handle(_ refusal: Refusal) {
-        guard let connection = connections[refusal.connection] else { return orphanAnswered(refusal.connection) }
-        guard let error = refusal.error else {
-            close(connection)
-            return orphanAnswered(refusal.connection)
+/// The load of each user, and throttling.
+extension SocketLoop {
+    /// Returns whether the next call of a connection may begin. Otherwise, the connection resumes when its user's load
+    /// has dropped.
+    func mayBegin(_ connection: ClientConnection) -> Bool {
+        if connection.user.load.mayBegin(
+            unanswered: connection.bytes.inFlight, unread: connection.bytes.unread,
+            within: allowance(of: connection.user))
+        {
+            return true
         }
-        service.board.countedRefusal(isLackOfResources: error.isLackOfResources)
-        answered(connection.intake.refuse(refusal, error), connection)
+        throttle(connection)
+        return false
     }
 
-    /// Continues after replies to reports were written.
-    func answered(_ answer: (bytes: Int, action: ConnectionState.AnsweredAction), _ connection: ClientConnection) {
-        changed(inFlight: -answer.bytes, of: connection)
-        queueSending(to: connection)
-        switch answer.action {
-        case .resume: process(connection)
-        case .none: break
+    /// Returns how many bytes of a connection may be read now. If there are none, the connection resumes when its
+    /// user's load has dropped, or in the next round.
+    func mayRead(_ connection: ClientConnection, isHungUp: Bool) -> Int {
+        // The peer has hung up, so the remaining bytes are limited by the kernel's buffer.
+        if isHungUp { return Self.chunk }
+        let user = connection.user
+        guard user.load.hasTurn(inRound: schedule.round, lastRead: connection.lastRead.bytes) else { return 0 }
+        let room = user.load.mayRead(
+            connection.id, maxBytes: Self.chunk, underWay: connection.bytes.underWay,
+            isInMessage: connection.intake.frames.hasPartialFrame, within: allowance(of: user))
+        if room == 0 {
+            throttle(connection)
+            watch(connection)
         }
+        return room
     }
 
-    /// Sends pending replies, as far as the socket accepts them.
-    func send(_ connection: ClientConnection) {
+    private func throttle(_ connection: ClientConnection) {
+        connection.state.throttled()
+        connection.user.load.wait(connection.id)
+        memory.throttled(connection.user.uid, within: connection.user.load.limits)
+    }
+
+    /// Returns how much a user may have in flight, given the memory used by all users.
+    func allowance(of user: SocketUser) -> UserLoad.Allowance {
+        memory.allowance(within: user.load.limits)
+    }
+
+    /// Releases memory that the received bytes do not need, and counts the rest.
+    func settleReading(of connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
-        defer { settleSending(of: connection) }
-        while connection.intake.replies.unsentCount > 0 {
-            let result =
-                if let file = connection.file {
-                    connection.descriptor.attemptSend(connection.intake.replies.unsent, passing: file.descriptor)
-                } else {
-                    connection.descriptor.attemptSend(connection.intake.replies.unsent)
-                }
-            switch result {
-            case .bytes(let count):
-                connection.file = nil
-                connection.intake.replies.sent(count)
-                connection.state.sentPart()
-            case .wouldBlock:
-                connection.state.stalled(at: Clock.monotonic)
-                return watch(connection)
-            case .end, .failed: return close(connection)
+        connection.intake.settle(&readBuffer)
+        let bytes = connection.intake.receivedBytes
+        count(received: bytes, memory: bytes > 0 ? max(bytes, connection.intake.frames.capacity) : 0, of: connection)
+    }
+
+    private func count(received bytes: Int, memory bytesHeld: Int, of connection: ClientConnection) {
+        let change = connection.bytes.set(received: bytes, memory: bytesHeld)
+        if change.memory != 0 { memory.changed(received: change.memory) }
+        guard change.bytes != 0 else { return }
+        if change.bytes < 0 { users.markCapacityFreed(connection.user) }
+        connection.user.load.changed(received: change.bytes)
+        changed(change.activity, of: connection.user)
+    }
+
+    private func changed(_ activity: ConnectionBytes.Activity, of user: SocketUser) {
+        switch activity {
+        case .began: user.load.began()
+        case .ended: user.load.ended()
+        case .unchanged: break
+        }
+    }
+
+    /// Counts the replies that the client has not read yet, and its running query.
+    func settleSending(of connection: ClientConnection) {
+        guard !connection.state.isClosed else { return }
+        let query = connection.state.hasJob ? service.limits.queryReplyBytes : 0
+        count(
+            unread: connection.intake.replies.unsentCount + query, replyMemory: connection.intake.replies.memory,
+            queryMemory: query, of: connection)
+    }
+
+    private func count(unread bytes: Int, replyMemory: Int, queryMemory: Int, of connection: ClientConnection) {
+        let (change, unread) = connection.bytes.set(unread: bytes, replyMemory: replyMemory, queryMemory: queryMemory)
+        if unread != 0 {
+            memory.changed(unread: unread)
+            handlers.repliesChanged(connection.user.uid, unread)
+        }
+        if change.memory != 0 { memory.changed(replies: change.memory) }
+        guard change.bytes != 0 else { return }
+        if change.bytes < 0 { users.markCapacityFreed(connection.user) }
+        connection.user.load.changed(replies: change.bytes)
+    }
+
+    /// Counts the bytes of reports when they begin or are answered.
+    func changed(inFlight difference: Int, of connection: ClientConnection) {
+        changed(connection.bytes.changed(inFlight: difference), of: connection.user)
+        connection.user.load.changed(unanswered: difference)
+        memory.changed(calls: difference)
+        if difference < 0 { users.markCapacityFreed(connection.user) }
+    }
+
+    /// Continues with the connections that waited until their user's load dropped.
+    func resumeThrottled() {
+        for uid in memory.takeResumableUsers() {
+            if let user = users[uid] { users.markCapacityFreed(user) }
+        }
+        for user in users.takeFreedCapacity() {
+            let woken = user.load.takeResumable(
+                within: allowance(of: user),
+                underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 },
+                unread: { connections[$0]?.bytes.unread ?? 0 })
+            for id in woken {
+                guard let connection = connections[id] else { continue }
+                connection.state.resumed()
+                process(connection)
+                pollNews(of: connection)
             }
         }
-        switch connection.state.sent() {
-        case .close: return close(connection)
-        case .releaseMemory: connection.intake.releaseMemory()
-        case .run(let step): run(step, for: connection)
-        case .pollNews: pollNews(of: connection)
-        case .none: break
-        }
-        watch(connection)
     }
 
-    /// Updates the events that the poller reports.
-    func watch(_ connection: ClientConnection) {
-        updateDeadline(of: connection)
-        do throws(Errno) {
-            switch connection.state.watch() {
-            case .none: break
-            case .modify(let events):
-                try? poller.modify(connection.descriptor, token: connection.id, for: Interest(events))
-            case .add(let events):
-                try poller.add(connection.descriptor, token: connection.id, for: Interest(events))
+    /// Returns the bytes that must drop before a connection resumes. A held message must not wait for itself.
+    private static func bytesWaitedFor(_ connection: ClientConnection) -> Int {
+        connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
+    }
+
+    // MARK: Memory pressure
+
+    /// Closes connections with partially sent messages, or with unread replies, if all of these together use too much
+    /// memory.
+    func relieveMemory() {
+        if let cut = memory.messageCut {
+            cutOff(cut) { connection in connection.state.partialSince.map { ($0, connection.bytes.receivedMemory) } }
+        }
+        if let cut = memory.replyCut {
+            cutOff(cut) { connection in
+                connection.state.stalledSince.map { ($0, connection.intake.replies.memory) }
             }
-        } catch {
-            close(connection)
         }
     }
-}
 
-extension Interest {
-    fileprivate init(_ events: ConnectionState.Events) {
-        self = []
-        if events.contains(.reading) { insert(.read) }
-        if events.contains(.writing) { insert(.write) }
-    }
-}
-
-extension CollectorError {
-    /// `true` if the daemon lacked space or time, so that the call itself was not at fault.
-    fileprivate var isLackOfResources: Bool {
-        switch self {
-        case .busy, .noSpace: true
-        default: false
+    /// Closes the connections that hold the most.
+    ///
+    /// - Parameter held: Returns what a connection holds, and since when it has made no progress; nil if it holds
+    ///   nothing.
+    func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
+        let holdings = connections.values.compactMap { connection in
+            held(connection).map { since, bytes in
+                MemoryReservation(connection: connection.id, owner: connection.user.uid, bytes: bytes, since: since)
+            }
         }
+        let chosen = cut.connections(of: holdings)
+        guard !chosen.isEmpty else { return }
+        if let count = memory.closed(chosen.count, at: Clock.monotonic) {
+            let owner = connections[chosen[0]]?.user.uid
+            service.log.warning(
+                .socketMemoryLimit,
+                [
+                    "closed": "\(count)", "held": cut.kind.rawValue, "uid": owner.map { "\($0)" } ?? "",
+                    "limit": "\(cut.limit)",
+                ])
+        }
+        for id in chosen {
+            guard let connection = connections[id] else { continue }
+            hangUp(connection)
+        }
+    }
+
+    // MARK: Closed connections
+
+    /// Subtracts the load of a closed connection, except for reports that are being stored.
+    func depart(_ connection: ClientConnection) {
+        let user = connection.user
+        count(received: 0, memory: 0, of: connection)
+        if connection.bytes.underWay > 0 { user.load.ended() }
+        count(unread: 0, replyMemory: 0, queryMemory: 0, of: connection)
+        user.load.disconnected(connection.id)
+        users.closed(
+            connection.id, of: user, reports: connection.state.closed(), bytes: connection.bytes.inFlight)
+    }
+
+    /// Counts the answer to a report of a closed connection.
+    func orphanAnswered(_ connection: UInt64) {
+        let bytes = users.answeredOrphan(connection)
+        if bytes > 0 { memory.changed(calls: -bytes) }
     }
 }

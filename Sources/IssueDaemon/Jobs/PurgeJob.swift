@@ -64,10 +64,7 @@ struct PurgeJob {
         let writer = run.writer
         let isWhole =
             filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
-        var series = erasure.series.sorted()[...]
-        while !series.isEmpty {
-            let some = Array(series.prefix(StoreWriter.maxSeriesPerTransaction))
-            series = series.dropFirst(some.count)
+        for some in erasure.series.sorted().portions(of: StoreWriter.maxSeriesPerTransaction) {
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
         // Processes, senders and accounts that are no longer referenced are erased with the records.
@@ -134,27 +131,60 @@ struct PurgeJob {
     }
 }
 
-/// Makes dead letters pending again, in small steps between commits.
-struct RequeueJob {
-    private let parameters: RequeueParameters
+/// Removes rows that are no longer referenced after retention or a purge.
+struct Collection {
+    /// `true` if the newest rows, which are never removed, must be reduced to their ids.
+    var isErasing = false
 
-    private static let lettersAtATime = 256
-
-    init(_ parameters: RequeueParameters) {
-        self.parameters = parameters
+    func run(_ run: JobRun) throws {
+        let writer = run.writer
+        let reader = try run.reader()
+        let kept = try writer.perform { try $0.retentionStart(wall: Clock.wall, monotonic: Clock.monotonic) }
+        let old = try writer.perform { try $0.expiredRanges(wall: Clock.wall, monotonic: Clock.monotonic) }
+        var references = StoreReader.References()
+        // The writer itself examines the records after the last one that was examined here. To keep these few while
+        // reports arrive, the new ones are examined before each portion.
+        func catchUp() throws {
+            while try run.reading({ try reader.read(&references) }) { try run.checkCancellation() }
+            try run.checkCancellation()
+        }
+        try catchUp()
+        let unreferenced = try run.reading { try reader.unreferenced(references, quietSince: old) }
+        for some in unreferenced.series.portions(of: StoreWriter.maxCollectedRows) {
+            try catchUp()
+            let (gone, edge) = (some.filter { !references.series.contains($0) }, references.edge)
+            try writer.perform { try $0.collect(series: gone, seenThrough: edge) }
+        }
+        for some in unreferenced.processes.portions(of: StoreWriter.maxCollectedRows) {
+            try catchUp()
+            let (gone, edge) = (some.filter { !references.processes.contains($0) }, references.edge)
+            try writer.perform { try $0.collect(processes: gone, seenThrough: edge) }
+        }
+        while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
+        if isErasing {
+            try catchUp()
+            let (processes, edge) = (
+                unreferenced.processes.filter { !references.processes.contains($0) }, references.edge
+            )
+            try writer.perform { try $0.eraseNewestOwners(processes: processes, seenThrough: edge) }
+            while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
+        }
+        // Counts of series that no longer exist.
+        try forEachPortion(run) { try $0.collectCounts(from: $1) }
+        // Old counts are combined by hour. If the wall clock is wrong this may happen too early, but no total is lost.
+        let time = Clock.wall.advanced(by: .zero - StoreWriter.countsByHour)
+        try forEachPortion(run) { try $0.rollUpCounts(from: $1, before: time) }
+        try forEachPortion(run) { try $0.collectSummaries(above: $1, before: kept) }
     }
 
-    func run(_ run: inout JobRun) throws -> RequeueReply {
-        let letters = try run.reader().deadLetterNumbers(parameters)
-        var count: Int64 = 0
-        var left = letters[...]
-        while !left.isEmpty {
-            let some = Array(left.prefix(Self.lettersAtATime))
-            left = left.dropFirst(some.count)
-            count += try run.writer.perform { try $0.requeue(some) }
-            try run.progress(RequeueReply(count: count))
+    /// Runs `body` on the writer with 0, and then with what it has returned, until it returns nil.
+    private func forEachPortion(
+        _ run: JobRun, _ body: @escaping @Sendable (StoreWriter, Int64) throws -> Int64?
+    ) throws {
+        var next: Int64? = 0
+        while let number = next {
+            next = try run.writer.perform { try body($0, number) }
+            try run.checkCancellation()
         }
-        if count > 0 { run.log.notice(.jobRequeued, ["count": "\(count)"]) }
-        return RequeueReply(count: count, left: Int64(letters.count) - count)
     }
 }

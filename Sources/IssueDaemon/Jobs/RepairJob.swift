@@ -44,10 +44,10 @@ struct RepairJob {
             reply.unreadable += portion.unreadable
             try run.progress(reply)
         }
-        try importParts(after: 0, run, read: store.notes) { try $0.importSalvaged($1) }
-        try importParts(after: 0, run, read: store.deployments) { try $0.importSalvaged($1) }
-        try importParts(after: 0, run, read: store.ids) { try $0.importSalvaged($1) }
-        try importParts(after: 0, run, read: store.corrections) { try $0.importSalvaged($1) }
+        try importParts(run, read: store.notes) { try $0.importSalvaged($1) }
+        try importParts(run, read: store.deployments) { try $0.importSalvaged($1) }
+        try importParts(run, read: store.ids) { try $0.importSalvaged($1) }
+        try importParts(run, read: store.corrections) { try $0.importSalvaged($1) }
         let (records, unreadable) = (
             "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
         )
@@ -64,14 +64,13 @@ struct RepairJob {
     /// Imports something other than records from a set-aside database, a part at a time.
     ///
     /// - Parameters:
-    ///   - start: The position before the first part.
-    ///   - read: Returns the part after a position, and the next position; nil at the end.
+    ///   - read: Returns the part after a position, at first 0, and the next position; nil at the end.
     ///   - store: Stores a part, on the writer thread.
-    private func importParts<Position, Part: Sendable>(
-        after start: Position, _ run: JobRun, read: (Position) -> (items: Part, last: Position)?,
+    private func importParts<Position: ExpressibleByIntegerLiteral, Part: Sendable>(
+        _ run: JobRun, read: (Position) -> (items: Part, last: Position)?,
         store: @escaping @Sendable (StoreWriter, Part) throws -> Void
     ) throws {
-        var position = start
+        var position: Position = 0
         while let (part, next) = read(position) {
             position = next
             try run.writer.perform { try store($0, part) }

@@ -135,15 +135,15 @@ struct QueryJob: Sendable {
         /// Returns the state of the limits.
         case limits
         /// Sets the state of a group.
-        case setState(SetStateParameters, isOperator: Bool)
+        case setState(SetStateParameters)
         /// Stores a deployment.
-        case deploy(DeployParameters, isOperator: Bool)
-        case removeDeployment(RemoveDeploymentParameters, isOperator: Bool)
+        case deploy(DeployParameters)
+        case removeDeployment(RemoveDeploymentParameters)
         case deployments(DeploymentsParameters)
         /// Returns what retention removes next.
         case retention
         /// Changes or queries the grouping.
-        case grouping(GroupingQueries.Work, isOperator: Bool)
+        case grouping(GroupingQueries.Work)
         /// Returns what would become of a record.
         case explainRecord(ExplainRecordParameters)
         case silences
@@ -162,7 +162,8 @@ struct QueryJob: Sendable {
     var queryToken: UInt64
     var viewer: Viewer
     var process: ReportingProcess
-    /// `true` for root, the daemon's user and operators, who have a query thread of their own.
+    /// `true` for root, the daemon's user and operators. They may change all groups, and have a query thread of their
+    /// own.
     var isPrivileged = false
     var work: Work
 

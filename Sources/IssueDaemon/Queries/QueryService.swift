@@ -166,24 +166,22 @@ final class QueryService: Sendable {
         case .deadLetters(let parameters):
             let limit = try Self.limit(parameters.limit, atMost: Self.maxRecords)
             return .reply(Self.reply(try reader.deadLetters(parameters, limit: limit, viewer: job.viewer)))
-        case .setState(let parameters, let isOperator):
-            return .reply(Self.reply(try set(parameters, job, isOperator: isOperator, reader, thread)))
-        case .deploy(let parameters, let isOperator):
-            return .reply(Self.reply(try deploy(parameters, job, isOperator: isOperator, thread)))
-        case .removeDeployment(let parameters, let isOperator):
-            return .reply(Self.reply(try removeDeployment(parameters, job, isOperator: isOperator, thread)))
+        case .setState(let parameters): return .reply(Self.reply(try set(parameters, job, reader, thread)))
+        case .deploy(let parameters): return .reply(Self.reply(try deploy(parameters, job, thread)))
+        case .removeDeployment(let parameters):
+            return .reply(Self.reply(try removeDeployment(parameters, job, thread)))
         case .deployments(let parameters):
             let limit = try Self.limit(parameters.limit, atMost: Self.maxRecords)
             let page = try reader.deployments(
                 app: parameters.app, limit: limit, after: parameters.after, viewer: job.viewer)
             return .reply(Self.reply(DeploymentsReply(deployments: page.deployments, next: page.next)))
-        case .grouping(let work, let isOperator):
+        case .grouping(let work):
             let grouping = GroupingQueries(
                 reader: reader, writer: writer, viewer: job.viewer, requester: job.process.sender,
-                isOperator: isOperator, redacted: { [self] in redacted($0) }
-            ) { [self] in try beginChange(.grouping, job, isOperator: isOperator, thread) }
+                isOperator: job.isPrivileged, redacted: { [self] in redacted($0) }
+            ) { [self] in try beginChange(.grouping, job, thread) }
             let (reply, change) = try grouping.answer(work)
-            if let change { note(change, .auditGroupingChanged, by: job.process.sender, isOperator: isOperator) }
+            if let change { note(change, .auditGroupingChanged, job) }
             return .reply(reply)
         case .explainRecord(let parameters):
             let forecasting = RecordForecasting(
@@ -260,25 +258,25 @@ final class QueryService: Sendable {
 
     /// Lets the writer set the state of a group. Operators may change any group, other users only their own.
     private func set(
-        _ parameters: SetStateParameters, _ job: QueryJob, isOperator: Bool, _ reader: StoreReader, _ thread: Int
+        _ parameters: SetStateParameters, _ job: QueryJob, _ reader: StoreReader, _ thread: Int
     ) throws -> SetStateReply {
         let now = Clock.wall
         if let name = parameters.invalidParameter(at: now) { throw QueryFailure.invalidParameter(name) }
         let subject = try reader.subject(parameters.group, viewer: job.viewer)
-        guard isOperator || subject.uid == job.process.sender.uid else { throw CollectorError.denied }
+        guard job.isPrivileged || subject.uid == job.process.sender.uid else { throw CollectorError.denied }
         var stored = parameters
         stored.note = redacted(parameters.note)
         let standing = TriageState(
             stored, by: job.process.sender.uid,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil, at: now)
-        try beginChange(.state, job, isOperator: isOperator, thread)
+        try beginChange(.state, job, thread)
         let keepsNote = parameters.note == nil
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group, keepsNote: keepsNote) }) else {
             throw QueryFailure.notFound(id: parameters.group)
         }
         let change = GroupChange(
             request: "set_state", group: parameters.group, detail: (name: "state", value: parameters.state.name))
-        note(change, .auditStateChanged, by: job.process.sender, isOperator: isOperator)
+        note(change, .auditStateChanged, job)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
 
@@ -296,10 +294,8 @@ final class QueryService: Sendable {
     /// Called before the writer makes a change for a user.
     ///
     /// From then on the writer makes the change in any case, so the answer must report it.
-    private func beginChange(
-        _ kind: ChangeRateLimit.Kind, _ job: QueryJob, isOperator: Bool, _ thread: Int
-    ) throws {
-        if !isOperator {
+    private func beginChange(_ kind: ChangeRateLimit.Kind, _ job: QueryJob, _ thread: Int) throws {
+        if !job.isPrivileged {
             let user = job.process.accountableUser
             let wait = changeRates.withLock { $0.take(kind, user: user, at: Clock.monotonic) }
             if let wait { throw CollectorError.busy(retryAfter: wait) }
@@ -333,69 +329,64 @@ final class QueryService: Sendable {
         return SilencesReply(silences: try reader.silences(at: now).map(\.silence))
     }
 
-    /// Logs a change of a group. Changes by ordinary users are rate-limited, so that none of them can fill the log.
-    private func note(_ change: GroupChange, _ event: LogEvent, by requester: Sender, isOperator: Bool) {
-        guard isOperator || mayLog(changeBy: requester.uid) else { return }
-        let command = requester.command ?? ""
-        guard !change.corrections.isEmpty else {
-            return log.notice(
-                event,
-                [
-                    "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
-                    "command": command, "group": change.group, change.detail.name: change.detail.value,
-                ])
-        }
-        log.notice(
-            event,
-            [
-                "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)", "command": command,
-                "group": change.group, change.detail.name: change.detail.value,
-                "corrections": change.corrections.map { "\($0)" }.joined(separator: ","),
+    /// Logs a change of a group.
+    private func note(_ change: GroupChange, _ event: LogEvent, _ job: QueryJob) {
+        guard mayLogChange(job) else { return }
+        let requester = job.process.sender
+        log.log(
+            .notice, event,
+            present: [
+                "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
+                "command": requester.command ?? "", "group": change.group, change.detail.name: change.detail.value,
+                "corrections": change.corrections.isEmpty
+                    ? nil : change.corrections.map { "\($0)" }.joined(separator: ","),
             ])
     }
 
     /// Lets the writer store a deployment.
-    private func deploy(
-        _ parameters: DeployParameters, _ job: QueryJob, isOperator: Bool, _ thread: Int
-    ) throws -> DeployReply {
+    private func deploy(_ parameters: DeployParameters, _ job: QueryJob, _ thread: Int) throws -> DeployReply {
         let (now, author) = (Clock.wall, job.process.sender.uid)
-        if let name = parameters.invalidParameter(at: now) { throw QueryFailure.invalidParameter(name) }
-        let scope = parameters.scope(
-            requestedBy: author, isOperator: isOperator, isReused: job.viewer == .nothing)
-        guard let scope else { throw CollectorError.denied }
-        try beginChange(.state, job, isOperator: isOperator, thread)
+        let scope = try scope(of: parameters, job, at: now)
+        try beginChange(.state, job, thread)
         var own = parameters
         own.note = redacted(parameters.note)
         let declared = own
         let result = try writer.perform { try $0.declare(declared, of: scope, by: author, at: now) }
-        if !result.isKnown { noteDeployment(result.deployment, by: job.process.sender, isOperator: isOperator) }
+        if !result.isKnown { note(result.deployment, .auditDeployed, job) }
         return DeployReply(deployment: result.deployment, isKnown: result.isKnown ? true : nil)
     }
 
     private func removeDeployment(
-        _ parameters: RemoveDeploymentParameters, _ job: QueryJob, isOperator: Bool, _ thread: Int
+        _ parameters: RemoveDeploymentParameters, _ job: QueryJob, _ thread: Int
     ) throws -> DeployReply {
-        let requester = job.process.sender
         // Users who may declare a deployment may remove it.
         let declared = DeployParameters(app: parameters.app, version: parameters.version, user: parameters.user)
-        if let name = declared.invalidParameter(at: Clock.wall) { throw QueryFailure.invalidParameter(name) }
-        let scope = declared.scope(
-            requestedBy: requester.uid, isOperator: isOperator, isReused: job.viewer == .nothing)
-        guard let scope else { throw CollectorError.denied }
-        try beginChange(.state, job, isOperator: isOperator, thread)
+        let scope = try scope(of: declared, job, at: Clock.wall)
+        try beginChange(.state, job, thread)
         let removed = try writer.perform {
             try $0.removeDeployment(of: ApplicationVersion(text: parameters.version), app: parameters.app, scope)
         }
         guard let removed else { throw QueryFailure.notFound(id: "\(parameters.app) \(parameters.version)") }
-        noteDeployment(removed, .auditDeploymentRemoved, by: requester, isOperator: isOperator)
+        note(removed, .auditDeploymentRemoved, job)
         return DeployReply(deployment: removed)
     }
 
-    /// Logs a deployment. Those of ordinary users are rate-limited together with their state changes.
-    private func noteDeployment(
-        _ deployment: IssueDeployment, _ event: LogEvent = .auditDeployed, by requester: Sender, isOperator: Bool
-    ) {
-        guard isOperator || mayLog(changeBy: requester.uid) else { return }
+    /// Returns whose applications a deployment is for. Throws if its parameters are invalid or the user may not declare
+    /// it.
+    private func scope(
+        of parameters: DeployParameters, _ job: QueryJob, at now: IssueTimestamp
+    ) throws -> DeploymentScope {
+        if let name = parameters.invalidParameter(at: now) { throw QueryFailure.invalidParameter(name) }
+        let scope = parameters.scope(
+            requestedBy: job.process.sender.uid, isOperator: job.isPrivileged, isReused: job.viewer == .nothing)
+        guard let scope else { throw CollectorError.denied }
+        return scope
+    }
+
+    /// Logs a deployment.
+    private func note(_ deployment: IssueDeployment, _ event: LogEvent, _ job: QueryJob) {
+        guard mayLogChange(job) else { return }
+        let requester = job.process.sender
         log.notice(
             event,
             [
@@ -405,9 +396,11 @@ final class QueryService: Sendable {
             ])
     }
 
-    /// Returns `true` if a change by an ordinary user may be logged.
-    private func mayLog(changeBy uid: UInt32) -> Bool {
-        let (isLogged, leftOut) = changes.withLock { $0.changed(by: uid, at: Clock.monotonic) }
+    /// Returns `true` if a change or deployment may be logged. Those of ordinary users are rate-limited, so that none of
+    /// them can fill the log.
+    private func mayLogChange(_ job: QueryJob) -> Bool {
+        guard !job.isPrivileged else { return true }
+        let (isLogged, leftOut) = changes.withLock { $0.changed(by: job.process.sender.uid, at: Clock.monotonic) }
         if leftOut > 0 { log.notice(.auditStatesOmitted, ["left_out": "\(leftOut)"]) }
         return isLogged
     }

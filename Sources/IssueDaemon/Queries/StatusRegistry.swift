@@ -40,7 +40,8 @@ final class StatusRegistry: Sendable {
         var forwarders: [Forwarder] = []
         /// When destinations began to fail, by name. They are kept when a destination restarts.
         var failingSince: [String: IssueTimestamp] = [:]
-        var notifiers: [NotifierStatus] = []
+        /// The notifiers, by name.
+        var notifiers: [String: NotifierStatus] = [:]
         /// The reason for which reports are refused, and the time since which they are.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
         var configurationFaults: [String] = []
@@ -131,17 +132,11 @@ final class StatusRegistry: Sendable {
     }
 
     func update(_ notifier: NotifierStatus) {
-        state.withLock { state in
-            if let index = state.notifiers.firstIndex(where: { $0.name == notifier.name }) {
-                state.notifiers[index] = notifier
-            } else {
-                state.notifiers.append(notifier)
-            }
-        }
+        state.withLock { $0.notifiers[notifier.name] = notifier }
     }
 
     func forgetNotifiers() {
-        state.withLock { $0.notifiers = [] }
+        state.withLock { $0.notifiers = [:] }
     }
 
     /// Returns whether the configuration has a destination of that name, even one whose section has an error.
@@ -239,7 +234,7 @@ final class StatusRegistry: Sendable {
             suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions,
             refusedAt: isAll ? state.refusedAt : nil, uptime: started.duration(to: Clock.monotonic),
             redactions: isAll ? Self.redactions(state.redactions) : [],
-            notifiers: isAll ? state.notifiers.sorted { $0.name < $1.name } : [])
+            notifiers: isAll ? state.notifiers.values.sorted { $0.name < $1.name } : [])
     }
 
     /// Returns the rules that have removed values, with their counts.

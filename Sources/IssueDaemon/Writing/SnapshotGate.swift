@@ -160,6 +160,51 @@ final class SnapshotGate: Sendable {
     }
 }
 
+/// Makes threads with long reads wait, so that the WAL can be reset.
+///
+/// The WAL can't be reset while a thread has a snapshot of it, and some threads take one snapshot after another. The
+/// writer closes the gate, continues with its commits, and opens the gate again when all readers have left and the WAL
+/// has been copied into the database.
+final class ReaderGate: Sendable {
+    private struct State {
+        var readers = 0
+        var isClosed = false
+    }
+
+    private let state = Monitor(State())
+
+    /// How long a reader waits at most. After that, a longer WAL is better than a reader that never runs.
+    private static let timeout: Duration = .seconds(1)
+
+    /// Waits until the gate is open or the timeout is over, and registers a reader.
+    func enter() {
+        let deadline = MonotonicClock.now.advanced(by: Self.timeout)
+        _ = state.wait(deadline: deadline) { state -> Bool? in state.isClosed ? nil : true }
+        state.withLock { $0.readers += 1 }
+    }
+
+    /// Unregisters a reader. Returns `true` if it was the last one and the writer waits for it.
+    func leave() -> Bool {
+        state.withLock { state in
+            state.readers -= 1
+            return state.readers == 0 && state.isClosed
+        }
+    }
+
+    /// Closes the gate for new readers. Returns `true` if there are none inside.
+    func close() -> Bool {
+        state.withLock { state in
+            state.isClosed = true
+            return state.readers == 0
+        }
+    }
+
+    func open() {
+        state.withLock { $0.isClosed = false }
+        state.broadcast()
+    }
+}
+
 /// Keeps the write-ahead log (WAL) below its limit while queries hold snapshots of it.
 struct WALRelief {
     private let snapshots: SnapshotGate

@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import UnixIO
 
 extension SocketLoop {
     /// Sends the receipts of a commit, handling consecutive outcomes of a connection together.
@@ -26,6 +27,93 @@ extension SocketLoop {
         guard case .mixed(let receipts) = receipts else { return }
         let duplicates = receipts.count { if case .duplicate = $0 { true } else { false } }
         service.board.counted(rejected: 0, duplicates: duplicates)
+    }
+
+    /// Handles a report that the writer has refused.
+    func handle(_ refusal: Refusal) {
+        guard let connection = connections[refusal.connection] else { return orphanAnswered(refusal.connection) }
+        guard let error = refusal.error else {
+            close(connection)
+            return orphanAnswered(refusal.connection)
+        }
+        service.board.countedRefusal(isLackOfResources: error.isLackOfResources)
+        answered(connection.intake.refuse(refusal, error), connection)
+    }
+
+    /// Continues after replies to reports were written.
+    func answered(_ answer: (bytes: Int, action: ConnectionState.AnsweredAction), _ connection: ClientConnection) {
+        changed(inFlight: -answer.bytes, of: connection)
+        queueSending(to: connection)
+        switch answer.action {
+        case .resume: process(connection)
+        case .none: break
+        }
+    }
+
+    /// Sends pending replies, as far as the socket accepts them.
+    func send(_ connection: ClientConnection) {
+        guard !connection.state.isClosed else { return }
+        defer { settleSending(of: connection) }
+        while connection.intake.replies.unsentCount > 0 {
+            let result =
+                if let file = connection.file {
+                    connection.descriptor.attemptSend(connection.intake.replies.unsent, passing: file.descriptor)
+                } else {
+                    connection.descriptor.attemptSend(connection.intake.replies.unsent)
+                }
+            switch result {
+            case .bytes(let count):
+                connection.file = nil
+                connection.intake.replies.sent(count)
+                connection.state.sentPart()
+            case .wouldBlock:
+                connection.state.stalled(at: Clock.monotonic)
+                return watch(connection)
+            case .end, .failed: return close(connection)
+            }
+        }
+        switch connection.state.sent() {
+        case .close: return close(connection)
+        case .releaseMemory: connection.intake.releaseMemory()
+        case .run(let step): run(step, for: connection)
+        case .pollNews: pollNews(of: connection)
+        case .none: break
+        }
+        watch(connection)
+    }
+
+    /// Updates the events that the poller reports.
+    func watch(_ connection: ClientConnection) {
+        updateDeadline(of: connection)
+        do throws(Errno) {
+            switch connection.state.watch() {
+            case .none: break
+            case .modify(let events):
+                try? poller.modify(connection.descriptor, token: connection.id, for: Interest(events))
+            case .add(let events):
+                try poller.add(connection.descriptor, token: connection.id, for: Interest(events))
+            }
+        } catch {
+            close(connection)
+        }
+    }
+}
+
+extension Interest {
+    fileprivate init(_ events: ConnectionState.Events) {
+        self = []
+        if events.contains(.reading) { insert(.read) }
+        if events.contains(.writing) { insert(.write) }
+    }
+}
+
+extension CollectorError {
+    /// `true` if the daemon lacked space or time, so that the call itself was not at fault.
+    fileprivate var isLackOfResources: Bool {
+        switch self {
+        case .busy, .noSpace: true
+        default: false
+        }
     }
 }
 

@@ -1,22 +1,6 @@
 import IssueCore
 package import UnixIO
 
-/// The valid part of the configuration files, and the errors in them.
-package struct ConfigurationReading: Sendable {
-    /// Lines with an error are left out. Destinations with an error are in `misconfigured`; those that lack only their
-    /// credential are not.
-    package var configuration: Configuration
-    /// In the order of the files, and from top to bottom in each.
-    package var problems: [ConfigurationProblem]
-    /// The files that were read, and the lines that set the values.
-    package var origins = ConfigurationOrigins(files: [], sections: [])
-    /// `true` if the files have a valid `[Store] Path=`.
-    package var namesStore = false
-
-    /// `true` if there are no errors, apart from missing credentials.
-    package var isValid: Bool { problems.allSatisfy(\.scope.isCredential) }
-}
-
 /// The configuration that the daemon uses, decided from its files and the last valid configuration.
 package struct EffectiveConfiguration: Sendable {
     /// The source of the configuration in use.
@@ -259,64 +243,5 @@ extension HostEnvironment {
         guard source == .default else { return nil }
         let configuration = isOrdinaryUser ? userConfiguration : .default
         return FileSystem.parentFolder(of: configuration.store.path)
-    }
-}
-
-/// The lines of the configuration files that set the values, for `--print-config`.
-package struct ConfigurationOrigins: Sendable {
-    /// The comment on a value that no file sets.
-    static let `default` = "default"
-
-    struct Section: Sendable {
-        /// The header that `--print-config` prints.
-        var title: String
-        /// The origin of each value that is set.
-        var comments: [String: String]
-    }
-
-    /// The files that were read, in order. Later ones have precedence.
-    private let files: [String]
-    private var sections: [Section]
-
-    init(files: [String], sections: [Section]) {
-        self.files = files
-        self.sections = sections
-    }
-
-    /// A comment that names the files.
-    var header: String {
-        files.isEmpty ? "# No configuration file.\n\n" : "# Files: \(files.joined(separator: ", "))\n\n"
-    }
-
-    /// A phrase that names the files, such as `/etc/issued/issued.conf and 2 files in issued.conf.d`.
-    ///
-    /// - Parameter path: The path of the main file, which need not exist.
-    func phrase(mainFile path: String) -> String {
-        let dropInCount = files.count { $0 != path }
-        let dropIns = "\(dropInCount) \(dropInCount == 1 ? "file" : "files") in"
-        if !files.contains(path) { return dropInCount == 0 ? "no configuration file" : "\(dropIns) \(path).d" }
-        return dropInCount == 0 ? path : "\(path) and \(dropIns) \(FileSystem.name(of: path)).d"
-    }
-
-    /// Returns the lines that set a key in the first section with a header; nil if there are none.
-    func location(_ header: String, _ key: String) -> String? {
-        sections.first { $0.title == header }?.comments[key]
-    }
-
-    /// Returns the comments of the next section with this header. Sections of one application that are for different
-    /// users have the same one.
-    mutating func take(_ title: String) -> [String: String] {
-        guard let index = sections.firstIndex(where: { $0.title == title }) else { return [:] }
-        return sections.remove(at: index).comments
-    }
-}
-
-extension ConfigurationMerger.Section {
-    /// The lines that set the values of this section.
-    var origins: ConfigurationOrigins.Section {
-        let isNamedAfterKind = kind.destination.map { destinationName == $0.name } ?? (name == nil)
-        return ConfigurationOrigins.Section(
-            title: "[\(kind.name)\(isNamedAfterKind ? "" : " \(name ?? "")")]",
-            comments: values.mapValues { $0.map { "\($0.location)" }.joined(separator: ", ") })
     }
 }

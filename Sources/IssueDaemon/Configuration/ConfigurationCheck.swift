@@ -2,6 +2,77 @@ import Destinations
 import IssueProtocol
 import UnixIO
 
+/// The user with whose rights `issued --check` reads files.
+///
+/// Root can read everything, so checking as root would not show what the service can read.
+struct CheckSubject: Equatable {
+    enum Choice: Equatable {
+        /// The user who runs the check.
+        case caller
+        case other(UserDatabase.User)
+    }
+
+    var choice: Choice
+    /// A phrase with the user and the reason for the choice.
+    var explanation: String
+
+    /// Chooses the user.
+    ///
+    /// - Parameters:
+    ///   - option: The value of `--user`; nil without that option.
+    ///   - callerID: The id of the user who runs the check.
+    ///   - unit: The installed unit, which names the daemon's user.
+    ///   - findUser: Finds a user by name or number.
+    init(
+        option: String?, callerID: UInt32, unit: ServiceUnit,
+        findUser: (String) -> UserDatabase.User? = { UserDatabase.user(named: $0) }
+    ) throws(UsageError) {
+        let caller = findUser("\(callerID)")?.name ?? "\(callerID)"
+        let name = option ?? unit.user
+        choice = .caller
+        guard let user = findUser(name) else {
+            if option != nil { throw UsageError("--user: no user named \(name.truncatedForLog).") }
+            explanation = "user \(caller) because there is no user \(name)"
+            return
+        }
+        if user.userID == callerID {
+            explanation = "user \(caller)"
+        } else if callerID != 0 {
+            explanation = "user \(caller), not as \(name): only root can do that"
+        } else {
+            choice = .other(user)
+            explanation = "user \(user.name)\(option == nil ? ", the user of \(unit.sourcePath)" : "")"
+        }
+    }
+
+    /// Assumes the user's rights, and returns the environment of a service with that user.
+    func assume(in surroundings: HostEnvironment) throws(UsageError) -> HostEnvironment {
+        guard case .other(let user) = choice else { return surroundings }
+        do throws(Errno) {
+            try CurrentProcess.assume(user)
+        } catch {
+            throw UsageError("can't become user \(user.name): \(error).")
+        }
+        var surroundings = surroundings
+        surroundings.userID = user.userID
+        // The host's daemon is checked, not a daemon of that user.
+        surroundings.variables = ["STATE_DIRECTORY": ServiceUnit.stateFolder]
+        return surroundings
+    }
+
+    /// Warns if the unit's sandbox does not allow the daemon to write to the folder of the database.
+    func warnings(on database: String, unit: ServiceUnit) -> [String] {
+        guard unit.isInstalled, case .other = choice else { return [] }
+        let folder = FileSystem.parentFolder(of: database)
+        let writable = [ServiceUnit.stateFolder] + unit.writablePaths
+        guard !writable.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else { return [] }
+        return [
+            "[Store] Path=\(database) is outside of \(ServiceUnit.stateFolder), and \(unit.sourcePath) may not let the daemon "
+                + "write there: add ReadWritePaths=\(folder) to its [Service] section with systemctl edit issued."
+        ]
+    }
+}
+
 /// The test of all destinations and notifiers by `issued --check --online`. It stores nothing and sends no
 /// notification.
 struct OnlineCheck {
@@ -54,13 +125,7 @@ extension NotifierConfiguration {
                 : DestinationProbe(isAccepted: false, message: "\(program) is not a program that this user can run")
         }
         var url = settings.url
-        if let urlFile {
-            // The service manager reads credentials as root.
-            let text =
-                urlFile.kind == .credential
-                ? CurrentProcess.withOriginalRights { try? urlFile.read() } : try? urlFile.read()
-            url = text.flatMap { WebhookURL($0.text) }
-        }
+        if let urlFile { url = (try? urlFile.readForCheck()).flatMap { WebhookURL($0.text) } }
         guard let url else {
             return DestinationProbe(
                 isAccepted: false, message: "the file of the URL can't be read, or has no URL",
@@ -78,10 +143,7 @@ extension DestinationConfiguration {
     fileprivate func probe() -> DestinationProbe {
         var token: ShippingToken?
         if let tokenFile {
-            // The service manager reads credentials as root.
-            token =
-                tokenFile.kind == .credential
-                ? CurrentProcess.withOriginalRights { try? tokenFile.read() } : try? tokenFile.read()
+            token = try? tokenFile.readForCheck()
             guard token != nil else {
                 return DestinationProbe(
                     isAccepted: false, message: "the \(kind.format.credentialWord) can't be read",

@@ -1,0 +1,404 @@
+import Destinations
+import IssueCore
+import IssueProtocol
+import UnixIO
+
+/// Creates the typed configuration from the merged sections, and checks values that depend on each other.
+struct ConfigurationBuilder {
+    typealias Section = ConfigurationMerger.Section
+
+    private(set) var configuration: Configuration
+    private(set) var problems: [ConfigurationProblem] = []
+    private let surroundings: HostEnvironment
+    private let purpose: ConfigurationPurpose
+    /// The scopes affected by errors, before and in this pass.
+    private var faulty: Set<ConfigurationProblem.Scope> = []
+
+    init(_ start: Configuration, surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
+        (configuration, self.surroundings, self.purpose) = (start, surroundings, purpose)
+    }
+
+    /// Adds the values of the sections to the configuration.
+    ///
+    /// - Parameter faulty: The scopes affected by errors that were found before.
+    mutating func build(_ sections: [Section], faulty: Set<ConfigurationProblem.Scope> = []) {
+        self.faulty = faulty
+        for section in sections where section.name == nil {
+            Self.assign(section, to: &configuration, by: section.kind.topLevelKeys)
+            checkWhole(section)
+        }
+        for section in sections where section.kind == .limits {
+            guard let name = section.name else { continue }
+            var override = ApplicationLimitOverride(name: name)
+            Self.assign(section, to: &override, by: ConfigurationTable.application)
+            configuration.limits.overrides.append(override)
+        }
+        // Destinations come last because they inherit the general limits.
+        for section in sections {
+            if let kind = section.kind.destination { buildDestination(kind, section) }
+        }
+        for section in sections where section.kind == .notify { buildNotifier(section) }
+    }
+
+    private mutating func buildNotifier(_ section: Section) {
+        var settings = NotifierSettings()
+        Self.assign(section, to: &settings, by: ConfigurationTable.notifier)
+        let notifier = resolve(section) { $0.notifier(settings) }
+        let name = section.targetName
+        guard !configuration.notifiers.contains(where: { $0.name == name }),
+            !configuration.misconfiguredNotifiers.contains(name)
+        else {
+            return complain(
+                section.location, "Two notifiers are named “\(name)”; this one is ignored. Rename one of them.",
+                section)
+        }
+        if let notifier {
+            configuration.notifiers.append(notifier)
+        } else {
+            configuration.misconfiguredNotifiers.append(name)
+        }
+    }
+
+    private static func assign<Root>(_ section: Section, to root: inout Root, by keys: [ConfigurationKey<Root>]) {
+        for key in keys {
+            for value in section.values[key.name] ?? [] { key.assign(&root, value.text) }
+        }
+    }
+
+    private mutating func buildDestination(_ kind: DestinationKind, _ section: Section) {
+        var settings = DestinationSettings(kind, limits: configuration.limits, forward: configuration.forward)
+        Self.assign(section, to: &settings, by: ConfigurationTable.destination(kind) + ConfigurationTable.overridable)
+        checkLimits(settings.limits, of: section)
+        checkForwarding(settings.forward, of: section)
+        let destination = resolve(section) { $0.destination(kind, settings) }
+        guard let name = section.destinationName, checkName(name, section) else { return }
+        if let destination {
+            configuration.destinations.append(destination)
+        } else {
+            configuration.misconfigured.append(
+                MisconfiguredDestination(name: name, kind: kind.name, backlog: settings.backlog))
+        }
+    }
+
+    /// Resolves a destination or notifier. Returns nil if its section has an error.
+    private mutating func resolve<Target>(
+        _ section: Section, _ body: (inout TargetResolver) -> Target?
+    ) -> Target? {
+        var resolver = TargetResolver(section: section, surroundings: surroundings, purpose: purpose)
+        let target = body(&resolver)
+        if !section.isDefinedTwice { problems += resolver.problems }
+        faulty.formUnion(resolver.problems.map(\.scope))
+        return faulty.contains(section.scope) ? nil : target
+    }
+
+    /// Returns whether the name of a destination is unique.
+    ///
+    /// If two destinations have the same name, neither is used, because it is unknown which of them the records are
+    /// meant for.
+    private mutating func checkName(_ name: String, _ section: Section) -> Bool {
+        func isSame(_ other: String) -> Bool { other.lowercased() == name.lowercased() }
+        let clashing = configuration.destinations.filter { isSame($0.name) }.map {
+            MisconfiguredDestination(name: $0.name, kind: $0.kind.name, backlog: $0.settings.backlog)
+        }
+        guard !clashing.isEmpty || configuration.misconfigured.contains(where: { isSame($0.name) }) else { return true }
+        configuration.destinations.removeAll { isSame($0.name) }
+        configuration.misconfigured += clashing
+        complain(section.location, "Two destinations are named “\(name)”; rename one of them.", section)
+        return false
+    }
+
+    private mutating func complain(_ location: ConfigurationLocation, _ message: String, _ section: Section) {
+        problems.append(ConfigurationProblem(at: location, message, scope: section.scope))
+        faulty.insert(section.scope)
+    }
+
+    private mutating func checkWhole(_ section: Section) {
+        switch section.kind {
+        case .socket: checkSocket(section)
+        case .limits: checkLimits(configuration.limits, of: section)
+        case .forward: checkForwarding(configuration.forward, of: section)
+        case .store: if purpose == .looking { checkStore(section) }
+        case .access, .redaction, .log, .destination, .notify: break
+        }
+    }
+
+    private mutating func checkSocket(_ section: Section) {
+        let socket = configuration.socket
+        let size = { (bytes: Int) in SizeText.text(Int64(bytes)) }
+        check(
+            socket.maxRecordSize <= socket.maxMessageSize, "MaxRecordSize", "MaxMessageSize", of: section,
+            "a record (\(size(socket.maxRecordSize))) must not be larger than a call "
+                + "(\(size(socket.maxMessageSize)))")
+        check(
+            socket.maxMessageSize <= socket.maxBytesInFlightPerUser, "MaxMessageSize", "MaxBytesInFlightPerUser",
+            of: section,
+            "a call (\(size(socket.maxMessageSize))) must not be larger than what a user may have in flight "
+                + "(\(size(socket.maxBytesInFlightPerUser)))")
+        check(
+            socket.maxMessageSize <= socket.maxMemory / 4, "MaxMessageSize", "MaxMemory", of: section,
+            "a call (\(size(socket.maxMessageSize))) must not use more than a quarter of the memory "
+                + "(\(size(socket.maxMemory)))")
+        check(
+            socket.maxConnectionsPerUser <= socket.maxConnections, "MaxConnectionsPerUser", "MaxConnections",
+            of: section,
+            "one user must not have more connections (\(socket.maxConnectionsPerUser)) than all users "
+                + "(\(socket.maxConnections))")
+    }
+
+    /// Checks that the database can be created at `Path=`.
+    ///
+    /// The daemon itself skips this: if it fails to open the database, it retries.
+    private mutating func checkStore(_ section: Section) {
+        guard let location = section.location(of: "Path") else { return }
+        let path = configuration.store.path
+        if let status = try? FileSystem.status(of: path), status.kind != .regular {
+            return complain(
+                location,
+                "Path=\(path.truncatedForLog) is \(status.kind == .directory ? "a folder" : "not a regular file"); "
+                    + "expected a file in a folder that belongs to the daemon.", section)
+        }
+        // systemd creates the state directory and makes the daemon its owner.
+        let state = surroundings.folder("STATE_DIRECTORY") ?? ServiceUnit.stateFolder
+        var folder = FileSystem.parentFolder(of: path)
+        guard folder != state, !folder.hasPrefix(state + "/") else { return }
+        while folder != "/", (try? FileSystem.status(of: folder)) == nil {
+            folder = FileSystem.parentFolder(of: folder)
+        }
+        do throws(Errno) {
+            try FileSystem.checkWritable(folder: folder)
+        } catch {
+            complain(
+                location,
+                "Path=\(path.truncatedForLog) can't be created: the folder \(folder) is not writable (\(error)).",
+                section)
+        }
+    }
+
+    private mutating func checkLimits(_ limits: LimitSettings, of section: Section) {
+        let reserved = limits.criticalReserve.percent + limits.summaryReserve.percent + limits.noveltyReserve.percent
+        if reserved > 99 {
+            let keys = ["CriticalReserve", "SummaryReserve", "NoveltyReserve"]
+            complain(
+                keys.compactMap { section.location(of: $0) }.last ?? section.location,
+                "The three reserves add up to \(reserved)%; expected at most 99%, so that something is left.", section)
+            reset(keys, of: section)
+        }
+        check(
+            limits.summaryInterval <= limits.summaryIntervalMax, "SummaryInterval", "SummaryIntervalMax", of: section,
+            "the first interval (\(DurationText.text(limits.summaryInterval))) must not exceed the maximum "
+                + "(\(DurationText.text(limits.summaryIntervalMax)))")
+    }
+
+    private mutating func checkForwarding(_ forward: ForwardSettings, of section: Section) {
+        check(
+            forward.connectTimeout <= forward.requestTimeout, "ConnectTimeout", "RequestTimeout", of: section,
+            "the timeout for connecting (\(DurationText.text(forward.connectTimeout))) must not exceed the one for a "
+                + "whole request (\(DurationText.text(forward.requestTimeout)))")
+    }
+
+    /// Reports two values that contradict each other, if this section sets at least one of them. Otherwise the error
+    /// was reported for another section.
+    private mutating func check(
+        _ holds: Bool, _ key: String, _ other: String, of section: Section, _ what: String
+    ) {
+        guard !holds, let location = section.location(of: key) ?? section.location(of: other) else { return }
+        complain(location, "\(key)= and \(other)= contradict each other: \(what). Change one of them.", section)
+        reset([key, other], of: section)
+    }
+
+    /// Resets keys that contradict each other to their defaults.
+    private mutating func reset(_ keys: [String], of section: Section) {
+        guard section.name == nil else { return }
+        for key in section.kind.topLevelKeys where keys.contains(key.name) {
+            key.assign(&configuration, key.metadata.defaultText)
+        }
+    }
+}
+
+/// Resolves the address and the files of a destination or notifier, and collects errors about them.
+private struct TargetResolver {
+    let section: ConfigurationMerger.Section
+    let surroundings: HostEnvironment
+    let purpose: ConfigurationPurpose
+    private(set) var problems: [ConfigurationProblem] = []
+
+    /// Returns the destination; nil if its address or credential is invalid.
+    mutating func destination(
+        _ kind: DestinationKind, _ settings: DestinationSettings
+    ) -> DestinationConfiguration? {
+        var settings = settings
+        let address = address(kind, &settings)
+        checkAuthorities(settings.caFile)
+        var tokenFile: TokenFile?
+        if let credential = settings.credential {
+            guard !section.wrongKeys.contains("Credential") else { return nil }
+            tokenFile = file(
+                credential, word: kind.format.credentialWord, default: kind.format.defaultCredential,
+                scope: section.destinationName.map { .credential($0) } ?? section.scope)
+        }
+        guard let address else { return nil }
+        return DestinationConfiguration(
+            kind: kind, name: section.name ?? kind.name, address: address, tokenFile: tokenFile, settings: settings)
+    }
+
+    private mutating func address(_ kind: DestinationKind, _ settings: inout DestinationSettings) -> HTTPAddress? {
+        do throws(AddressError) {
+            return try kind.format.address(settings.url, &settings.options)
+        } catch {
+            switch error {
+            case .missing(let keys, let expected):
+                // An invalid value was reported before.
+                if section.wrongKeys.isDisjoint(with: keys) {
+                    complain(nil, "\(section.title) has no address; expected \(expected).")
+                }
+            case .both(let first, let second):
+                complain(second, "\(section.title) has both \(first)= and \(second)=; expected only one.")
+            case .contradiction(let key, let text):
+                complain(key, text)
+            }
+            return nil
+        }
+    }
+
+    /// Returns the notifier; nil if its address or a credential is invalid.
+    mutating func notifier(_ settings: NotifierSettings) -> NotifierConfiguration? {
+        checkAuthorities(settings.caFile)
+        let given = [
+            ("URL", settings.url != nil), ("URLCredential", settings.urlCredential != nil),
+            ("Command", settings.command != nil),
+        ].filter(\.1).map(\.0)
+        if given.count > 1 {
+            complain(given[1], "\(section.title) has both \(given[0])= and \(given[1])=; expected only one.")
+        } else if given.isEmpty, section.wrongKeys.isDisjoint(with: ["URL", "URLCredential", "Command"]) {
+            // An invalid value was reported before.
+            complain(nil, "\(section.title) has no address; expected URL=, URLCredential= or Command=.")
+        }
+        let urlFile = settings.urlCredential.map {
+            file($0, word: "URL", key: "URLCredential", scope: section.scope)
+        }
+        let tokenFile = settings.credential.map { file($0, word: "token", scope: section.scope) }
+        guard problems.isEmpty else { return nil }
+        return NotifierConfiguration(
+            name: section.targetName, settings: settings, urlFile: urlFile, tokenFile: tokenFile)
+    }
+
+    private mutating func checkAuthorities(_ path: String?) {
+        if let path, let problem = AuthoritiesFile.problem(path) { complain("CAFile", problem) }
+    }
+
+    private mutating func file(
+        _ credential: String, word: String, default defaultCredential: String? = nil, key: String = "Credential",
+        scope: ConfigurationProblem.Scope
+    ) -> TokenFile {
+        var resolver = CredentialResolver(
+            section: section, surroundings: surroundings, purpose: purpose, word: word,
+            defaultCredential: defaultCredential, scope: scope, key: key)
+        defer { problems += resolver.problems }
+        return resolver.resolve(credential)
+    }
+
+    private mutating func complain(_ key: String?, _ message: String) {
+        problems.append(section.problem(key, message))
+    }
+}
+
+/// Finds the file of a credential that a section names, and collects errors about it.
+private struct CredentialResolver {
+    let section: ConfigurationMerger.Section
+    let surroundings: HostEnvironment
+    let purpose: ConfigurationPurpose
+    /// The word for the credential in error messages, such as `token`.
+    let word: String
+    /// The name that is used without the key; nil if there is none.
+    let defaultCredential: String?
+    /// The scope of errors.
+    let scope: ConfigurationProblem.Scope
+    /// The key that names the credential.
+    let key: String
+    private(set) var problems: [ConfigurationProblem] = []
+
+    /// Returns the file, even if it can't be read yet.
+    mutating func resolve(_ credential: String) -> TokenFile {
+        if credential.hasPrefix("/") {
+            return checked(
+                TokenFile(path: credential, kind: .ownFile), shown: credential,
+                advice: "Write the \(word) to that file, readable only by the daemon's user (mode 0600).")
+        }
+        // The value is never repeated, because users paste the token itself here.
+        let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
+        let shown =
+            credential == defaultCredential
+            ? "“\(credential)”"
+            : mayBeToken
+                ? "named by \(key)= (is this the token itself? \(key)= takes the name of its file)"
+                : "named by \(key)="
+        if let folder = surroundings.folder("CREDENTIALS_DIRECTORY") {
+            return checked(
+                TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown,
+                advice: credentialAdvice(credential))
+        }
+        switch purpose {
+        case .looking:
+            return checked(
+                TokenFile(path: "\(surroundings.credentialStore)/\(credential)", kind: .credential), shown: shown,
+                advice: credentialAdvice(credential))
+        case .running:
+            let cause =
+                surroundings.folder("STATE_DIRECTORY") == nil
+                ? "the credential \(shown) must be passed by systemd, which did not start this daemon. Without systemd, "
+                    + "name a file with the \(word) by its absolute path: \(key)=/path/to/file."
+                : "systemd did not pass the credential \(shown). \(credentialAdvice(credential))"
+            complain("\(section.title) has no \(word): \(cause)")
+            return TokenFile(path: credential, kind: .notPassed)
+        }
+    }
+
+    /// Returns how to provide a credential of the unit. A name that the shipped unit does not load may be a token in
+    /// the wrong place, so it is not repeated.
+    private func credentialAdvice(_ credential: String) -> String {
+        let store = surroundings.credentialStore
+        return ServiceUnit.credentials.contains(credential)
+            ? "Write the \(word) to \(store)/\(credential), readable only by root, and restart issued."
+            : "Write the \(word) to a file with that name in \(store), readable only by root, add LoadCredential= with "
+                + "the name to the unit (systemctl edit issued), and restart issued."
+    }
+
+    /// Reports an error if the file contains no token. The destination can be used as soon as it contains one.
+    private mutating func checked(_ file: TokenFile, shown: String, advice: String) -> TokenFile {
+        do throws(TokenFileError) {
+            _ = try file.readForCheck(asUser: surroundings.userID)
+        } catch {
+            // Without root, `--check` can't see the files that the service manager reads.
+            if purpose == .looking, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
+            let what = file.kind == .credential ? "credential" : "file"
+            complain("\(section.title) has no \(word): the \(what) \(shown) can't be used: \(error). \(advice)")
+        }
+        return file
+    }
+
+    private mutating func complain(_ message: String) {
+        problems.append(section.problem(key, message, scope: scope))
+    }
+}
+
+/// A file with certificates that are trusted instead of the system's.
+private enum AuthoritiesFile {
+    /// The maximum size in bytes, more than any bundle has.
+    private static let maxBytes = 16 << 20
+
+    /// Returns what is wrong with the file of `CAFile=`; nil if it can be used.
+    static func problem(_ path: String) -> String? {
+        do throws(Errno) {
+            let file = try FileDescriptor.open(path, .nonBlocking)
+            var content: [UInt8] = []
+            while content.count < maxBytes, try file.read(appendingTo: &content, atMost: 1 << 16) > 0 {}
+            // The two PEM labels that OpenSSL accepts.
+            let isFound = ["-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----"].contains {
+                content.contains(Array($0.utf8))
+            }
+            return isFound ? nil : "CAFile=\(path) contains no certificate; expected a PEM file."
+        } catch {
+            return "CAFile=\(path) can't be read: \(error); expected a file with certificates."
+        }
+    }
+}
