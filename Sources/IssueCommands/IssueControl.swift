@@ -55,14 +55,15 @@ package struct IssueControl {
 
     private func dispatch(_ words: [String]) throws(CommandFailure) -> ExitCode {
         let common: ParsedArguments
-        let rest: ArraySlice<String>
+        let leading: ArraySlice<String>
         do throws(UsageError) {
             let (arguments, count) = try ArgumentParser(CommonOptions.leading).parseLeading(words)
             common = arguments
-            rest = words[count...].drop { $0 == "--" }
+            leading = words[..<count]
         } catch {
             throw CommandFailure(.usage, "\(error.message). See issuectl --help")
         }
+        let rest = words[leading.endIndex...].drop { $0 == "--" }
         if common.has(CommonOptions.version) { return printText("issuectl \(ProductVersion.text)\n") }
         guard let name = rest.first else {
             guard common.has(CommonOptions.help) else {
@@ -76,7 +77,8 @@ package struct IssueControl {
             guard let topic = rest.dropFirst().first else { return printText(generalHelp) }
             return printText(help(of: try command(named: topic).specification))
         }
-        return try run(try command(named: name), Array(rest.dropFirst()), common)
+        // Parsed again, since a command may have no such option.
+        return try run(try command(named: name), leading + rest.dropFirst())
     }
 
     /// Prints what can follow on an unfinished command line. A failure prints nothing, since a shell waits for this.
@@ -97,16 +99,12 @@ package struct IssueControl {
         return printText(ManualPage.text(of: specification, common: CommonOptions.added(to: specification), date: date))
     }
 
-    private func run(
-        _ type: any Command.Type, _ words: [String], _ common: ParsedArguments
-    ) throws(CommandFailure) -> ExitCode {
+    private func run(_ type: any Command.Type, _ words: ArraySlice<String>) throws(CommandFailure) -> ExitCode {
         let specification = type.specification
         let command: any Command
         let context: CommandContext
-        var arguments = common
         do throws(UsageError) {
-            let parser = ArgumentParser(CommonOptions.all(of: specification))
-            try parser.parse(words, into: &arguments)
+            let arguments = try ArgumentParser(CommonOptions.all(of: specification)).parse(words)
             if arguments.has(CommonOptions.help) { return printText(help(of: specification)) }
             try specification.operands.check(arguments.operands)
             command = try type.init(arguments, at: self.context.now)
@@ -123,8 +121,7 @@ package struct IssueControl {
         guard !(arguments.has(CommonOptions.json) && arguments.has(CommonOptions.lines)) else {
             throw UsageError("--json and --ndjson cannot be used together")
         }
-        let choice = try arguments.choice(
-            CommonOptions.color, among: ColorChoice.allCases.map(\.rawValue), ColorChoice.init(rawValue:))
+        let choice: ColorChoice? = try arguments.choice(CommonOptions.color)
         var context = context
         context.format =
             arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human
@@ -190,7 +187,7 @@ extension IssueControl {
             reporting: .process(),
             sql: sql.map { .library($0) }
                 ?? .program { (name) throws(CommandFailure) in try ExtraProgram.replaceProcess(name, arguments) },
-            connect: { (path) throws(CollectorConnectionError) in try IssueBrowser(socket: path).link() })
+            connect: { (path) throws(CollectorConnectionError) in try SocketLink(path) })
         let code = control.run(arguments)
         CurrentProcess.exit(code == .success && output.hasFailed ? ExitCode.refused.rawValue : code.rawValue)
     }
@@ -228,220 +225,5 @@ package enum ExtraProgram {
         guard let own else { return [standard] }
         let sibling = own.hasSuffix("/bin") ? ["\(own.dropLast(4))/libexec/issued"] : []
         return [own] + sibling.filter { $0 != standard } + [standard]
-    }
-}
-
-extension ReportSurroundings {
-    /// The maximum time for sending kept reports at the end of a run.
-    private static let sendingTime: Duration = .seconds(1)
-
-    fileprivate static func process() -> ReportSurroundings {
-        let folder = SpillFolder.standard(application: SpillFolder.commandName)
-        let start = MonotonicClock.now
-        return ReportSurroundings(
-            now: { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) },
-            elapsed: { start.duration(to: MonotonicClock.now) },
-            sleep: { time in
-                let nothing = Monitor(())
-                _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: time)) { _ -> Bool? in nil }
-            },
-            makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
-            keep: { call, producer, sequence in
-                // `issues: 0`: the failure is reported immediately, so no later run has to report it.
-                guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
-                return folder.path
-            },
-            sendSpooled: { socket in
-                guard let folder, !folder.isEmpty else { return }
-                let deadline = MonotonicClock.now.advanced(by: sendingTime)
-                SpillSender(
-                    folder: folder, sockets: SocketPath.candidates(socket), trust: .socket(socket),
-                    deadline: deadline, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
-                ).run()
-            })
-    }
-}
-
-/// A command of `issuectl`.
-protocol Command: Sendable, SendableMetatype {
-    /// The description for the parser and the help.
-    static var specification: CommandSpecification { get }
-
-    /// Creates the command from its arguments. Relative times refer to `now`.
-    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError)
-
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode
-}
-
-/// The environment of a command: everything except its arguments.
-struct CommandContext {
-    var environment: (String) -> String?
-    var now: IssueTimestamp
-    var terminal: TerminalInfo
-    var input: any CommandInput
-    var output: any CommandOutput
-    var files: FileSaving
-    var reporting: ReportSurroundings
-    var sql: SQLAccess
-    var tools: HostTools
-    fileprivate var makeLink: LinkFactory
-
-    // The common options.
-    var format = OutputFormat.human
-    var painter = Painter(isColored: false)
-    fileprivate(set) var socket: String?
-    /// The maximum time to wait for the reply to a query.
-    fileprivate(set) var timeout: Duration = .seconds(30)
-
-    /// The time after which a user should know that the command waits.
-    private static let noticeableDelay: Duration = .seconds(2)
-
-    /// Set once a connection to the daemon was established.
-    fileprivate let hasConnected = Flag()
-
-    fileprivate final class Flag {
-        var value = false
-    }
-
-    private let userNames = UserNames()
-
-    /// The names of users, each of which is looked up once.
-    private final class UserNames {
-        private var known: [UInt32: String?] = [:]
-
-        func name(of userID: UInt32, _ lookUp: (UInt32) -> String?) -> String? {
-            if let name = known[userID] { return name }
-            let name = lookUp(userID)
-            known.updateValue(name, forKey: userID)
-            return name
-        }
-    }
-
-    /// Returns a user's id, followed by the user's name if there is one, such as `1000 (anna)`.
-    func user(_ id: Int64) -> String {
-        let name = UInt32(exactly: id).flatMap { userNames.name(of: $0, tools.userName) }
-        return name.map { "\(id) (\($0))" } ?? "\(id)"
-    }
-
-    /// The width of tables; nil if it is unlimited.
-    var width: Int? { terminal.tableWidth(environment) }
-
-    /// Connects to the daemon.
-    ///
-    /// - Parameter noticesDelay: `true` to tell the user if the first reply takes long.
-    func connect(noticesDelay: Bool = true) throws(CollectorConnectionError) -> any BrowserLink {
-        let link = try makeLink(socket)
-        hasConnected.value = true
-        if noticesDelay { link.onDelay(of: Self.noticeableDelay) { warn("waiting for the reply of the daemon") } }
-        return link
-    }
-
-    /// Connects to the daemon for queries.
-    ///
-    /// - Parameters:
-    ///   - notFound: Returns the error message if the daemon does not find what has this id; nil for the default.
-    ///   - denied: The error message if the user may not do this; nil for the default.
-    func collector(
-        notFound: ((_ id: String) -> String)? = nil, denied: String? = nil
-    ) throws(CommandFailure) -> Collector {
-        do throws(CollectorConnectionError) {
-            return Collector(link: try connect(), timeout: timeout) { failure in
-                if case .refused(.notFound(let id)) = failure, let notFound {
-                    return CommandFailure(.refused, notFound(id))
-                }
-                if case .refused(.denied) = failure, let denied { return CommandFailure(.refused, denied) }
-                return CommandFailure(failure)
-            }
-        } catch {
-            throw CommandFailure(error)
-        }
-    }
-
-    func print(_ lines: [String]) throws(CommandFailure) {
-        guard !lines.isEmpty else { return }
-        try print(bytes: Array((lines.joined(separator: "\n") + "\n").utf8))
-    }
-
-    func print(_ line: String) throws(CommandFailure) {
-        try print([line])
-    }
-
-    /// Prints a line for users, unless the output is JSON.
-    func printNote(_ line: String) throws(CommandFailure) {
-        if format == .human { try print(line) }
-    }
-
-    /// Prints a text that consists of whole lines.
-    func print(text: String) throws(CommandFailure) {
-        try print(bytes: Array(text.utf8))
-    }
-
-    /// Prints a JSON text on a line of its own.
-    func print(json: [UInt8]) throws(CommandFailure) {
-        try print(bytes: TerminalSafeJSON.escape(json) + [UInt8(ascii: "\n")])
-    }
-
-    /// Prints a reply.
-    ///
-    /// - Parameters:
-    ///   - answer: The reply.
-    ///   - member: The member of the reply whose elements `--ndjson` prints; nil to print the whole reply.
-    ///   - text: Returns the lines for users.
-    func print<Reply>(
-        _ answer: BrowserReply<Reply>, elements member: String? = nil, text: (Reply) -> [String]
-    ) throws(CommandFailure) {
-        switch (format, member) {
-        case (.human, _): try print(text(answer.value))
-        case (.lines, let member?): for element in answer.elements(of: member) { try print(json: element) }
-        case (.json, _), (.lines, nil): try print(json: answer.json)
-        }
-    }
-
-    /// Prints a list as text, as one JSON document, or as one line of JSON per element.
-    ///
-    /// - Parameters:
-    ///   - member: The name of the list in the document.
-    ///   - elements: The JSON of each element.
-    ///   - text: Returns the lines of text.
-    func print(_ member: String, _ elements: [[UInt8]], text: () -> [String]) throws(CommandFailure) {
-        switch format {
-        case .human: try print(text())
-        case .json: try print(json: PrettyJSON.document(member, elements))
-        case .lines: for element in elements { try print(json: element) }
-        }
-    }
-
-    private func print(bytes: [UInt8]) throws(CommandFailure) {
-        guard output.write(bytes) else { throw .nobodyReads }
-    }
-
-    /// Asks the user for confirmation. Returns `false` unless the answer is yes.
-    func confirm(_ question: String) throws(CommandFailure) -> Bool {
-        try print(bytes: Array("\(TerminalSanitizer.line(question)) [y/N] ".utf8))
-        var answer: [UInt8] = []
-        while !answer.contains(UInt8(ascii: "\n")), let more = input.read() { answer += more }
-        let word = String(decoding: answer, as: UTF8.self).lowercased().prefix { $0 != "\n" && $0 != "\r" }
-        return word == "y" || word == "yes"
-    }
-
-    /// Shows the progress of a job on a terminal. Each text replaces the previous one; an empty text removes it.
-    func publishProgress(_ text: String) {
-        guard terminal.isTerminal, format == .human else { return }
-        output.writeError(Array("\r\u{1B}[K\(TerminalSanitizer.line(text))".utf8))
-    }
-
-    /// Runs a long operation, and shows its progress.
-    func order<Parameters, Reply>(
-        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, on collector: Collector,
-        progress: (Reply) -> String
-    ) throws(CommandFailure) -> BrowserReply<Reply> {
-        let answer = try collector.order(call, parameters) { publishProgress(progress($0)) }
-        publishProgress("")
-        return answer
-    }
-
-    /// Prints a message to standard error, on one line.
-    func warn(_ message: String) {
-        output.writeError(Array("issuectl: \(TerminalSanitizer.line(message))\n".utf8))
     }
 }

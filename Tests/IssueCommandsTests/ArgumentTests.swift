@@ -10,17 +10,14 @@ struct ArgumentTests {
     private static let quiet = OptionSpecification("quiet", short: "q", "Quiet")
 
     private func parse(_ words: String...) throws(UsageError) -> ParsedArguments {
-        var arguments = ParsedArguments()
-        try ArgumentParser([Self.name, Self.loud, Self.quiet]).parse(words, into: &arguments)
-        return arguments
+        try ArgumentParser([Self.name, Self.loud, Self.quiet]).parse(words)
     }
 
     @Test(
         "A value can follow its option in all conventional forms",
         arguments: [["--name", "x y"], ["--name=x y"], ["-n", "x y"], ["-nx y"], ["-ln", "x y"], ["-lnx y"]])
     func values(words: [String]) throws {
-        var arguments = ParsedArguments()
-        try ArgumentParser([Self.name, Self.loud]).parse(words, into: &arguments)
+        let arguments = try ArgumentParser([Self.name, Self.loud]).parse(words)
         #expect(arguments[Self.name] == "x y")
         #expect(arguments.operands == [])
     }
@@ -58,8 +55,7 @@ struct ArgumentTests {
         ])
     func mistakes(words: [String], message: String) {
         #expect(throws: UsageError(message)) {
-            var arguments = ParsedArguments()
-            try ArgumentParser([Self.name, Self.loud]).parse(words, into: &arguments)
+            try ArgumentParser([Self.name, Self.loud]).parse(words)
         }
     }
 
@@ -229,6 +225,15 @@ struct ArgumentTests {
         let behind = issuectl(["list", "--socket=/x", "--json"], .reply(Fixtures.groups()))
         #expect(before.output == "{\"groups\":[]}\n")
         #expect(behind.output == before.output)
+        let timed = issuectl(["--timeout", "5s", "list"], .reply(Fixtures.groups()))
+        #expect(timed.code == .success && timed.calls == behind.calls)
+    }
+
+    @Test("The last of several values of a common option counts, also if one of them precedes the command")
+    func repeatedCommonOption() {
+        #expect(
+            issuectl(["--socket", "/absent", "list", "--socket", "/x"], .reply(Fixtures.groups())).code == .success)
+        #expect(issuectl(["--socket", "/x", "list", "--socket", "/absent"]).code == .unavailable)
     }
 
     @Test("--version prints one line, and after a command it filters by application version")

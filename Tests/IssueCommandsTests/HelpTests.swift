@@ -419,8 +419,10 @@ struct HelpTests {
         arguments: ["follow", "backup", "bundle", "repair", "purge"])
     func timeouts(command: String) {
         #expect(!issuectl([command, "--help"]).output.contains("--timeout"))
-        let outcome = issuectl([command, "--timeout", "5s"])
-        #expect(outcome.code == .usage && outcome.errors.contains("unknown option --timeout"))
+        let after = issuectl([command, "--timeout", "5s"])
+        #expect(after.code == .usage && after.errors.contains("unknown option --timeout"))
+        let before = issuectl(["--timeout", "5s", command])
+        #expect(before.code == .usage && before.errors == after.errors && before.calls.isEmpty)
     }
 
     @Test("No line of help is wider than 80 columns", arguments: commands.map(\.name))

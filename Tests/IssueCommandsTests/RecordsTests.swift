@@ -122,6 +122,35 @@ struct RecordsTests {
         #expect(rules.hasPrefix("7  merged g2 into g1 in shop, by user 1000 (anna) 1 h ago"))
     }
 
+    @Test("Lists show the names of users, and JSON only their ids")
+    func userNamesInLists() {
+        let names: [UInt32: String] = [0: "root", 1000: "anna"]
+        var tools = HostTools.withoutRelativePaths
+        tools.userName = { names[$0] }
+        let changed = #""regressed":false,"changed":{"uid":1000,"at":"2026-11-21T10:00:00.000Z"}"#
+        let group = Fixtures.diskGroup.replacing(#""regressed":false"#, with: changed)
+        let list = issuectl(["list", "--state", "muted"], tools: tools, .reply(Fixtures.groups(group))).output
+        #expect(list.contains("  user 1000 (anna)  "), "\(list)")
+        let deployment =
+            #"{"app":"shop","uid":1000,"version":"2","at":"2026-11-21T11:00:00.000Z","observed":false,"by":0}"#
+        let deployments = #"{"deployments":[\#(deployment)]}"#
+        let deploys = issuectl(["deploys"], tools: tools, .reply(deployments)).output
+        #expect(deploys.contains("  1000 (anna)  user 0 (root)  "), "\(deploys)")
+        #expect(issuectl(["deploys", "--ndjson"], tools: tools, .reply(deployments)).output == lines(deployment))
+        let limit = #"{"limits":[{"limit":"senders","uid":1000,"held":0}],"since":"2026-11-21T11:00:00.000Z"}"#
+        let limits = issuectl(["limits"], tools: tools, .reply(limit)).output
+        #expect(limits.contains("\nsenders  user 1000 (anna)  "), "\(limits)")
+        let rules = """
+            {"records":1,"bytes":1,"max_bytes":1,"keep_free":1,"rules":[
+                {"rule":"max_age","app":"shop","uid":0,"age":604800000},{"rule":"max_size","uid":1000}]}
+            """
+        let retention = issuectl(["retention"], tools: tools, .reply(rules)).output
+        #expect(retention.contains("\nMaxAge=7d of shop, user 0 (root)  "), "\(retention)")
+        #expect(retention.hasSuffix("  the frequent issues of user 1000 (anna)\n"), "\(retention)")
+        let follow = issuectl(["follow"], tools: tools, .parts([Fixtures.records(Fixtures.diskRecord)], nil)).output
+        #expect(follow.contains(" uid 0 (root): "), "\(follow)")
+    }
+
     @Test("A trace id that is not hexadecimal is a usage error")
     func traceForm() {
         let outcome = issuectl(["records", "--trace", "4bf92f35"])

@@ -12,28 +12,28 @@ package struct ArgumentParser {
     /// Parses the options before the first operand, and returns the number of arguments they take.
     func parseLeading(_ words: [String]) throws(UsageError) -> (arguments: ParsedArguments, count: Int) {
         var arguments = ParsedArguments()
-        var index = 0
-        while index < words.count, Self.isOption(words[index]) {
-            try parse(words, at: &index, into: &arguments)
-        }
-        return (arguments, index)
+        var rest = words[...]
+        while let word = rest.first, Self.isOption(word) { try parseOption(&rest, into: &arguments) }
+        return (arguments, words.count - rest.count)
     }
 
-    /// Parses a whole command line into `arguments`, which may already contain options.
-    package func parse(_ words: [String], into arguments: inout ParsedArguments) throws(UsageError) {
-        var index = 0
-        while index < words.count {
-            if words[index] == "--" {
-                for operand in words[(index + 1)...] { arguments.add(operand: operand) }
-                return
+    /// Parses a whole command line.
+    package func parse(_ words: some Sequence<String>) throws(UsageError) -> ParsedArguments {
+        var arguments = ParsedArguments()
+        var rest = Array(words)[...]
+        while let word = rest.first {
+            if Self.isOption(word) {
+                try parseOption(&rest, into: &arguments)
+                continue
             }
-            if Self.isOption(words[index]) {
-                try parse(words, at: &index, into: &arguments)
-            } else {
-                arguments.add(operand: words[index])
-                index += 1
+            rest.removeFirst()
+            if word == "--" {
+                for operand in rest { arguments.add(operand: operand) }
+                break
             }
+            arguments.add(operand: word)
         }
+        return arguments
     }
 
     /// By convention, a single dash is an operand.
@@ -41,20 +41,18 @@ package struct ArgumentParser {
         word.hasPrefix("-") && word != "-" && word != "--"
     }
 
-    private func parse(
-        _ words: [String], at index: inout Int, into arguments: inout ParsedArguments
-    ) throws(UsageError) {
-        let word = words[index]
-        index += 1
+    private func parseOption(_ rest: inout ArraySlice<String>, into arguments: inout ParsedArguments) throws(UsageError)
+    {
+        let word = rest.removeFirst()
         if word.hasPrefix("--") {
-            try parseLong(word, words, at: &index, into: &arguments)
+            try parseLong(word, &rest, into: &arguments)
         } else {
-            try parseShort(word, words, at: &index, into: &arguments)
+            try parseShort(word, &rest, into: &arguments)
         }
     }
 
     private func parseLong(
-        _ word: String, _ words: [String], at index: inout Int, into arguments: inout ParsedArguments
+        _ word: String, _ rest: inout ArraySlice<String>, into arguments: inout ParsedArguments
     ) throws(UsageError) {
         let equals = word.firstIndex(of: "=")
         let spelling = String(word[..<(equals ?? word.endIndex)])
@@ -68,16 +66,16 @@ package struct ArgumentParser {
             return arguments.add(option, value: "")
         }
         guard let attached else {
-            return arguments.add(option, value: try value(of: option, spelling, words, at: &index))
+            return arguments.add(option, value: try nextWord(in: &rest, as: option, spelling))
         }
         arguments.add(option, value: attached)
     }
 
     private func parseShort(
-        _ word: String, _ words: [String], at index: inout Int, into arguments: inout ParsedArguments
+        _ word: String, _ rest: inout ArraySlice<String>, into arguments: inout ParsedArguments
     ) throws(UsageError) {
-        var rest = word.dropFirst()
-        while let letter = rest.popFirst() {
+        var letters = word.dropFirst()
+        while let letter = letters.popFirst() {
             guard let option = options.first(where: { $0.short == letter }) else {
                 // `-severity` is a typo for `--severity`, not eight options.
                 let spellings = word.count > 2 ? options.map(\.spelling) : []
@@ -88,19 +86,18 @@ package struct ArgumentParser {
                 arguments.add(option, value: "")
                 continue
             }
-            guard rest.isEmpty else { return arguments.add(option, value: String(rest)) }
-            return arguments.add(option, value: try value(of: option, "-\(letter)", words, at: &index))
+            guard letters.isEmpty else { return arguments.add(option, value: String(letters)) }
+            return arguments.add(option, value: try nextWord(in: &rest, as: option, "-\(letter)"))
         }
     }
 
-    private func value(
-        of option: OptionSpecification, _ spelling: String, _ words: [String], at index: inout Int
+    private func nextWord(
+        in rest: inout ArraySlice<String>, as option: OptionSpecification, _ spelling: String
     ) throws(UsageError) -> String {
-        guard index < words.count else {
+        guard let word = rest.popFirst() else {
             throw UsageError("\(spelling) requires a value: \(spelling) \(option.placeholder ?? "VALUE")")
         }
-        defer { index += 1 }
-        return words[index]
+        return word
     }
 }
 
@@ -108,8 +105,6 @@ package struct ArgumentParser {
 package struct ParsedArguments: Equatable, Sendable {
     package private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
-
-    package init() {}
 
     mutating func add(operand: String) {
         operands.append(operand)
@@ -173,10 +168,15 @@ package struct ParsedArguments: Equatable, Sendable {
     }
 
     /// Returns the value of an option that accepts a few keywords; nil if it was not given.
-    func choice<Choice>(
-        _ option: OptionSpecification, among words: [String], _ make: (String) -> Choice?
+    ///
+    /// - Parameter choices: The valid values; nil for all values of the type.
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ option: OptionSpecification, among choices: [Choice]? = nil
     ) throws(UsageError) -> Choice? {
-        try value(of: option, expected: nil, words: words, make)
+        let choices = choices ?? Array(Choice.allCases)
+        return try value(of: option, expected: nil, words: choices.map(\.rawValue)) { word in
+            choices.first { $0.rawValue == word }
+        }
     }
 
     /// Returns the value of an option; nil if it was not given.

@@ -84,91 +84,52 @@ enum OperandRule: Equatable, Sendable {
 
     /// Throws if there are too many or too few operands.
     func check(_ operands: [String]) throws(UsageError) {
-        let limit: Int
-        switch self {
-        case .none: limit = 0
-        case .optional, .one: limit = 1
-        case .two: limit = 2
-        case .several, .any: limit = .max
-        }
+        let (required, limit): ([String], Int) =
+            switch self {
+            case .none: ([], 0)
+            case .optional: ([], 1)
+            case .one(let name): ([name], 1)
+            case .two(let first, let second): ([first, second], 2)
+            case .several(let name): ([name], .max)
+            case .any: ([], .max)
+            }
         if operands.count > limit { throw UsageError("unexpected argument '\(operands[limit])'") }
-        switch self {
-        case .one(let name) where operands.isEmpty, .several(let name) where operands.isEmpty:
-            throw UsageError("missing argument \(name)")
-        default: break
-        }
-        if case .two(let first, let second) = self, operands.count < 2 {
-            throw UsageError("missing argument \(operands.isEmpty ? first : second)")
-        }
+        if operands.count < required.count { throw UsageError("missing argument \(required[operands.count])") }
     }
 }
 
-/// Generates the help from the specifications of the commands, so that it is always up to date.
-enum HelpText {
-    static let width = 80
+/// The options of every command.
+enum CommonOptions {
+    static let socket = OptionSpecification(
+        "socket", value: "PATH", from: .files, "The daemon's socket (default: ISSUED_SOCKET or a standard location)"
+    )
+    static let json = OptionSpecification("json", "Print one JSON document")
+    static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
+    static let timeout = OptionSpecification(
+        "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
+    /// The timeout of commands that also say whether the daemon replies: `health`, `metrics` and `doctor`.
+    static let shortTimeout = OptionSpecification(
+        "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
+    static let color = OptionSpecification(
+        "color", value: "WHEN", from: .words(ColorChoice.allCases.map(\.rawValue)),
+        "Colour the output: auto, always or never")
+    static let help = OptionSpecification("help", short: "h", "Show this help")
+    /// Only before the command: after `list`, this option selects application versions.
+    static let version = OptionSpecification("version", "Show the version")
 
-    /// Returns the help of a command.
-    static func text(of command: CommandSpecification, common: [OptionSpecification]) -> String {
-        var blocks = [
-            "Usage: issuectl \(command.name) [OPTION...]\(command.operands.usage)",
-            Fitting.wrap(command.summary + ".", to: width).joined(separator: "\n"),
-        ]
-        let sections = command.sections + [("Common options", common)]
-        let indent = column(of: sections.flatMap(\.options))
-        for section in sections where !section.options.isEmpty {
-            blocks.append(block(section.title, section.options, indent: indent))
+    private static let everywhere = [socket, timeout, json, lines, color, help]
+    static let leading = everywhere + [version]
+
+    /// Returns the common options of a command. Some commands have a timeout with another meaning, or none.
+    static func added(to command: CommandSpecification) -> [OptionSpecification] {
+        everywhere.filter { option in
+            if option == timeout, !command.hasTimeout { return false }
+            return !command.options.contains { $0.name == option.name }
         }
-        blocks += command.notes.map { Fitting.wrap($0, to: width).joined(separator: "\n") }
-        if !command.examples.isEmpty {
-            blocks.append("Examples:\n" + command.examples.map { "  \($0)" }.joined(separator: "\n"))
-        }
-        return blocks.joined(separator: "\n\n") + "\n"
     }
 
-    /// Returns the help of the program.
-    static func text(of commands: [CommandSpecification], common: [OptionSpecification]) -> String {
-        let widest = commands.map(\.name.count).max() ?? 0
-        let list = commands.map { "  \(Fitting.pad($0.name, to: widest))  \($0.summary)" }
-        return [
-            "Usage: issuectl [OPTION...] COMMAND [ARGUMENT...]",
-            "Report issues to the issue daemon of this host, and query them.",
-            "Commands:\n" + list.joined(separator: "\n"),
-            block("Options", common, indent: column(of: common)),
-            "Run issuectl COMMAND --help for more about a command.",
-            """
-            Exit status:
-              0   success
-              1   not found or refused; for status, repair, doctor and health also: a fault remains
-              2   only for health: failing
-              64  invalid command line
-              69  the daemon is not reachable
-              75  temporary failure: try again
-            """,
-        ].joined(separator: "\n\n") + "\n"
-    }
-
-    private static func block(_ title: String, _ options: [OptionSpecification], indent: Int) -> String {
-        var lines = ["\(title):"]
-        for option in options {
-            let left = usage(of: option)
-            var summary = Fitting.wrap(option.summary, to: width - indent)
-            // A name that is too long for the column gets a line of its own.
-            if left.count + 2 > indent {
-                lines.append(left)
-            } else {
-                lines.append(Fitting.pad(left, to: indent) + summary.removeFirst())
-            }
-            lines += summary.map { String(repeating: " ", count: indent) + $0 }
-        }
-        return lines.joined(separator: "\n")
-    }
-
-    private static func usage(of option: OptionSpecification) -> String {
-        let short = option.short.map { "-\($0), " } ?? "    "
-        return "  \(short)\(option.spelling)\(option.placeholder.map { " \($0)" } ?? "")"
-    }
-
-    private static func column(of options: [OptionSpecification]) -> Int {
-        min(30, (options.map { usage(of: $0).count }.max() ?? 0) + 2)
+    /// Returns all options of a command.
+    static func all(of command: CommandSpecification) -> [OptionSpecification] {
+        command.options + added(to: command)
     }
 }

@@ -143,3 +143,87 @@ struct BundleCommand: Command {
         CommandFailure(.refused, "\(path) already exists: use --force to replace it")
     }
 }
+
+/// A support bundle: one text with what is needed to examine a fault of the daemon, in parts.
+///
+/// A part that cannot be collected is listed as missing, with the reason.
+struct SupportBundle {
+    /// A part, and its text or the reason for its absence.
+    struct Part {
+        var name: String
+        var summary: String
+        var content: Content
+
+        enum Content {
+            case text(String)
+            case missing(String)
+        }
+
+        var reason: String? {
+            if case .missing(let reason) = content { reason } else { nil }
+        }
+
+        /// The reason in one line, for a list. That of a failed program includes the first line that it printed.
+        var shortReason: String? {
+            guard let lines = reason?.split(separator: "\n"), let first = lines.first else { return nil }
+            return lines.count > 1 && first.hasSuffix(":") ? "\(first) \(lines[1])" : String(first)
+        }
+    }
+
+    /// The version of the format, for programs that read bundles.
+    static let format = 1
+
+    let parts: [Part]
+    let hasMessages: Bool
+    /// A reason to doubt that the parts describe one daemon; nil if there is none.
+    var warning: String?
+    let now: IssueTimestamp
+    let userID: UInt32
+
+    var missing: [Part] { parts.filter { $0.reason != nil } }
+
+    /// The text of the bundle. It ends with a line feed.
+    var text: String {
+        let width = parts.map(\.name.count).max() ?? 0
+        let messages =
+            hasMessages
+            ? "Messages and metadata are anonymised: values are replaced, constant text remains."
+            : "It contains no reported message and no metadata."
+        var text = """
+            issued support bundle, format \(Self.format)
+            made \(now.description) by issuectl \(ProductVersion.text), user \(userID)
+
+            Read this file before you share it. It contains no token, password or key.
+            \(messages)
+            It contains names of hosts, users' ids, applications, destinations and files.
+            \(warning.map { "\nNote: \($0)\n" } ?? "")
+
+            """
+        for part in parts {
+            let state = part.reason == nil ? part.summary : "missing: \(part.shortReason ?? "")"
+            text += "\(Fitting.pad(part.name, to: width))  \(state)\n"
+        }
+        for part in parts {
+            text += "\n==== \(part.name) ====\n\n"
+            switch part.content {
+            case .text(let content): text += content
+            case .missing(let reason): text += "missing: \(reason)\n"
+            }
+            if text.last != "\n" { text += "\n" }
+        }
+        return Self.printable(text)
+    }
+
+    /// Replaces control characters, which could change the terminal on which the file is read.
+    private static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control where scalar != "\n" && scalar != "\t", .format, .lineSeparator, .paragraphSeparator:
+                        "?"
+                    default: scalar
+                    }
+                }))
+    }
+}

@@ -61,9 +61,7 @@ struct DeployCommand: Command {
         }
         return .success
     }
-}
 
-extension DeployCommand {
     private func remove(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let (app, version) = (parameters.app, parameters.version)
         let collector = try context.collector(
@@ -104,17 +102,14 @@ struct DeploysCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let table = Table(Self.columns, width: context.width, painter: context.painter)
-        try Paging(
-            context: context, count: paging.count(in: context), isLimited: paging.limit != nil, member: "deployments"
-        ).run(
-            table, empty: app == nil ? "No deployments." : "No deployments of this application."
+        try paging.print(
+            "deployments", Self.columns,
+            empty: app == nil ? "No deployments." : "No deployments of this application.", in: context
         ) { limit, after throws(CommandFailure) in
-            let answer = try collector.call(
+            try collector.call(
                 CollectorCalls.deployments, DeploymentsParameters(app: app, limit: limit, after: after))
-            return Paging.ResultPage(
-                elements: answer.elements(of: "deployments"),
-                rows: answer.value.deployments.map { row($0, now: context.now) }, next: answer.value.next)
+        } page: { (reply: DeploymentsReply) in
+            (reply.deployments.map { row($0, in: context) }, reply.next)
         }
         return .success
     }
@@ -125,11 +120,11 @@ struct DeploysCommand: Command {
         Column("COMMIT", maximum: 16, expendability: 4), Column("NOTE", minimum: 12),
     ]
 
-    private func row(_ deployment: IssueDeployment, now: IssueTimestamp) -> [Cell] {
+    private func row(_ deployment: IssueDeployment, in context: CommandContext) -> [Cell] {
         [
-            Cell(RelativeTime.text(deployment.deployedAt, now: now)), Cell(deployment.app), Cell(deployment.version),
-            Cell(deployment.user.map { String($0) } ?? "all"),
-            Cell(deployment.isObserved ? "report" : deployment.author.map { "user \($0)" } ?? "-"),
+            Cell(RelativeTime.text(deployment.deployedAt, now: context.now)), Cell(deployment.app),
+            Cell(deployment.version), Cell(deployment.user.map { context.user($0) } ?? "all"),
+            Cell(deployment.isObserved ? "report" : deployment.author.map { "user \(context.user($0))" } ?? "-"),
             Cell(deployment.commit ?? "-"), Cell(deployment.note ?? (deployment.isObserved ? "seen in a report" : "-")),
         ]
     }

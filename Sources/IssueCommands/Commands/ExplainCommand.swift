@@ -80,10 +80,7 @@ struct ExplainCommand: Command {
 
     /// Returns `true` for a text in the form of the id of a group or of a record.
     private static func isID(_ word: String) -> Bool {
-        if word.hasPrefix("g"), (2...17).contains(word.utf8.count) {
-            let digits = word.utf8.dropFirst()
-            return digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        }
+        if AbbreviatedID.isBeginning(word, digits: 1..<17) { return true }
         let parts = word.split(separator: "-", omittingEmptySubsequences: false)
         return parts.count == 2 && parts[0].utf8.count == 12 && !parts[1].isEmpty
             && word.utf8.allSatisfy { $0 == 0x2D || (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }
@@ -172,24 +169,19 @@ struct ExplainCommand: Command {
     // MARK: Messages that are not stored
 
     private func explain(message: String, _ context: CommandContext) throws(CommandFailure) {
-        let template: RecordTemplate
-        do throws(UsageError) {
-            template = try ReportOptions.template(arguments, variable: context.environment)
-        } catch {
-            throw CommandFailure(.usage, error.message)
-        }
-        let named = template.named(context.reporting.caller)
+        let template = try ReportOptions.template(arguments, in: context)
         let answer = try context.collector().call(
             CollectorCalls.explainRecord,
             ExplainRecordParameters(
-                record: Self.record(message, named), user: user, unit: arguments[Self.unit].map(FilterOptions.unitName))
+                record: Self.record(message, template), user: user,
+                unit: arguments[Self.unit].map(FilterOptions.unitName))
         )
         try context.print(answer) { forecast in
             var page = TextPage(painter: context.painter)
             page.heading("\(forecast.groupID)  \(forecast.group?.title ?? forecast.template)")
             page.fields([
                 ("Issue", ForecastText.issue(forecast)),
-                ("Application", ForecastText.application(forecast)),
+                ("Application", ForecastText.application(forecast, in: context)),
                 ("Fingerprint", forecast.fingerprint),
                 ("Origin", Self.origin(isChosen: forecast.isChosen, rule: forecast.rule)),
                 ("Template", forecast.template),
@@ -296,10 +288,10 @@ enum ForecastText {
         return "known, \(group.state.name), \(Quantity.text(group.records, "record"))\(events)"
     }
 
-    static func application(_ forecast: RecordForecast) -> String {
-        let others = forecast.otherUsers.map { String($0) }.joined(separator: ", ")
+    static func application(_ forecast: RecordForecast, in context: CommandContext) -> String {
+        let others = forecast.otherUsers.map { context.user($0) }.joined(separator: ", ")
         let hint = others.isEmpty ? "" : "; also of \(others), see --user"
-        return "\(forecast.app.isEmpty ? "(none)" : forecast.app) of user \(forecast.user)\(hint)"
+        return "\(forecast.app.isEmpty ? "(none)" : forecast.app) of user \(context.user(forecast.user))\(hint)"
     }
 
     static func redactions(_ redactions: [ForecastRedaction]) -> String {

@@ -1,3 +1,4 @@
+import IssueBrowsing
 import IssueProtocol
 import UnixIO
 
@@ -106,7 +107,7 @@ enum FilterOptions {
     }
 }
 
-/// The options for the number and order of results.
+/// The options for the number and order of results, which are fetched page by page.
 struct PagingOptions {
     static let order = OptionSpecification(
         "order", value: "ORDER", from: .words(ResultOrder.allCases.map(\.rawValue)),
@@ -127,62 +128,46 @@ struct PagingOptions {
     var order: ResultOrder?
     var limit: Int64?
     var isAll: Bool
+}
 
-    init(
-        _ arguments: ParsedArguments, orders: [ResultOrder] = ResultOrder.allCases
-    ) throws(UsageError) {
-        order = try arguments.choice(Self.order, among: orders.map(\.rawValue)) { word in
-            orders.first { $0.rawValue == word }
-        }
+extension PagingOptions {
+    init(_ arguments: ParsedArguments, orders: [ResultOrder] = ResultOrder.allCases) throws(UsageError) {
+        order = try arguments.choice(Self.order, among: orders)
         limit = try arguments.integer(Self.limit, in: 1...Int64.max)
         isAll = arguments.has(Self.all)
         if isAll, limit != nil { throw UsageError("--all and --limit cannot be used together") }
     }
 
-    /// Returns the maximum number of results; nil for all.
-    func count(in context: CommandContext) -> Int64? {
-        isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
-    }
-}
-
-/// Fetches results page by page and prints them in the requested format.
-struct Paging {
-    var context: CommandContext
-    /// The maximum number of results; nil for all.
-    var count: Int64?
-    /// `true` if the user chose the maximum, so they need no note that there are more results.
-    var isLimited: Bool
-    /// The member of the reply that holds the results.
-    var member: String
-
-    /// A page of results.
-    struct ResultPage {
-        /// The results as the daemon sent them.
-        var elements: [[UInt8]]
-        /// The results as rows of a table.
-        var rows: [[Cell]]
-        var next: String?
-    }
-
-    func run(
-        _ table: Table, empty: String,
-        fetch: (_ limit: Int, _ after: String?) throws(CommandFailure) -> ResultPage
+    /// Fetches results page by page and prints them in the requested format.
+    ///
+    /// - Parameters:
+    ///   - member: The member of the reply that holds the results.
+    ///   - columns: The columns of the table.
+    ///   - empty: The line for users if there are no results.
+    ///   - fetch: Fetches a page. `after` is the `next` of the previous page.
+    ///   - page: Returns the results as rows of the table, and the `next` of the reply.
+    func print<Reply>(
+        _ member: String, _ columns: [Column], empty: String, in context: CommandContext,
+        fetch: (_ limit: Int, _ after: String?) throws(CommandFailure) -> BrowserReply<Reply>,
+        page: (Reply) -> (rows: [[Cell]], next: String?)
     ) throws(CommandFailure) {
-        var table = table
+        let count = isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
+        var table = Table(columns, width: context.width, painter: context.painter)
         var shown: Int64 = 0
         var next: String?
         // Collected first, since a JSON document must be complete or not be printed at all.
         var document: [[UInt8]] = []
         repeat {
-            let limit = min(PagingOptions.pageSize, count.map { $0 - shown } ?? PagingOptions.pageSize)
-            let page = try fetch(Int(limit), next)
-            shown += Int64(page.elements.count)
+            let answer = try fetch(Int(min(Self.pageSize, count.map { $0 - shown } ?? Self.pageSize)), next)
+            let elements = answer.elements(of: member)
+            shown += Int64(elements.count)
             // A page may be empty although others follow, if the daemon has searched many records.
-            next = page.next
+            let (rows, following) = page(answer.value)
+            next = following
             switch context.format {
-            case .human: if !page.rows.isEmpty { try context.print(table.lines(page.rows)) }
-            case .lines: for element in page.elements { try context.print(json: element) }
-            case .json: document += page.elements
+            case .human: if !rows.isEmpty { try context.print(table.lines(rows)) }
+            case .lines: for element in elements { try context.print(json: element) }
+            case .json: document += elements
             }
         } while next != nil && count.map { shown < $0 } ?? true
 
@@ -192,7 +177,8 @@ struct Paging {
         case .lines: break
         case .json: try context.print(json: PrettyJSON.document(member, document, hasMore: next != nil))
         }
-        // On standard error: a program that reads the output must not count this line as a result.
-        if next != nil, !isLimited { context.warn("more results: use --limit or --all") }
+        // On standard error: a program that reads the output must not count this line as a result. Users who chose the
+        // limit need no note.
+        if next != nil, limit == nil { context.warn("more results: use --limit or --all") }
     }
 }

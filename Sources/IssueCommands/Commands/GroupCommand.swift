@@ -75,7 +75,8 @@ struct GroupCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         guard let word = arguments.operands.first else {
-            throw UsageError("missing action; expected one of: \(Self.words(Action.self))")
+            let names = Action.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError("missing action; expected one of: \(names)")
         }
         action = try ParsedArguments.action(word)
         var rest = arguments.operands.dropFirst()
@@ -86,9 +87,7 @@ struct GroupCommand: Command {
         }
         ids = Array(rest)
         pattern = arguments[Self.template]
-        field = try arguments.value(of: Self.by, expected: "one of: \(Self.words(IssueSplitField.self))") {
-            IssueSplitField(rawValue: $0)
-        }
+        field = try arguments.choice(Self.by)
         let maxReason = GroupCorrection.maxReasonBytes
         reasonValue = try arguments.value(of: Self.reason, expected: "a text of 1 to \(maxReason) bytes") { text in
             (1...maxReason).contains(text.utf8.count) ? text : nil
@@ -98,10 +97,6 @@ struct GroupCommand: Command {
         filter = try FilterOptions.filter(arguments, at: now)
         limit = try arguments.integer(Self.limit, in: 1...200)
         try check()
-    }
-
-    private static func words<Words: CaseIterable & RawRepresentable<String>>(_: Words.Type) -> String {
-        Words.allCases.map(\.rawValue).joined(separator: ", ")
     }
 
     /// Checks that the arguments suit the action.
@@ -424,9 +419,9 @@ enum CorrectionText {
 
     /// A line such as `7  merged g1 into g2, by user 1000 3 min ago, 2 hits: same cause`.
     static func line(_ correction: GroupCorrection, in context: CommandContext) -> String {
-        let author = context.user(Int64(correction.author))
         let time = RelativeTime.text(correction.timestamp, now: context.now)
-        var text = "\(correction.id)  \(change(correction)) in \(correction.app), by user \(author) \(time)"
+        var text = "\(correction.id)  \(change(correction)) in \(correction.app), "
+        text += "by user \(context.user(correction.author)) \(time)"
         text += ", \(Quantity.text(correction.hits, "hit"))"
         if let reason = correction.reason { text += ": \(reason)" }
         return TerminalSanitizer.line(text)

@@ -37,10 +37,7 @@ struct HistogramCommand: Command {
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         let filter = try FilterOptions.filter(arguments, at: now)
         self.filter = filter
-        dimension =
-            try arguments.choice(
-                Self.by, among: HistogramDimension.allCases.map(\.rawValue), HistogramDimension.init(rawValue:))
-            ?? .total
+        dimension = try arguments.choice(Self.by) ?? .total
         let given = try arguments.value(of: Self.bucket, expected: "whole minutes, such as 5min, 1h or 1d") { text in
             DurationExpression.duration(text).flatMap { $0 > .zero && $0.wholeMilliseconds % 60_000 == 0 ? $0 : nil }
         }

@@ -45,7 +45,7 @@ struct LimitsCommand: Command {
                 Column("NEEDED", minimum: 8),
             ], width: context.width, painter: context.painter)
         let shown = isAll ? reply.limits : Array(reply.limits.prefix(Self.maxShown))
-        var lines = table.lines(shown.map { LimitRow($0).cells })
+        var lines = table.lines(shown.map { LimitRow(limit: $0, context: context).cells })
         let more = reply.limits.count - shown.count &+ reply.others
         if more > 0 {
             let all = reply.limits.count > shown.count ? " (see --all)" : ""
@@ -62,10 +62,7 @@ struct LimitsCommand: Command {
 /// The texts of one limit.
 private struct LimitRow {
     let limit: LimitStatus
-
-    init(_ limit: LimitStatus) {
-        self.limit = limit
-    }
+    let context: CommandContext
 
     var cells: [Cell] {
         let isEmpty = limit.level == 0 || limit.commonLevel == 0
@@ -80,26 +77,16 @@ private struct LimitRow {
 
     private var label: String {
         switch name {
-        case .groupRate: "group rate"
-        case .applicationRate: "application rate"
-        case .globalRate: "global rate"
-        case .dailyBytes: "daily bytes"
         case .announcementsNew: "announcements, new"
         case .announcementsUrgent: "announcements, urgent"
-        case .newGroups: "new groups"
-        case .newSeries: "new series"
-        case .applications: "applications"
-        case .senders: "senders"
         // A newer daemon may have limits of other names.
-        case nil: limit.name
+        default: limit.name.replacing("_", with: " ")
         }
     }
 
     private var subject: String {
-        var words = [limit.destination].compactMap(\.self)
-        if let app = limit.app { words.append(app) }
-        if let group = limit.group { words.append(group) }
-        if let uid = limit.uid { words.append("user \(uid)") }
+        let user = limit.uid.map { "user \(context.user($0))" }
+        let words = [limit.destination, limit.app, limit.group, user].compactMap(\.self)
         return words.isEmpty ? "all" : words.joined(separator: " ")
     }
 
@@ -128,26 +115,4 @@ private struct LimitRow {
     }
 
     private func amount(_ number: Int64) -> String { isBytes ? Quantity.bytes(number) : Quantity.text(number) }
-}
-
-/// A period of a limit, or an age, in the form of the configuration.
-enum PeriodText {
-    /// Returns the text of a duration, such as `1min` or `7d`.
-    static func text(_ period: Duration) -> String {
-        let milliseconds = period.components.seconds * 1000 + period.components.attoseconds / 1_000_000_000_000_000
-        let units: [(Int64, String)] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")]
-        for (size, name) in units where milliseconds >= size && milliseconds.isMultiple(of: size) {
-            return "\(milliseconds / size)\(name)"
-        }
-        return "\(milliseconds)ms"
-    }
-
-    /// Returns the text of the period of a rate, such as `min`, `5min` or `day`.
-    static func ofRate(_ period: Duration) -> String {
-        switch text(period) {
-        case "1d": "day"
-        case let one where one.first == "1" && one.dropFirst().first?.isLetter == true: String(one.dropFirst())
-        case let other: other
-        }
-    }
 }

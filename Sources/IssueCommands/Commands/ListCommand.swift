@@ -56,21 +56,17 @@ struct ListCommand: Command {
         if filter?.sinceDeployment != nil {
             _ = try collector.call(CollectorCalls.deployments, DeploymentsParameters(limit: 1))
         }
-        let table = Table(columns(hasSparkline: hasSparkline), width: context.width, painter: context.painter)
-        try Paging(
-            context: context, count: paging.count(in: context), isLimited: paging.limit != nil, member: "groups"
-        ).run(
-            table, empty: filter == nil ? "No issues." : "No issues match."
+        try paging.print(
+            "groups", columns(hasSparkline: hasSparkline), empty: filter == nil ? "No issues." : "No issues match.",
+            in: context
         ) { limit, after throws(CommandFailure) in
-            let answer = try collector.call(
+            try collector.call(
                 CollectorCalls.list,
                 ListParameters(
                     filter: filter, order: paging.order, limit: limit, after: after,
                     sparkline: hasSparkline ? Self.buckets : nil))
-            return Paging.ResultPage(
-                elements: answer.elements(of: "groups"),
-                rows: answer.value.groups.map { row($0, hasSparkline: hasSparkline, now: context.now) },
-                next: answer.value.next)
+        } page: { (reply: ListReply) in
+            (reply.groups.map { row($0, hasSparkline: hasSparkline, in: context) }, reply.next)
         }
         return .success
     }
@@ -92,18 +88,18 @@ struct ListCommand: Command {
         return columns + [Column("TITLE", minimum: 20)]
     }
 
-    private func row(_ group: IssueGroup, hasSparkline: Bool, now: IssueTimestamp) -> [Cell] {
+    private func row(_ group: IssueGroup, hasSparkline: Bool, in context: CommandContext) -> [Cell] {
         var row = [
             Cell(group.id),
             Cell(group.level.name, style: TextStyle(group.level)),
             Cell(String(group.occurrences)),
-            Cell(RelativeTime.text(group.lastSeen, now: now)),
+            Cell(RelativeTime.text(group.lastSeen, now: context.now)),
             Cell(group.app ?? "-"),
         ]
         if hasSparkline { row.append(Cell(Sparkline.text(group.sparkline))) }
-        if showsMutes { row.append(Cell(muteEnd(of: group, now: now))) }
+        if showsMutes { row.append(Cell(muteEnd(of: group, now: context.now))) }
         if showsChanges {
-            row.append(Cell(group.stateChange.map { "user \($0.user)" } ?? "-"))
+            row.append(Cell(group.stateChange.map { "user \(context.user($0.user))" } ?? "-"))
             row.append(Cell(group.stateChange?.note ?? "-"))
         }
         return row + [Cell(group.markedTitle)]

@@ -45,9 +45,7 @@ struct NotifyCommand: Command {
             try context.print("notifiers", answer.elements(of: "notifiers")) {
                 guard !answer.value.notifiers.isEmpty else { return ["No notifier configured."] }
                 var page = TextPage(painter: context.painter)
-                for notifier in answer.value.notifiers {
-                    NotifierText(notifier: notifier, now: context.now).show(in: &page)
-                }
+                for notifier in answer.value.notifiers { page.add(notifier, now: context.now) }
                 return page.lines
             }
             return .success
@@ -66,20 +64,17 @@ struct NotifyCommand: Command {
     }
 }
 
-/// A notifier in the output of `status` and `notify`.
-struct NotifierText {
-    let notifier: NotifierStatus
-    let now: IssueTimestamp
-
-    func show(in page: inout TextPage) {
-        page.heading("Notifier \(notifier.name)\(notifier.format.isEmpty ? "" : " (\(notifier.format))")")
+extension TextPage {
+    /// Adds a notifier, in the output of `status` and `notify`.
+    mutating func add(_ notifier: NotifierStatus, now: IssueTimestamp) {
+        heading("Notifier \(notifier.name)\(notifier.format.isEmpty ? "" : " (\(notifier.format))")")
         var events = "\(Quantity.text(notifier.delivered)) of \(Quantity.text(notifier.received, "event")) delivered"
         if notifier.pending > 0 { events += ", \(Quantity.text(notifier.pending)) pending" }
         if notifier.givenUp > 0 { events += ", \(Quantity.text(notifier.givenUp)) given up" }
         if notifier.silenced > 0 { events += "; \(Quantity.text(notifier.silenced)) more silenced" }
         var messages = Quantity.text(notifier.messages, "message")
         if notifier.repeated > 0 { messages += ", \(Quantity.text(notifier.repeated)) perhaps received twice" }
-        page.fields(
+        fields(
             [
                 ("State", notifier.state.rawValue + (notifier.reason.map { ": \($0)" } ?? "")),
                 ("Events", events),

@@ -49,15 +49,10 @@ struct ReportCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let template: RecordTemplate
-        do throws(UsageError) {
-            template = try ReportOptions.template(arguments, variable: context.environment)
-        } catch {
-            throw CommandFailure(.usage, error.message)
-        }
+        let template = try ReportOptions.template(arguments, in: context)
         let key = arguments[Self.id]
         var session = ReportSession(
-            context: context, template: template.named(context.reporting.caller),
+            context: context, template: template,
             options: .init(
                 isQuiet: arguments.has(Self.quiet), echoes: arguments.has(Self.standardError), timeout: timeout,
                 spools: arguments.has(Self.spool),
@@ -145,6 +140,17 @@ enum ReportOptions {
         return RecordTemplate(record?.asObject ?? [])
     }
 
+    /// Returns the template of all records of a run, with the name of the caller if no other is given.
+    static func template(
+        _ arguments: ParsedArguments, in context: CommandContext
+    ) throws(CommandFailure) -> RecordTemplate {
+        do throws(UsageError) {
+            return try template(arguments, variable: context.environment).named(context.reporting.caller)
+        } catch {
+            throw CommandFailure(.usage, error.message)
+        }
+    }
+
     private static func metadataObject(_ arguments: ParsedArguments) throws(UsageError) -> JSONValue? {
         var members: [JSONValue.Member] = []
         for member in try arguments.values(of: metadata, expected: "KEY=VALUE", MetadataPair.member) ?? [] {
@@ -207,6 +213,69 @@ struct RecordTemplate {
             result[index].value = .object(own + missing)
         }
         return .object(result)
+    }
+}
+
+/// The default application name of a report.
+package enum CallerName {
+    /// Programs that run other programs. Their names do not tell where an issue comes from.
+    private static let runners: Set<String> = [
+        "ash", "atd", "bash", "busybox", "cron", "crond", "csh", "dash", "doas", "env", "fish", "flock", "init",
+        "ionice", "ksh", "login", "mksh", "nice", "nohup", "runuser", "screen", "setpriv", "sh", "sshd", "stdbuf",
+        "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
+    ]
+
+    /// Returns the name of the parent process, such as a script, unless it only runs other programs, like a shell;
+    /// otherwise that of the service; otherwise `issuectl`.
+    package static func name(parent: String?, unit: String?) -> String {
+        if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
+            return parent
+        }
+        let suffix = ".service"
+        if let unit, unit.hasSuffix(suffix), unit.count > suffix.count, !unit.hasPrefix("user@") {
+            return String(unit.dropLast(suffix.count))
+        }
+        return "issuectl"
+    }
+
+    static func ofThisProcess() -> String {
+        let parent = (try? ProcessMetadata.read(pid: CurrentProcess.parentPID)) ?? nil
+        let own = (try? ProcessMetadata.read(pid: CurrentProcess.pid)) ?? nil
+        return name(parent: parent?.command, unit: own?.unit)
+    }
+}
+
+/// Derives a producer's id from a key that the user chose.
+package enum ReportID {
+    /// Returns the key itself if it is a UUID, otherwise a UUID of version 8 that is derived from it.
+    package static func producer(for key: String) -> String {
+        let lowercase = key.lowercased()
+        return isUUID(lowercase) ? lowercase : ProducerName.uuid(FNV1a.hash(key.utf8), version: 8)
+    }
+
+    private static func isUUID(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 36 else { return false }
+        return bytes.enumerated().allSatisfy { index, byte in
+            switch index {
+            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
+            case _:
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+        }
+    }
+}
+
+/// The 128-bit FNV-1a hash (draft-eastlake-fnv).
+///
+/// It is not collision-resistant, but a user who creates a collision affects only their own reports.
+private enum FNV1a {
+    static func hash(_ bytes: some Sequence<UInt8>) -> UInt128 {
+        let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013B
+        var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
+        for byte in bytes { hash = (hash ^ UInt128(byte)) &* prime }
+        return hash
     }
 }
 

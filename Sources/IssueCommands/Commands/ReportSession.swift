@@ -353,65 +353,34 @@ package struct ReportSurroundings {
     package var sendSpooled: (_ socket: String?) -> Void
 }
 
-/// The default application name of a report.
-package enum CallerName {
-    /// Programs that run other programs. Their names do not tell where an issue comes from.
-    private static let runners: Set<String> = [
-        "ash", "atd", "bash", "busybox", "cron", "crond", "csh", "dash", "doas", "env", "fish", "flock", "init",
-        "ionice", "ksh", "login", "mksh", "nice", "nohup", "runuser", "screen", "setpriv", "sh", "sshd", "stdbuf",
-        "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
-    ]
+extension ReportSurroundings {
+    /// The maximum time for sending kept reports at the end of a run.
+    private static let sendingTime: Duration = .seconds(1)
 
-    /// Returns the name of the parent process, such as a script, unless it only runs other programs, like a shell;
-    /// otherwise that of the service; otherwise `issuectl`.
-    package static func name(parent: String?, unit: String?) -> String {
-        if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
-            return parent
-        }
-        let suffix = ".service"
-        if let unit, unit.hasSuffix(suffix), unit.count > suffix.count, !unit.hasPrefix("user@") {
-            return String(unit.dropLast(suffix.count))
-        }
-        return "issuectl"
-    }
-
-    static func ofThisProcess() -> String {
-        let parent = (try? ProcessMetadata.read(pid: CurrentProcess.parentPID)) ?? nil
-        let own = (try? ProcessMetadata.read(pid: CurrentProcess.pid)) ?? nil
-        return name(parent: parent?.command, unit: own?.unit)
-    }
-}
-
-/// Derives a producer's id from a key that the user chose.
-package enum ReportID {
-    /// Returns the key itself if it is a UUID, otherwise a UUID of version 8 that is derived from it.
-    package static func producer(for key: String) -> String {
-        let lowercase = key.lowercased()
-        return isUUID(lowercase) ? lowercase : ProducerName.uuid(FNV1a.hash(key.utf8), version: 8)
-    }
-
-    private static func isUUID(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 36 else { return false }
-        return bytes.enumerated().allSatisfy { index, byte in
-            switch index {
-            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
-            case _:
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-            }
-        }
-    }
-}
-
-/// The 128-bit FNV-1a hash (draft-eastlake-fnv).
-///
-/// It is not collision-resistant, but a user who creates a collision affects only their own reports.
-private enum FNV1a {
-    static func hash(_ bytes: some Sequence<UInt8>) -> UInt128 {
-        let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013B
-        var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
-        for byte in bytes { hash = (hash ^ UInt128(byte)) &* prime }
-        return hash
+    /// The surroundings of this process.
+    static func process() -> ReportSurroundings {
+        let folder = SpillFolder.standard(application: SpillFolder.commandName)
+        let start = MonotonicClock.now
+        return ReportSurroundings(
+            now: { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) },
+            elapsed: { start.duration(to: MonotonicClock.now) },
+            sleep: { time in
+                let nothing = Monitor(())
+                _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: time)) { _ -> Bool? in nil }
+            },
+            makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
+            keep: { call, producer, sequence in
+                // `issues: 0`: the failure is reported immediately, so no later run has to report it.
+                guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
+                return folder.path
+            },
+            sendSpooled: { socket in
+                guard let folder, !folder.isEmpty else { return }
+                let deadline = MonotonicClock.now.advanced(by: sendingTime)
+                SpillSender(
+                    folder: folder, sockets: SocketPath.candidates(socket), trust: .socket(socket),
+                    deadline: deadline, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
+                ).run()
+            })
     }
 }

@@ -321,7 +321,8 @@ enum AbbreviatedID {
         throw CommandFailure(.refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
     }
 
-    private static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
+    /// Returns `true` for a `g` that a number of hexadecimal digits follows.
+    static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
         let digits = id.utf8.dropFirst()
         return id.hasPrefix("g") && counts.contains(digits.count)
             && digits.allSatisfy { byte in

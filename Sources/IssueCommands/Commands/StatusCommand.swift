@@ -54,7 +54,7 @@ struct StatusPage {
         for destination in status.destinations { show(destination, into: &page) }
         page.add(LedgerTable(destinations: status.destinations, width: width, painter: painter).lines, indent: 0)
         suppressions(into: &page)
-        for notifier in status.notifiers { NotifierText(notifier: notifier, now: now).show(in: &page) }
+        for notifier in status.notifiers { page.add(notifier, now: now) }
         return page.lines
     }
 
@@ -160,13 +160,7 @@ extension DestinationState {
 extension SuppressionReason {
     /// The name for users.
     var label: String {
-        switch self {
-        case .groupRate: "group rate"
-        case .applicationRate: "application rate"
-        case .globalRate: "global rate"
-        case .dailyBytes: "daily bytes"
-        case .cardinality: "too many new groups"
-        }
+        self == .cardinality ? "too many new groups" : rawValue.replacing("_", with: " ")
     }
 }
 
@@ -240,8 +234,7 @@ struct SuppressionSums {
             sums[index].count = sums[index].count.clampedSum(suppression.count)
             sums[index].since = min(sums[index].since, suppression.since)
         }
-        let sorted = sums.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
-        largest = sorted.prefix(Self.maxShown).map(\.element)
+        largest = Array(sums.sorted { $0.count > $1.count }.prefix(Self.maxShown))
         left = sums.count - largest.count
     }
 

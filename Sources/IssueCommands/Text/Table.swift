@@ -127,6 +127,42 @@ enum Alignment: Sendable {
     case right
 }
 
+/// A page of text with headed sections.
+struct TextPage {
+    private(set) var lines: [String] = []
+    private let painter: Painter
+
+    init(painter: Painter) {
+        self.painter = painter
+    }
+
+    mutating func heading(_ text: String) {
+        if !lines.isEmpty { lines.append("") }
+        lines.append(painter(TerminalSanitizer.line(text), .heading))
+    }
+
+    /// Adds fields with aligned names. Fields without a value are omitted.
+    mutating func fields(_ fields: [(name: String, value: String?)], styles: [String: TextStyle] = [:]) {
+        let present = fields.compactMap { field in
+            field.value.map { (name: TerminalSanitizer.line(field.name), value: $0) }
+        }
+        let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
+        for field in present {
+            let value = painter(TerminalSanitizer.line(field.value), styles[field.name] ?? .plain)
+            lines.append("  " + Fitting.pad(field.name, to: width) + "  " + value)
+        }
+    }
+
+    /// Adds lines, which must be safe for the terminal already.
+    mutating func add(_ more: [String], indent: Int = 2) {
+        lines += more.map { $0.isEmpty ? "" : String(repeating: " ", count: indent) + $0 }
+    }
+
+    mutating func gap() {
+        lines.append("")
+    }
+}
+
 /// Cuts, pads and wraps text by display width.
 package enum Fitting {
     /// Returns the text; if it is too wide, its beginning followed by `…`.

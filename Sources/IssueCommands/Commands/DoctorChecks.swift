@@ -40,11 +40,15 @@ package struct DoctorCheck: Sendable {
 
 /// A finding of a check.
 package struct DoctorFinding: Equatable, Sendable {
-    package enum Severity: String, CaseIterable, Sendable {
+    package enum Severity: String, CaseIterable, Comparable, Sendable {
         /// Something to know. It does not change the exit code.
         case note
         case warning
         case problem
+
+        package static func < (left: Self, right: Self) -> Bool {
+            (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+        }
     }
 
     package var severity: Severity

@@ -3,6 +3,65 @@ package import IssueProtocol
 import Issues
 import UnixIO
 
+/// `issuectl records`: lists single records.
+struct RecordsCommand: Command {
+    static let specification = CommandSpecification(
+        name: "records", summary: "List single records, newest first",
+        sections: [
+            ("Filter", FilterOptions.ofRecords),
+            ("Output", PagingOptions.recordOptions),
+        ],
+        notes: [FilterOptions.timeNote],
+        examples: [
+            "issuectl records --group g92c9da597585468b --limit 5",
+            "issuectl records --fate dead_lettered --destination logzio",
+        ])
+
+    private let filter: IssueFilter?
+    private let paging: PagingOptions
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        filter = try FilterOptions.filter(arguments, at: now)
+        paging = try PagingOptions(arguments, orders: [.newest, .oldest])
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let filter = try AbbreviatedID.completed(self.filter, in: context)
+        let collector = try context.collector()
+        try paging.print(
+            "records", Self.columns, empty: filter == nil ? "No records." : "No records match.", in: context
+        ) { limit, after throws(CommandFailure) in
+            try collector.call(
+                CollectorCalls.records,
+                RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
+        } page: { (reply: RecordsReply) in
+            (reply.records.map { row($0, now: context.now) }, reply.next)
+        }
+        return .success
+    }
+
+    private static let columns = [
+        Column("ID"),
+        Column("RECEIVED", expendability: 3),
+        Column("SEVERITY", expendability: 2),
+        Column("COUNT", alignment: .right, expendability: 5),
+        Column("APP", maximum: 24, expendability: 4),
+        Column("MESSAGE", minimum: 20),
+    ]
+
+    private func row(_ stored: StoredRecord, now: IssueTimestamp) -> [Cell] {
+        let record = stored.record
+        return [
+            Cell(stored.id),
+            Cell(RelativeTime.text(stored.receivedAt, now: now)),
+            record.severity.map { Cell($0.name, style: TextStyle($0)) } ?? Cell("-"),
+            Cell(String(record.count ?? 1)),
+            Cell(record.app?.name ?? stored.sender.command ?? "-"),
+            Cell(record.message),
+        ]
+    }
+}
+
 /// `issuectl follow`: shows new records as they arrive, until interrupted.
 struct FollowCommand: Command {
     static let specification = CommandSpecification(
@@ -40,7 +99,7 @@ struct FollowCommand: Command {
                 if isWaiting { context.warn("connected again") }
                 (hasConnected, isWaiting) = (true, false)
                 let parameters = RecordsParameters(filter: progress.filter, order: .oldest, follow: true)
-                try session.follow(parameters) { answer throws(FollowEnd) in
+                try session.stream(CollectorCalls.records, parameters) { answer throws(FollowEnd) in
                     do throws(CommandFailure) {
                         try show(answer, &progress, in: context)
                     } catch {
@@ -89,7 +148,7 @@ struct FollowCommand: Command {
         let count = record.count ?? 1
         let head = "\(TerminalSanitizer.line(stored.id)) \(PageTime.second(stored.receivedAt)) "
         let word = Fitting.pad(severity.name, to: 8)
-        let app = record.app?.name ?? stored.sender.command ?? "uid \(stored.sender.uid)"
+        let app = record.app?.name ?? stored.sender.command ?? "uid \(context.user(stored.sender.uid))"
         let body = TerminalSanitizer.line(" \(app): \(count > 1 ? "(\(count) times) " : "")\(record.message)")
         guard let width = context.width else { return head + context.painter(word, TextStyle(severity)) + body }
         let left = Fitting.cut(head + word, to: width)

@@ -1,5 +1,50 @@
 import UnixIO
 
+/// The properties of the terminal.
+package struct TerminalInfo: Equatable, Sendable {
+    /// `true` if standard output is a terminal.
+    package var isTerminal: Bool
+    package var columns: Int?
+    package var rows: Int?
+    /// `true` if standard input is a terminal.
+    package var isInputTerminal = false
+
+    /// `true` if a user types the input and sees the output.
+    var isInteractive: Bool { isTerminal && isInputTerminal }
+
+    /// Returns the width to which tables are cut; nil if the output is not a terminal and must not be cut.
+    func tableWidth(_ environment: (String) -> String?) -> Int? {
+        if let width = environment("COLUMNS").flatMap({ Int($0) }), width > 0 { return width }
+        guard isTerminal else { return nil }
+        return columns ?? 80
+    }
+
+    /// Returns the number of table rows that fit on a screen, with the heading and the prompt.
+    func tableRows(_ environment: (String) -> String?) -> Int {
+        let variable = environment("LINES").flatMap { Int($0) }
+        guard isTerminal, let rows = variable ?? rows, rows > 0 else { return 50 }
+        return max(5, rows - 3)
+    }
+}
+
+/// When to use colours.
+package enum ColorChoice: String, CaseIterable, Sendable {
+    case auto
+    case always
+    case never
+
+    /// Returns `true` if colours should be used. `auto` respects `NO_COLOR` (no-color.org) and `TERM=dumb`.
+    func applies(to terminal: TerminalInfo, _ environment: (String) -> String?) -> Bool {
+        switch self {
+        case .always: return true
+        case .never: return false
+        case .auto:
+            let isUnwanted = environment("NO_COLOR").map { !$0.isEmpty } ?? false
+            return terminal.isTerminal && !isUnwanted && environment("TERM") != "dumb"
+        }
+    }
+}
+
 /// The input of a command. Tests pass text in pieces.
 package protocol CommandInput: AnyObject {
     /// Waits for input and returns the bytes that have arrived; nil at the end.

@@ -1,53 +1,30 @@
+import IssueBrowsing
 import IssueProtocol
+import Issues
+import UnixIO
 
-/// A page of text with headed sections.
-struct TextPage {
-    private(set) var lines: [String] = []
-    private let painter: Painter
+/// `issuectl show`: shows one record with all details.
+struct ShowCommand: Command {
+    static let specification = CommandSpecification(
+        name: "show", summary: "Show all details of a record, or of a group's newest record", operands: .one("ID"),
+        operandSources: [.groups],
+        examples: ["issuectl show g92c9da597585468b", "issuectl show g92c9da597585468b --json"])
 
-    init(painter: Painter) {
-        self.painter = painter
+    private let id: String
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        id = arguments.operands.first ?? ""
     }
 
-    mutating func heading(_ text: String) {
-        if !lines.isEmpty { lines.append("") }
-        lines.append(painter(TerminalSanitizer.line(text), .heading))
-    }
-
-    /// Adds fields with aligned names. Fields without a value are omitted.
-    mutating func fields(_ fields: [(name: String, value: String?)], styles: [String: TextStyle] = [:]) {
-        let present = fields.compactMap { field in
-            field.value.map { (name: TerminalSanitizer.line(field.name), value: $0) }
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector()
+        let answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
+            try collector.call(CollectorCalls.show, IDParameters(id: id))
         }
-        let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
-        for field in present {
-            let value = painter(TerminalSanitizer.line(field.value), styles[field.name] ?? .plain)
-            lines.append("  " + Fitting.pad(field.name, to: width) + "  " + value)
+        try context.print(answer) { reply in
+            RecordDetails(reply, in: context).lines
         }
-    }
-
-    /// Adds lines, which must be safe for the terminal already.
-    mutating func add(_ more: [String], indent: Int = 2) {
-        lines += more.map { $0.isEmpty ? "" : String(repeating: " ", count: indent) + $0 }
-    }
-
-    mutating func gap() {
-        lines.append("")
-    }
-}
-
-/// Formats absolute times in UTC.
-enum PageTime {
-    /// Returns a time such as `2026-11-21 10:00:00Z`.
-    static func second(_ moment: IssueTimestamp) -> String {
-        let text = moment.description
-        guard let dot = text.firstIndex(of: "."), let letter = text.firstIndex(of: "T") else { return text }
-        return "\(text[..<letter]) \(text[text.index(after: letter)..<dot])Z"
-    }
-
-    /// Returns a time such as `2026-11-21T10:00:00.123Z (3 min ago)`.
-    static func full(_ moment: IssueTimestamp, now: IssueTimestamp) -> String {
-        "\(moment.description) (\(RelativeTime.text(moment, now: now)))"
+        return .success
     }
 }
 
@@ -140,7 +117,7 @@ struct RecordDetails {
 
     private func sender(_ sender: Sender) -> String {
         "\(sender.command.map { "\($0), " } ?? "")pid \(sender.pid), "
-            + "uid \(context.user(Int64(sender.uid))), gid \(sender.gid)"
+            + "uid \(context.user(sender.uid)), gid \(sender.gid)"
             + (sender.uid == Self.overflowUserID
                 ? " (nobody, or a user of a container that has no id on this host)" : "")
     }
@@ -152,7 +129,7 @@ struct RecordDetails {
         case .open: break
         case .muted:
             let time = group.mutedUntil.map { PageTime.full($0, now: now) }
-            let count = group.mutedUntilCount.map { "\(Quantity.text($0, "more occurrence"))" }
+            let count = group.mutedUntilCount.map { Quantity.text($0, "more occurrence") }
             let ends = [time, count].compactMap(\.self)
             if !ends.isEmpty { state += " until " + ends.joined(separator: " or ") }
         case .resolved:
@@ -176,11 +153,10 @@ struct RecordDetails {
     }
 
     /// Returns the user who set the state and the time, such as `user 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if
-    /// no user did. After a regression, that
-    /// is the state before it.
+    /// no user did. After a regression, that is the state before it.
     private func change(_ group: IssueGroup) -> String? {
         group.stateChange.map { change in
-            "user \(context.user(Int64(change.user))), \(PageTime.full(change.time, now: now))"
+            "user \(context.user(change.user)), \(PageTime.full(change.time, now: now))"
                 + (group.hasRegressed ? "; regressed since" : "")
         }
     }

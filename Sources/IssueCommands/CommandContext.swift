@@ -1,0 +1,308 @@
+import IssueBrowsing
+import IssueProtocol
+import Issues
+package import UnixIO
+
+/// A command of `issuectl`.
+protocol Command: Sendable, SendableMetatype {
+    /// The description for the parser and the help.
+    static var specification: CommandSpecification { get }
+
+    /// Creates the command from its arguments. Relative times refer to `now`.
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError)
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode
+}
+
+/// The environment of a command: everything except its arguments.
+struct CommandContext {
+    var environment: (String) -> String?
+    var now: IssueTimestamp
+    var terminal: TerminalInfo
+    var input: any CommandInput
+    var output: any CommandOutput
+    var files: FileSaving
+    var reporting: ReportSurroundings
+    var sql: SQLAccess
+    var tools: HostTools
+    var makeLink: LinkFactory
+
+    // The common options.
+    var format = OutputFormat.human
+    var painter = Painter(isColored: false)
+    var socket: String?
+    /// The maximum time to wait for the reply to a query.
+    var timeout: Duration = .seconds(30)
+
+    /// The time after which a user should know that the command waits.
+    private static let noticeableDelay: Duration = .seconds(2)
+
+    /// Set once a connection to the daemon was established.
+    let hasConnected = Flag()
+
+    final class Flag {
+        var value = false
+    }
+
+    private let userNames = UserNames()
+
+    /// The names of users, each of which is looked up once.
+    private final class UserNames {
+        private var known: [UInt32: String?] = [:]
+
+        func name(of userID: UInt32, _ lookUp: (UInt32) -> String?) -> String? {
+            if let name = known[userID] { return name }
+            let name = lookUp(userID)
+            known.updateValue(name, forKey: userID)
+            return name
+        }
+    }
+
+    /// Returns a user's id, followed by the user's name if there is one, such as `1000 (anna)`.
+    func user(_ id: some BinaryInteger) -> String {
+        let name = UInt32(exactly: id).flatMap { userNames.name(of: $0, tools.userName) }
+        return name.map { "\(id) (\($0))" } ?? "\(id)"
+    }
+
+    /// The width of tables; nil if it is unlimited.
+    var width: Int? { terminal.tableWidth(environment) }
+
+    /// Connects to the daemon.
+    ///
+    /// - Parameter noticesDelay: `true` to tell the user if the first reply takes long.
+    func connect(noticesDelay: Bool = true) throws(CollectorConnectionError) -> any BrowserLink {
+        let link = try makeLink(socket)
+        hasConnected.value = true
+        if noticesDelay { link.onDelay(of: Self.noticeableDelay) { warn("waiting for the reply of the daemon") } }
+        return link
+    }
+
+    /// Connects to the daemon for queries.
+    ///
+    /// - Parameters:
+    ///   - notFound: Returns the error message if the daemon does not find what has this id; nil for the default.
+    ///   - denied: The error message if the user may not do this; nil for the default.
+    func collector(
+        notFound: ((_ id: String) -> String)? = nil, denied: String? = nil
+    ) throws(CommandFailure) -> Collector {
+        do throws(CollectorConnectionError) {
+            return Collector(link: try connect(), timeout: timeout) { failure in
+                if case .refused(.notFound(let id)) = failure, let notFound {
+                    return CommandFailure(.refused, notFound(id))
+                }
+                if case .refused(.denied) = failure, let denied { return CommandFailure(.refused, denied) }
+                return CommandFailure(failure)
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    func print(_ lines: [String]) throws(CommandFailure) {
+        guard !lines.isEmpty else { return }
+        try print(bytes: Array((lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    func print(_ line: String) throws(CommandFailure) {
+        try print([line])
+    }
+
+    /// Prints a line for users, unless the output is JSON.
+    func printNote(_ line: String) throws(CommandFailure) {
+        if format == .human { try print(line) }
+    }
+
+    /// Prints a text that consists of whole lines.
+    func print(text: String) throws(CommandFailure) {
+        try print(bytes: Array(text.utf8))
+    }
+
+    /// Prints a JSON text on a line of its own.
+    func print(json: [UInt8]) throws(CommandFailure) {
+        try print(bytes: TerminalSafeJSON.escape(json) + [UInt8(ascii: "\n")])
+    }
+
+    /// Prints a reply.
+    ///
+    /// - Parameters:
+    ///   - answer: The reply.
+    ///   - member: The member of the reply whose elements `--ndjson` prints; nil to print the whole reply.
+    ///   - text: Returns the lines for users.
+    func print<Reply>(
+        _ answer: BrowserReply<Reply>, elements member: String? = nil, text: (Reply) -> [String]
+    ) throws(CommandFailure) {
+        switch (format, member) {
+        case (.human, _): try print(text(answer.value))
+        case (.lines, let member?): for element in answer.elements(of: member) { try print(json: element) }
+        case (.json, _), (.lines, nil): try print(json: answer.json)
+        }
+    }
+
+    /// Prints a list as text, as one JSON document, or as one line of JSON per element.
+    ///
+    /// - Parameters:
+    ///   - member: The name of the list in the document.
+    ///   - elements: The JSON of each element.
+    ///   - text: Returns the lines of text.
+    func print(_ member: String, _ elements: [[UInt8]], text: () -> [String]) throws(CommandFailure) {
+        switch format {
+        case .human: try print(text())
+        case .json: try print(json: PrettyJSON.document(member, elements))
+        case .lines: for element in elements { try print(json: element) }
+        }
+    }
+
+    private func print(bytes: [UInt8]) throws(CommandFailure) {
+        guard output.write(bytes) else { throw .nobodyReads }
+    }
+
+    /// Asks the user for confirmation. Returns `false` unless the answer is yes.
+    func confirm(_ question: String) throws(CommandFailure) -> Bool {
+        try print(bytes: Array("\(TerminalSanitizer.line(question)) [y/N] ".utf8))
+        var answer: [UInt8] = []
+        while !answer.contains(UInt8(ascii: "\n")), let more = input.read() { answer += more }
+        let word = String(decoding: answer, as: UTF8.self).lowercased().prefix { $0 != "\n" && $0 != "\r" }
+        return word == "y" || word == "yes"
+    }
+
+    /// Shows the progress of a job on a terminal. Each text replaces the previous one; an empty text removes it.
+    func publishProgress(_ text: String) {
+        guard terminal.isTerminal, format == .human else { return }
+        output.writeError(Array("\r\u{1B}[K\(TerminalSanitizer.line(text))".utf8))
+    }
+
+    /// Runs a long operation, and shows its progress.
+    func order<Parameters, Reply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, on collector: Collector,
+        progress: (Reply) -> String
+    ) throws(CommandFailure) -> BrowserReply<Reply> {
+        let answer = try collector.order(call, parameters) { publishProgress(progress($0)) }
+        publishProgress("")
+        return answer
+    }
+
+    /// Prints a message to standard error, on one line.
+    func warn(_ message: String) {
+        output.writeError(Array("issuectl: \(TerminalSanitizer.line(message))\n".utf8))
+    }
+}
+
+/// The format of the output.
+package enum OutputFormat: Sendable {
+    /// Tables and text for users.
+    case human
+    /// One JSON document.
+    case json
+    /// One JSON object per line, as received.
+    case lines
+}
+
+/// The daemon's methods as called by the commands, with failures as messages for the user.
+typealias Collector = BrowserSession<CommandFailure>
+
+/// The reason why a command failed: a line for the user and an exit code for scripts.
+package struct CommandFailure: Error, Equatable, Sendable {
+    package var code: ExitCode
+    /// A description of the failure and of what to do, without a full stop; nil to print nothing.
+    package var message: String?
+
+    package init(_ code: ExitCode, _ message: String?) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The reader has closed the output, as `head` does when it has enough lines. This is not a failure.
+    static let nobodyReads = CommandFailure(.success, nil)
+}
+
+extension CommandFailure {
+    /// Creates the failure for a failed call.
+    init(_ failure: CollectorConnectionError) {
+        switch failure {
+        case .unreachable(let path, .accessDenied):
+            self.init(.unavailable, "you may not connect to the daemon at \(path): see issuectl doctor")
+        case .unreachable(let path, let reason):
+            let hint = "is issued running? (systemctl status issued.service issued.socket)"
+            self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
+        case .untrusted(let path, ServerTrust.notASocket): self.init(.unavailable, "\(path) is not a socket")
+        case .untrusted(let path, let reason):
+            let hint = "start issued, or set ISSUED_SOCKET_USER to the user whose socket you trust"
+            self.init(.unavailable, "the socket \(path) is not trusted, \(reason): \(hint)")
+        case .switchedOff:
+            self.init(.unavailable, "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket")
+        case .unusablePath(let reason): self.init(.usage, "cannot use the socket: \(reason)")
+        case .closed: self.init(.unavailable, "the daemon closed the connection: see journalctl -u issued")
+        case .timedOut: self.init(.tryAgain, "the daemon did not reply in time: try again")
+        case .malformed(let reason):
+            self.init(
+                .refused, "the daemon's reply is invalid (\(reason)): are issuectl and issued the same version?")
+        case .refused(let error): self.init(error)
+        }
+    }
+
+    /// Returns the message for a user who may not see `subject`, because that needs the right to see all records.
+    static func deniedToSee(_ subject: String) -> String {
+        "permission denied: only root, the daemon's user and the groups in Operators= and Readers= (issued.conf) see "
+            + subject
+    }
+
+    /// The options by the fields of a filter on the wire.
+    private static let filterOptions = [
+        "apps": FilterOptions.app, "versions": FilterOptions.version, "environments": FilterOptions.environment,
+        "domains": FilterOptions.domain, "codes": FilterOptions.code, "files": FilterOptions.file,
+        "text": FilterOptions.text, "metadata": FilterOptions.metadata,
+        "users": FilterOptions.user, "units": FilterOptions.unit, "trace_ids": FilterOptions.trace,
+        "request_ids": FilterOptions.request, "end_users": FilterOptions.endUser,
+        "destination": FilterOptions.destination,
+    ]
+
+    private init(_ error: CollectorError) {
+        switch error {
+        case .notFound(let id):
+            let hint = "see issuectl list"
+            self.init(.refused, "no record or group '\(id)', or it belongs to another user: \(hint)")
+        case .denied, .permissionDenied:
+            self.init(.refused, "permission denied: only root and the groups in Operators= (issued.conf) may do this")
+        case .busy(let delay):
+            let seconds = max(1, delay.components.seconds + (delay.components.attoseconds > 0 ? 1 : 0))
+            self.init(.tryAgain, "the daemon is busy: try again in \(RelativeTime.span(seconds: UInt64(seconds)))")
+        case .noSpace:
+            self.init(
+                .tryAgain,
+                "the daemon's disk is full (KeepFree= reserves some space): free some space, then try again"
+            )
+        case .tooLarge(let limit):
+            self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
+        case .invalidFilter("bucket", let reason):
+            self.init(.refused, "invalid bucket size for this time range: \(reason)")
+        // The pattern is valid, but it does not fit the group's records.
+        case .invalidFilter("template", let reason): self.init(.refused, "invalid value for --template: \(reason)")
+        // The operands of `group merge`.
+        case .invalidFilter("groups", let reason): self.init(.refused, "invalid groups: \(reason)")
+        case .invalidFilter(let field, let reason):
+            if let option = Self.filterOptions[field] {
+                self.init(.usage, "invalid value for \(option.spelling): \(reason)")
+            } else {
+                self.init(.refused, "invalid filter '\(field)': \(reason)")
+            }
+        case .invalidRecord(let index, let field, let reason):
+            let location = [index.map { "record \($0 + 1)" }, field].compactMap(\.self).joined(separator: ", ")
+            self.init(.refused, "the daemon rejected \(location.isEmpty ? "the report" : location): \(reason)")
+        case .methodNotImplemented, .methodNotFound, .interfaceNotFound:
+            self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
+        case .invalidParameter(let name):
+            self.init(.refused, "the daemon rejected '\(name)': it is empty, too long or malformed")
+        case .expectedMore, .unknown: self.init(.refused, "the daemon returned an error: \(error)")
+        }
+    }
+}
+
+extension CollectorConnectionError {
+    /// `true` if the same call may succeed later.
+    var mayPass: Bool {
+        switch self {
+        case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.noSpace): true
+        case .switchedOff, .unusablePath, .refused, .malformed: false
+        }
+    }
+}

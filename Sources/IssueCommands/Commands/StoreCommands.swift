@@ -1,0 +1,264 @@
+import IssueBrowsing
+import IssueProtocol
+import Issues
+import UnixIO
+
+/// `issuectl backup`: copies the daemon's store.
+struct BackupCommand: Command {
+    static let specification = CommandSpecification(
+        name: "backup", summary: "Copy the daemon's whole store while it runs", operands: .optional("FILE"),
+        operandSources: [.files],
+        hasTimeout: false,
+        notes: [
+            "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is "
+                + "written there, readable by you alone, and the daemon keeps none. An existing FILE is not "
+                + "overwritten. If FILE is a folder, a new file is created in it; if FILE ends with a slash, it must "
+                + "be an existing folder. The operator's guide explains how to restore a copy."
+        ],
+        examples: ["issuectl backup", "issuectl backup /srv/copies/"])
+
+    private let file: String?
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        file = arguments.operands.first
+        if file == "-" {
+            throw UsageError("a copy cannot be written to standard output; for a file with this name, use ./-")
+        }
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        guard let file else { return try runInPlace(context) }
+        // Checked first, since copying takes long.
+        try context.files.check(file)
+        let collector = try context.collector()
+        var (answer, copy) = try collector.backup { context.publishProgress(progress($0)) }
+        context.publishProgress("")
+        guard let copy else {
+            let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
+            throw CommandFailure(
+                .refused, "the daemon returned no copy\(path): it may be older than issuectl (see issuectl status)")
+        }
+        let path = try context.files.save(copy, file, "issues.db.backup-\(context.now.description)")
+        answer.value.path = path
+        answer.value.descriptor = nil
+        answer.json = answer.value.json
+        return try print(answer, path, context)
+    }
+
+    private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector()
+        let answer = try context.order(
+            CollectorCalls.backup, BackupParameters(), on: collector, progress: progress)
+        guard let path = answer.value.path else { throw collector.invalid("it names no file") }
+        return try print(answer, path, context)
+    }
+
+    private func progress(_ reply: BackupReply) -> String {
+        "\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied"
+    }
+
+    private func print(
+        _ answer: BrowserReply<BackupReply>, _ path: String, _ context: CommandContext
+    ) throws(CommandFailure) -> ExitCode {
+        try context.print(answer) { ["\(TerminalSanitizer.line(path)): \(Quantity.bytes($0.bytesTotal))"] }
+        return .success
+    }
+}
+
+/// `issuectl repair`: recovers records from databases that were moved aside.
+struct RepairCommand: Command {
+    static let list = OptionSpecification("list", short: "l", "Only list the databases")
+
+    static let specification = CommandSpecification(
+        name: "repair", summary: "Recover records from databases that were moved aside", operands: .optional("NAME"),
+        operandSources: [.damagedDatabases],
+        sections: [("Options", [list])],
+        hasTimeout: false,
+        notes: [
+            "A database that could not be used is moved aside, as issues.db.damaged-TIME next to the current one. "
+                + "Its readable records are stored again, as new records that name their old id and time; records that "
+                + "were forwarded are not forwarded again. Without NAME, all such databases are read. Each "
+                + "one is renamed afterwards, and kept."
+        ],
+        examples: ["issuectl repair --list", "issuectl repair issues.db.damaged-2026-11-21T13:17:14.967Z"])
+
+    private let parameters: RepairParameters
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        let name = arguments.operands.first.map { $0.split(separator: "/").last.map { String($0) } ?? $0 }
+        parameters = RepairParameters(file: name, isDryRun: arguments.has(Self.list) ? true : nil)
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector(
+            notFound: { "no database '\($0)' was moved aside: see issuectl repair --list" })
+        let answer = try context.order(
+            CollectorCalls.repair, parameters, on: collector
+        ) { reply in
+            "\(Quantity.text(reply.recovered, "record")) recovered"
+        }
+        try context.print(answer, text: lines)
+        return answer.value.hopeless.isEmpty ? .success : .refused
+    }
+
+    private func lines(_ reply: RepairReply) -> [String] {
+        guard !reply.files.isEmpty else { return ["No database was moved aside."] }
+        guard parameters.isDryRun != true else { return reply.files.map { TerminalSanitizer.line($0) } }
+        var lines: [String] = []
+        let read = reply.files.filter { !reply.hopeless.contains($0) }
+        if !read.isEmpty {
+            var text = "\(Quantity.text(reply.recovered, "record")) recovered"
+            if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
+            lines += ["\(text), from:"] + read.map { "  \(TerminalSanitizer.line($0))" }
+        }
+        if !reply.hopeless.isEmpty {
+            lines += ["Nothing could be read from these; they are unchanged (see journalctl -u issued):"]
+            lines += reply.hopeless.map { "  \(TerminalSanitizer.line($0))" }
+        }
+        return lines
+    }
+}
+
+/// `issuectl purge`: permanently erases matching records.
+struct PurgeCommand: Command {
+    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count, erase nothing")
+    static let yes = OptionSpecification("yes", short: "y", "Do not ask for confirmation")
+
+    static let specification = CommandSpecification(
+        name: "purge", summary: "Erase records permanently",
+        sections: [("Filter", FilterOptions.ofRecords), ("Options", [dryRun, yes])],
+        hasTimeout: false,
+        notes: [
+            "Erases the records that match all of the options, and lists where copies may remain. At least one option "
+                + "is required. Asks for confirmation; without a terminal, --yes is required. " + FilterOptions.timeNote
+        ],
+        examples: ["issuectl purge --user 1001 --dry-run", "issuectl purge --app shop --until 2026-11-01 --yes"])
+
+    private let filter: IssueFilter
+    /// The options that select the records, as the user gave them.
+    private let conditions: String
+    private let isDryRun: Bool
+    private let skipsConfirmation: Bool
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
+        guard let filter = try FilterOptions.filter(arguments, at: now) else {
+            throw UsageError("a filter is required: without one, all records would be erased")
+        }
+        self.filter = filter
+        conditions = FilterOptions.ofRecords.flatMap { option in
+            (arguments.all(option) ?? []).map { "\(option.spelling) \($0)" }
+        }.joined(separator: " ")
+        isDryRun = arguments.has(Self.dryRun)
+        skipsConfirmation = arguments.has(Self.yes)
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector()
+        if !isDryRun, !skipsConfirmation {
+            guard context.terminal.isTerminal, context.format == .human else {
+                throw CommandFailure(.usage, "cannot ask for confirmation: use --yes, or --dry-run to count")
+            }
+            let count = try purge(isDryRun: true, collector, context).value.count
+            guard count > 0 else {
+                try context.print("No records match.")
+                return .success
+            }
+            let question = "Permanently erase \(Quantity.text(count, "record")) with \(conditions)?"
+            guard try context.confirm(question) else {
+                throw CommandFailure(.refused, "nothing was erased")
+            }
+        }
+        let answer = try purge(isDryRun: isDryRun, collector, context)
+        try context.print(answer, text: lines)
+        return .success
+    }
+
+    private func purge(
+        isDryRun: Bool, _ collector: Collector, _ context: CommandContext
+    ) throws(CommandFailure) -> BrowserReply<PurgeReply> {
+        let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
+        return try context.order(CollectorCalls.purge, parameters, on: collector) { Quantity.text($0.count, "record") }
+    }
+
+    private func lines(_ reply: PurgeReply) -> [String] {
+        let count = Quantity.text(reply.count, "record")
+        var lines = [isDryRun ? "\(count) would be erased." : "\(count) \(reply.count == 1 ? "was" : "were") erased."]
+        guard !reply.unreachable.isEmpty else { return lines }
+        lines.append("Copies may remain in:")
+        lines += reply.unreachable.map { "  " + TerminalSanitizer.line($0) }
+        return lines
+    }
+}
+
+/// `issuectl retention`: shows what is stored, and which records are removed next.
+struct RetentionCommand: Command {
+    static let specification = CommandSpecification(
+        name: "retention", summary: "Show which records will be removed, when and why",
+        notes: [
+            "NEXT is when a rule removes records next if reports keep arriving as in the last 24 hours. RECORDS is "
+                + "the number of records that MaxAge= then removes. For MaxSize= and KeepFree= it is not known, "
+                + "because it depends on the records that arrive until then. These two remove records of frequent "
+                + "issues of the user with the most data until enough space is free.",
+            "MaxAge= removes records in portions of up to 65,536 or 16 MiB, once the newest record of a portion is "
+                + "old enough. No rule removes records from the open range, the portion that is still being written. "
+                + "Counts of issues stay exact.",
+            "Needs the right to see all records.",
+        ],
+        examples: ["issuectl retention", "issuectl retention --json"])
+
+    init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {}
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let answer = try context.collector(denied: CommandFailure.deniedToSee("retention")).call(
+            CollectorCalls.retention)
+        try context.print(answer, elements: "rules") { lines($0, context) }
+        return .success
+    }
+
+    private func lines(_ reply: RetentionReply, _ context: CommandContext) -> [String] {
+        var page = TextPage(painter: context.painter)
+        let growth = reply.growth.map { ", about \(Quantity.bytes($0)) more each day" } ?? ""
+        page.fields([
+            ("Records", Quantity.text(reply.records)),
+            ("Oldest", reply.oldest.map { PageTime.full($0, now: context.now) }),
+            ("Size", "\(Quantity.bytes(reply.bytes)) of \(Quantity.bytes(reply.maxBytes))\(growth)"),
+            (
+                "Free",
+                reply.freeBytes.map { "\(Quantity.bytes($0)) on the disk; \(Quantity.bytes(reply.keepFree)) stay free" }
+            ),
+        ])
+        page.gap()
+        var table = Table(
+            [
+                Column("RULE", maximum: 60), Column("NEXT"), Column("RECORDS", alignment: .right),
+                Column("REMOVES", minimum: 8),
+            ], width: context.width, painter: context.painter)
+        page.add(table.lines(reply.rules.map { row($0, in: context) }), indent: 0)
+        return page.lines
+    }
+
+    private func row(_ rule: RetentionRule, in context: CommandContext) -> [Cell] {
+        let name = RetentionRule.Name(rawValue: rule.name)
+        let isDue = rule.at.map { $0 <= context.now } ?? false
+        let never = name == .maxAge ? "after the open range" : "not expected"
+        let next = rule.at.map { isDue ? "now" : RelativeTime.text($0, now: context.now) } ?? never
+        let user = rule.uid.map { "user \(context.user($0))" }
+        let (label, removes): (String, String)
+        switch name {
+        case .maxAge:
+            let age = rule.age.map { PeriodText.text($0) } ?? ""
+            let owner = user.map { ", \($0)" } ?? ""
+            label = "MaxAge=\(age)" + (rule.app.map { " of \($0)\(owner)" } ?? "")
+            removes = rule.at == nil ? "-" : "the oldest records"
+        case .maxSize, .keepFree:
+            label = name == .maxSize ? "MaxSize=" : "KeepFree="
+            removes = user.map { "the frequent issues of \($0)" } ?? "-"
+        case nil: (label, removes) = (rule.name, "-")
+        }
+        return [
+            Cell(label), Cell(next, style: isDue ? .warning : .plain),
+            Cell(rule.records.map { Quantity.text($0) } ?? "-"),
+            Cell(removes),
+        ]
+    }
+}
