@@ -102,12 +102,12 @@ final class DaemonRun {
         let overflowWarnings = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
             writer.onDamagedBlock = onDamagedBlock
-            writer.onCorrections = { destinations.recordsArrived() }
-            writer.onPriorityRecords = { records in
+            writer.callbacks.onCorrections = { destinations.recordsArrived() }
+            writer.callbacks.onPriorityRecords = { records in
                 alertLogger.recordsStored(records)
                 notifiers.recordsStored(records)
             }
-            writer.onCardinalityOverflow = { overflow in
+            writer.callbacks.onCardinalityOverflow = { overflow in
                 board.counted(overflow)
                 guard overflowWarnings.withLock({ $0.shouldLog(overflow, at: Clock.monotonic) }) else { return }
                 log.warning(.limitsTooManyNames, ["uid": "\(overflow.uid)", "names": overflow.kind.rawValue])

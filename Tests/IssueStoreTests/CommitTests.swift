@@ -113,7 +113,7 @@ struct CommitTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             var users: [UInt32] = []
-            writer.onPriorityRecords = { users += $0.map(\.uid) }
+            writer.callbacks.onPriorityRecords = { users += $0.map(\.uid) }
             var process = ReportingProcess.of(uid: 100_007)
             process.accountableUser = 1000
             for _ in 0..<2 {

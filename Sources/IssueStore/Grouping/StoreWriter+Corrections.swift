@@ -39,7 +39,7 @@ extension StoreWriter {
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> [Int64]? {
-        defer { onCorrections?() }
+        defer { callbacks.onCorrections?() }
         return try transaction { () throws(SQLiteError) in
             let target = try table.root(of: target)
             guard try table.allowsCorrections(groups.count, ofAccountOf: target),
@@ -84,7 +84,7 @@ extension StoreWriter {
     package func addRule(
         _ pattern: TitlePattern, merging groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> Int64? {
-        defer { onCorrections?() }
+        defer { callbacks.onCorrections?() }
         return try transaction { () throws(SQLiteError) in
             let target = try table.root(of: target)
             var sources: Set<GroupID> = []
@@ -138,7 +138,7 @@ extension StoreWriter {
     package func beginSplit(
         _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
     ) throws(StoreFailure) -> Split? {
-        defer { onCorrections?() }
+        defer { callbacks.onCorrections?() }
         return try transaction { () throws(SQLiteError) in
             let source = try table.root(of: group)
             var samples: [SeriesDescription] = []

@@ -63,7 +63,7 @@ extension StoreWriter {
     ///
     /// - Returns: Nil if the correction does not exist.
     package func proceed(with undoing: Undoing) throws(StoreFailure) -> Undoing? {
-        defer { onCorrections?() }
+        defer { callbacks.onCorrections?() }
         return try transaction { () throws(SQLiteError) in
             guard let found = try table.correction(undoing.correction) else { return nil }
             var undoing = undoing

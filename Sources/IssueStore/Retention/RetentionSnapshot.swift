@@ -131,15 +131,15 @@ extension StoreWriter {
     /// applications that a rollback would remove.
     func applicationAges() throws(SQLiteError) -> [AccountID: Duration] {
         // Some of them may have been deleted since. The id of an application is never used again.
-        if accountAges.known.count > AccountAges.maxKnown { accountAges = AccountAges() }
+        if ageSearch.known.count > AgeSearch.maxKnown { ageSearch.forgetAges() }
         let accounts = try connection.all(
-            "SELECT id, uid, app FROM accounts WHERE id > ?1 ORDER BY id", accountAges.last
+            "SELECT id, uid, app FROM accounts WHERE id > ?1 ORDER BY id", ageSearch.last
         ) { ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.text(2)) }
         for (id, uid, app) in accounts {
-            accountAges.known[id] = retention.maxAge(uid: uid, application: app)
-            accountAges.last = id
+            ageSearch.known[id] = retention.maxAge(uid: uid, application: app)
+            ageSearch.last = id
         }
-        return accountAges.known
+        return ageSearch.known
     }
 
     /// Searches the next ranges older than an age for records of the accounts.
@@ -147,7 +147,8 @@ extension StoreWriter {
         _ age: Duration, _ accounts: Set<AccountID>, _ facts: inout RetentionSnapshot
     ) throws(SQLiteError) {
         let ranges = try connection.all(
-            "SELECT id, first_id, last_id FROM ranges WHERE id > ?1 ORDER BY id LIMIT ?2", searchedThrough[age] ?? 0,
+            "SELECT id, first_id, last_id FROM ranges WHERE id > ?1 ORDER BY id LIMIT ?2",
+            ageSearch.searchedThrough[age] ?? 0,
             Self.maxSearchedRanges
         ) {
             (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self))
@@ -165,7 +166,7 @@ extension StoreWriter {
                     accounts: accounts, maxAge: age)
                 return
             }
-            searchedThrough[age] = range.id
+            ageSearch.searchedThrough[age] = range.id
         }
         if ranges.count == Int(Self.maxSearchedRanges) { facts.isSearchingAged = true }
     }
@@ -213,14 +214,24 @@ extension StoreWriter {
     }
 }
 
-/// The maximum ages of the applications that the writer has read. They are valid until the settings change.
-struct AccountAges {
-    /// The number from which all are read anew.
+/// What the writer has read to remove records of applications with a maximum age of their own. Valid until the settings
+/// change.
+struct AgeSearch {
+    /// The number of ages above which all are read again.
     static let maxKnown = 4096
 
+    /// The maximum ages of the applications that have been read so far.
     var known: [AccountID: Duration] = [:]
     /// The last application that was read.
     var last: AccountID = 0
+    /// For each maximum age, the range up to which no records of applications with this age or a lower one remain, as
+    /// far as the ranges have been searched.
+    var searchedThrough: [Duration: Int64] = [:]
+
+    mutating func forgetAges() {
+        known = [:]
+        last = 0
+    }
 }
 
 /// The ranges whose records are all older than their maximum age.

@@ -33,7 +33,7 @@ extension StoreWriter {
 
         var commit = RecordCommit(
             on: connection, time: time, firstID: memory.open.nextID, rows: makeRowBuffer(), isImport: isImport,
-            onCardinalityOverflow: onCardinalityOverflow)
+            onCardinalityOverflow: callbacks.onCardinalityOverflow)
         try commit.restoreGuard(&memory)
         let outcomes = try commit.take(submissions, &memory)
         try commit.writeCountdowns(&memory)
@@ -53,7 +53,7 @@ extension StoreWriter {
         }
         try ledger.write(on: connection)
         if !isImport {
-            onPriorityRecords?(commit.priority)
+            callbacks.onPriorityRecords?(commit.priority)
             try insertAlerts(commit.priority)
         }
         try insertPriority(commit.priority)

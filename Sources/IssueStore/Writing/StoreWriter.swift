@@ -27,22 +27,23 @@ package final class StoreWriter {
     /// The row buffer of the previous commit, kept to reuse its memory. It has the rows of the newest block if the next
     /// commit should extend that block.
     private var spareRows = RowBuffer()
-    /// For each maximum age, the range up to which no records of applications with this age or a lower one remain, as
-    /// far as the ranges have been searched.
-    var searchedThrough: [Duration: Int64] = [:]
-    /// The maximum ages of the applications that have been read so far.
-    var accountAges = AccountAges()
+    /// What retention has read so far about applications with a maximum age of their own.
+    var ageSearch = AgeSearch()
     /// Changed only inside a transaction, except for caches and for settings that are reloaded.
     var memory: WriterMemory
 
-    /// Called during each commit with its priority records: critical records, the first record of a group, and
-    /// regressions.
-    package var onPriorityRecords: (([PriorityRecord]) -> Void)?
-    /// Called after each attempt to correct the grouping, even one that changed nothing. Must not use the writer.
-    package var onCorrections: (() -> Void)?
-    /// Called for each series that the cardinality guard merges into an overflow series, account or sender. Must not
-    /// use the writer.
-    package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
+    package var callbacks = Callbacks()
+
+    /// What the writer calls from its own thread. None of them may use the writer.
+    package struct Callbacks {
+        /// Called during each commit with its priority records: critical records, the first record of a group, and
+        /// regressions.
+        package var onPriorityRecords: (([PriorityRecord]) -> Void)?
+        /// Called after each attempt to correct the grouping, even one that changed nothing.
+        package var onCorrections: (() -> Void)?
+        /// Called for each series that the cardinality guard merges into an overflow series, account or sender.
+        package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
+    }
 
     /// Tables in memory, from which many rows are inserted with one statement.
     struct BatchTables {
@@ -226,8 +227,7 @@ package final class StoreWriter {
         memory.caches.series.removeAll()
         settings.limits = limits
         settings.retention = retention
-        searchedThrough = [:]
-        accountAges = AccountAges()
+        ageSearch = AgeSearch()
     }
 
     /// Checkpoints the WAL. Only the writer does this.

@@ -290,7 +290,7 @@ struct CorrectionTests {
             #expect(matching == [try group("User bob is gone", store)])
             #expect(try writer.addRule(pattern, merging: matching, into: target.group, by: author(store)) != nil)
             var announced: [RowID] = []
-            writer.onPriorityRecords = { announced += $0.map(\.row) }
+            writer.callbacks.onPriorityRecords = { announced += $0.map(\.row) }
             try store.store([record("User carl is gone"), record("User dora is gone")], to: writer)
             #expect(announced.isEmpty)
             #expect(try counts(store) == ["User ann is gone": 4, "Disk full": 1])

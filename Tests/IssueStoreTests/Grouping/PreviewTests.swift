@@ -31,7 +31,7 @@ struct PreviewTests {
             store.settings.limits.newGroupsPerApplication = .unlimited
             let writer = try store.writer()
             let changed = Mutex<[NotificationKinds]>([])
-            writer.onPriorityRecords = { records in
+            writer.callbacks.onPriorityRecords = { records in
                 changed.withLock { $0 += records.map(\.change).filter { !$0.isEmpty } }
             }
             var samples = SampleRecords(seed: seed)

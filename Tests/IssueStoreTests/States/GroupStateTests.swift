@@ -50,7 +50,7 @@ struct GroupStateTests {
     func regression() throws {
         try withDestination { store, writer in
             var onPriorityRecords: [RowID] = []
-            writer.onPriorityRecords = { onPriorityRecords += $0.map(\.row) }
+            writer.callbacks.onPriorityRecords = { onPriorityRecords += $0.map(\.row) }
             try say(TriageState(.resolved), store, writer)
             #expect(try only(store).state == .resolved)
             try store.store([record(), record()], to: writer)
@@ -299,7 +299,7 @@ struct GroupStateTests {
     func muted() throws {
         try withDestination { store, writer in
             var onPriorityRecords: [RowID] = []
-            writer.onPriorityRecords = { onPriorityRecords += $0.map(\.row) }
+            writer.callbacks.onPriorityRecords = { onPriorityRecords += $0.map(\.row) }
             try say(TriageState(.muted), store, writer)
             try store.store([record(), record("Broken", "1.1", severity: .critical), record("Other")], to: writer)
             try say(TriageState(), store, writer)
