@@ -63,10 +63,10 @@ struct ArgumentTests {
         "The name with the smallest edit distance is suggested",
         arguments: [
             ("lsit", "list"), ("statsu", "status"), ("LIST", "list"), ("fol", "follow"), ("shwo", "show"),
-            ("flsh", "flush"), ("recrods", "records"),
+            ("flsh", "flush"), ("recrods", "records"), ("evel", "level"), ("cord", "records"),
         ])
     func nearest(word: String, name: String) {
-        let names = ["report", "list", "records", "show", "follow", "status", "flush"]
+        let names = ["report", "list", "records", "show", "follow", "status", "flush", "lisp", "level"]
         #expect(NearestName.find(word, among: names) == name)
     }
 

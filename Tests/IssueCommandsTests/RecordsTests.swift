@@ -56,7 +56,7 @@ struct RecordsTests {
                   Counted     1,234 times in 8 records
                   First seen  2026-11-18T12:00:00.000Z (3 days ago)
                   Last seen   2026-11-21T11:57:00.000Z (3 min ago)
-                  Versions    1.9.0 to 2.0.0
+                  Versions    first 1.9.0, last 2.0.0
 
                 Metadata
                   {

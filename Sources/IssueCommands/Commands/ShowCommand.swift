@@ -139,7 +139,7 @@ struct RecordDetails {
         if group.hasRegressed { state += ", regressed" }
         page.heading("Group \(group.id)")
         var versions = group.firstVersion
-        if let last = group.lastVersion, last != versions { versions = "\(versions ?? "?") to \(last)" }
+        if let last = group.lastVersion, last != versions { versions = "first \(versions ?? "?"), last \(last)" }
         page.fields([
             ("Title", group.title),
             ("State", state),

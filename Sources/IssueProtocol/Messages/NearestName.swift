@@ -14,9 +14,10 @@ package enum NearestName {
         for name in names {
             let letters = name.lowercased().drop { $0 == "-" }
             let isPart = wanted.count >= 4 && letters.contains(wanted)
-            let distance = isPart ? 2 : EditDistance.between(String(wanted), String(letters))
+            let edits = EditDistance.between(String(wanted), String(letters))
+            let distance = isPart ? min(edits, 2) : edits
             let limit = max(1, max(wanted.count, letters.count) / 3)
-            if distance <= limit, distance < best?.distance ?? .max { best = (name, distance) }
+            if isPart || distance <= limit, distance < best?.distance ?? .max { best = (name, distance) }
             if abbreviated == nil, wanted.count >= 2, letters.hasPrefix(wanted) { abbreviated = name }
         }
         return best?.name ?? abbreviated
