@@ -28,7 +28,7 @@ package struct BrowserSession<Failure: Error> {
 
     /// Calls a method and returns its reply.
     ///
-    /// - Parameter timeout: The maximum time to wait for the reply; nil for that of ordinary replies.
+    /// - Parameter timeout: The maximum time to wait for the reply. Nil uses the session's timeout.
     package func call<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = nil
     ) throws(Failure) -> BrowserReply<Reply> {
@@ -55,7 +55,7 @@ package struct BrowserSession<Failure: Error> {
         try run(call, parameters, receivesFile: false, progress: progress).answer
     }
 
-    /// Lets the daemon copy its store, and returns the copy as an open file.
+    /// Requests a copy of the daemon's store, and returns it as an open file.
     ///
     /// - Parameter progress: Receives each reply before the last one.
     /// - Returns: The last reply and the file. The file is nil if the daemon is too old to pass one.
@@ -85,9 +85,11 @@ package struct BrowserSession<Failure: Error> {
         return (last, file)
     }
 
-    /// Calls a method with `more`, and passes each reply to `receive` until it throws or the daemon stops.
+    /// Calls a method with `more`, and passes each reply to `receive`, until it throws or the last reply has arrived.
     ///
-    /// - Parameter receivesFile: Whether to keep a file that is passed with the replies.
+    /// If `receive` throws, the connection cannot be used again.
+    ///
+    /// - Parameter receivesFile: `true` to keep a file that is passed with the replies.
     /// - Returns: The passed file; nil if there is none.
     @discardableResult
     package func stream<Parameters, Reply>(
@@ -141,14 +143,14 @@ package protocol BrowserLink: AnyObject {
     /// - Parameters:
     ///   - method: The method.
     ///   - parameters: The parameters as JSON.
-    ///   - receivesFile: Whether to keep a file descriptor that is passed with the replies. Otherwise it is closed.
+    ///   - receivesFile: `true` to keep a file descriptor that is passed with the replies. Otherwise it is closed.
     ///   - receive: Receives a reply as JSON. Returns false to stop.
     /// - Returns: The passed file; nil if there is none.
     func stream(
         _ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile?
 
-    /// Sets a closure that is called if a reply takes longer than `delay`, once for each call.
+    /// Sets a closure that is called if the first reply to a call takes longer than `delay`, once for each call.
     func onDelay(of delay: Duration, _ action: @escaping () -> Void)
 }
 
@@ -156,7 +158,7 @@ extension BrowserLink {
     package func onDelay(of delay: Duration, _ action: @escaping () -> Void) {}
 }
 
-/// Connects to the given socket, or for nil to the first reachable one of the standard paths.
+/// Connects to the socket at a path or, if the path is nil, to the first reachable one of the standard paths.
 package typealias LinkFactory = (String?) throws(CollectorConnectionError) -> any BrowserLink
 
 /// A reply in two forms: the daemon's JSON and the decoded value.
@@ -174,7 +176,7 @@ package struct BrowserReply<Value: JSONCodable> {
         }
     }
 
-    /// Returns the elements of an array in the reply as the daemon's JSON; none if the reply has no such array.
+    /// Returns the elements of an array in the reply as the daemon's JSON; empty if the reply has no such array.
     package func elements(of member: String) -> [[UInt8]] {
         (try? Self.elements(of: member, in: json)) ?? []
     }
@@ -201,7 +203,7 @@ extension BrowserReply: Sendable where Value: Sendable {}
 package final class SocketLink: BrowserLink {
     private var connection: CollectorConnection
 
-    /// Connects to the given socket, or for nil to the first reachable one of the standard paths.
+    /// Connects to the socket at `path` or, if it is nil, to the first reachable one of the standard paths.
     package init(_ path: String?) throws(CollectorConnectionError) {
         connection = try CollectorConnection(
             paths: SocketPath.candidates(path), trust: .socket(path))

@@ -1,15 +1,15 @@
 internal import IssueProtocol
 internal import Issues
 
-/// Users can change the state of their own issues, and operators that of all issues.
+/// Users can change the state of their own issues, and operators the state of all issues.
 extension IssueBrowser {
     /// Marks an issue as resolved. The next record reopens it, and operators are notified.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - isUntilNewerVersion: Whether only a record from a version that is newer than all versions so far reopens the
-    ///     issue.
-    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil for none, or to keep the note of
+    ///   - isUntilNewerVersion: `true` if only a record from a version that is newer than all versions so far reopens
+    ///     the issue.
+    ///   - note: A note of at most 1024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
@@ -33,7 +33,7 @@ extension IssueBrowser {
     ///   - group: The id of the group.
     ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared as
     ///     deployed; until then, no record reopens the issue.
-    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil for none, or to keep the note of
+    ///   - note: A note of at most 1024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
@@ -53,10 +53,10 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
-    ///   - isUntilNewerVersion: Whether muting ends with a record from a version that is newer than all versions so
+    ///   - isUntilNewerVersion: `true` if muting ends with a record from a version that is newer than all versions so
     ///     far.
     ///   - count: The number of further occurrences after which muting ends. Nil if their number does not end it.
-    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil for none, or to keep the note of
+    ///   - note: A note of at most 1024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already muted; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
@@ -76,7 +76,7 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - note: A note for those who look at the issue, of at most 1024 bytes. Nil if there is none.
+    ///   - note: A note of at most 1024 bytes, which users see with the issue. Nil for none.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
     ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
@@ -91,7 +91,7 @@ extension IssueBrowser {
     }
 }
 
-/// Users can correct the grouping of their own issues, and operators that of all issues.
+/// Users can correct the grouping of their own issues, and operators the grouping of all issues.
 ///
 /// Corrections also apply to future records. They can be undone.
 extension IssueBrowser {
@@ -115,7 +115,7 @@ extension IssueBrowser {
         return (reply.group, Int(clamping: reply.count))
     }
 
-    /// Moves the records whose titles match a pattern to an issue of their own.
+    /// Moves the records whose titles match a pattern to a new issue.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
@@ -131,15 +131,15 @@ extension IssueBrowser {
         return try await order(CollectorCalls.splitGroup, parameters).groups
     }
 
-    /// Moves the records with each value of a field to an issue of their own. Those with the value that was reported
-    /// first stay in the group.
+    /// Splits an issue by a field: the records with each value of the field move to a separate issue. Records with the
+    /// value that was reported first stay in the group.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - field: The field.
     ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes. Nil for none.
-    ///   - isDryRun: Whether to return the values without splitting the group.
-    /// - Returns: `values` are the values of the field, oldest first; an empty text stands for records without a value.
+    ///   - isDryRun: `true` to return the values without splitting the group.
+    /// - Returns: `values` are the values of the field, oldest first; an empty string means records without a value.
     ///   `groups` are the groups in the same order, and empty after a dry run.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
     ///   it, `.denied` if the caller may not change it, `.refused` if there is one value only or if there are too many
@@ -172,7 +172,7 @@ extension IssueBrowser {
     ///   - template: The pattern for titles. `*` matches any text.
     ///   - group: The id of the group that gets the records.
     ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes. Nil for none.
-    ///   - isDryRun: Whether to count the groups without merging them.
+    ///   - isDryRun: `true` to count the groups without merging them.
     /// - Returns: `group` is the group after the change. `count` is the number of groups that match now.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
     ///   it, `.denied` if the caller may not change it, `.refused` if the pattern is invalid, if more than 1,000 groups
@@ -213,7 +213,7 @@ extension IssueBrowser {
 
     /// Returns why a record is in its group.
     ///
-    /// - Parameter id: The id of a record, or that of a group, which stands for its newest record.
+    /// - Parameter id: The id of a record, or the id of a group to explain its newest record.
     /// - Returns: The group, the origin of the fingerprint, and the corrections.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or the caller may not
     ///   see it, or another code if the daemon cannot be reached.
@@ -266,8 +266,7 @@ extension IssueBrowser {
     ///   - destination: The name of a destination. Nil selects the dead letters of all destinations.
     ///   - records: The ids of records. Nil selects the dead letters of all records.
     /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of those that
-    ///   cannot be requeued, because their record cannot be read or their destination is no
-    ///   longer configured.
+    ///   cannot be requeued, because their record cannot be read or their destination is no longer configured.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon cannot be reached.
     @discardableResult
@@ -285,7 +284,7 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - filter: Selects the records. The daemon refuses an empty filter.
-    ///   - isDryRun: Whether to count the records without erasing them.
+    ///   - isDryRun: `true` to count the records without erasing them.
     /// - Returns: `count` is the number of records. `unreachable` lists the places that may still contain some of them.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon refuses the filter or cannot be reached.
@@ -297,7 +296,7 @@ extension IssueBrowser {
         return (Int(clamping: reply.count), reply.unreachable)
     }
 
-    /// Lets the daemon copy its whole store while it is running.
+    /// Makes the daemon copy its whole store while it is running.
     ///
     /// Only operators may call this.
     ///
@@ -318,7 +317,7 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - file: The name of a file. Nil selects all files.
-    ///   - isDryRun: Whether to list the files without reading them.
+    ///   - isDryRun: `true` to list the files without reading them.
     /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files. `hopeless`
     ///   are the files that contain nothing readable; they are left unchanged.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
@@ -332,7 +331,7 @@ extension IssueBrowser {
     }
 }
 
-/// Users can declare deployments of their own applications, and operators those of all applications.
+/// Users can declare deployments of their own applications, and operators deployments of all applications.
 extension IssueBrowser {
     /// Declares that a version of an application was deployed.
     ///
@@ -381,7 +380,7 @@ extension IssueBrowser {
         return reply.deployment
     }
 
-    /// Returns deployments, latest first, including those that are known only from a report.
+    /// Returns deployments, latest first, including observed ones, which are known only from a report.
     ///
     /// - Parameters:
     ///   - app: The name of an application. Nil returns the deployments of all applications.

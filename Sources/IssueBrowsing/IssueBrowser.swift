@@ -19,8 +19,8 @@ public struct IssueBrowser: Sendable {
 
     /// Creates a browser.
     ///
-    /// - Parameter socket: The path of the daemon's socket. Nil uses `ISSUED_SOCKET` of the environment, or else the
-    ///   first reachable socket of the user's own daemon and the system's.
+    /// - Parameter socket: The path of the daemon's socket. Nil uses `ISSUED_SOCKET` of the environment. If that is not
+    ///   set, it uses the socket of the user's own daemon or, if that is not reachable, the system's.
     public init(socket: String? = nil) {
         self.socket = socket
     }
@@ -102,7 +102,7 @@ public struct IssueBrowser: Sendable {
         try await ask(CollectorCalls.status, NoParameters())
     }
 
-    /// Waits until a record has a fate other than `pending`, and returns its fates.
+    /// Waits until no fate of a record is `pending`, and returns its fates.
     ///
     /// - Parameters:
     ///   - id: The id of the record.
@@ -126,9 +126,9 @@ public struct IssueBrowser: Sendable {
     /// Returns records that were given up for a destination, newest first.
     ///
     /// - Parameters:
-    ///   - destination: The name of a destination. Nil returns those of all destinations.
-    ///   - records: The ids of records. Nil returns those of all records.
-    ///   - hasLines: Whether to include the text that was to be sent.
+    ///   - destination: The name of a destination. Nil returns the dead letters of all destinations.
+    ///   - records: The ids of records. Nil returns the dead letters of all records.
+    ///   - hasLines: `true` to include the text that was to be sent.
     ///   - limit: The maximum number of dead letters on the page. Nil means 50; the daemon returns at most 500.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
     /// - Returns: A page of dead letters.
@@ -145,8 +145,8 @@ public struct IssueBrowser: Sendable {
 
     /// Calls a method and returns its reply.
     ///
-    /// A nil timeout waits indefinitely. A call that `isLong` has a connection of its own. `makeFailure` converts an
-    /// error of the connection.
+    /// If `timeout` is nil, the call waits indefinitely. If `isLong` is `true`, it uses a separate connection.
+    /// `makeFailure` converts an error of the connection.
     func ask<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = .seconds(45),
         isLong: Bool = false, makeFailure: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
@@ -160,7 +160,7 @@ public struct IssueBrowser: Sendable {
         }
     }
 
-    /// Calls a method that may take as long as it needs, on a connection of its own.
+    /// Calls a method that may take long, without a timeout and on a separate connection.
     func order<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters
     ) async throws -> Reply {
@@ -187,7 +187,7 @@ extension IssueBrowser {
         }
     }
 
-    /// Counts records over time, including those that are no longer stored.
+    /// Counts records over time, including records that are no longer stored.
     ///
     /// - Parameters:
     ///   - filter: Selects the records. Without a `since`, the last 24 hours are counted.
@@ -232,7 +232,8 @@ extension StoredRecord {
 extension IssueBrowser {
     /// New records as they arrive; see ``IssueBrowser/follow(_:)``.
     ///
-    /// Each loop over the sequence has a connection of its own. Records that were not requested yet stay in the daemon.
+    /// Each loop over the sequence uses a separate connection. Records that the loop has not requested yet stay in the
+    /// daemon.
     public struct RecordSequence: AsyncSequence, Sendable {
         let socket: String?
         let filter: IssueFilter

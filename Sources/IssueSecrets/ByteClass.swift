@@ -29,7 +29,7 @@ public enum ByteClass {
         }
     }
 
-    /// Returns the bytes at which a replaced part is found, including all bytes that are not ASCII.
+    /// Selects the bytes at which a variable part of a message may be found, including all bytes that are not ASCII.
     @inlinable @inline(__always)
     public static func marks(in bytes: ByteMask.Vector) -> ByteMask.Found {
         // The range from the full stop to the colon contains the slash and the digits.
@@ -58,7 +58,7 @@ public enum ByteClass {
     @inlinable @inline(__always)
     public static func inWord(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") }
 
-    /// Returns `true` for the first letters of `ShortWords.units`.
+    /// Returns `true` for the first letters of the words in `ShortWords.units`.
     @inlinable @inline(__always)
     public static func mayBeginUnit(_ byte: UInt8) -> Bool {
         let letters: UInt32 = 0b1100_1001_0100_1100_1011
@@ -66,7 +66,7 @@ public enum ByteClass {
         return index < 26 && letters >> UInt32(index) & 1 != 0
     }
 
-    /// Returns `true` for the first letters of `ShortWords.truthValues`.
+    /// Returns `true` for the first letters of the words in `ShortWords.truthValues`.
     @inlinable @inline(__always)
     public static func mayBeginTruthValue(_ byte: UInt8) -> Bool {
         switch byte | 0x20 {
@@ -75,7 +75,7 @@ public enum ByteClass {
         }
     }
 
-    /// Returns `true` if a value follows an equals sign after this byte.
+    /// Returns `true` if an equals sign after this byte may separate a key from its value.
     @inlinable
     public static func mayEndKey(_ byte: UInt8) -> Bool {
         inWord(byte) || byte == UInt8(ascii: ")") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: "-")

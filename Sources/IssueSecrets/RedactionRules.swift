@@ -4,7 +4,7 @@
 /// `creditcard`, `iban`, `email` and `ip` have the names of Sentry Relay's rules
 /// (https://docs.sentry.io/security-legal-pii/scrubbing/advanced-datascrubbing/). The others have no counterpart there.
 package enum RedactionRule: String, CaseIterable, Sendable {
-    // Values that have the name of a secret.
+    // Values that follow the name of a secret.
     case password
     case secret
     case token
@@ -52,8 +52,8 @@ package enum RedactionRule: String, CaseIterable, Sendable {
     /// `true` for values that identify a person but give no access. They are kept by default.
     package var isPersonal: Bool { self == .email || self == .ip }
 
-    /// The text that replaces a value while the template of a message is computed. It gets the same placeholder in the
-    /// template as a typical value of the rule.
+    /// The text that stands in for a value while the template of a message is computed. In the template, it gets the
+    /// same placeholder as a typical value of the rule.
     package var stand: StaticString {
         switch self {
         case .password, .secret, .token, .apikey, .authorization, .cookie, .bearer, .jwt, .pemkey, .logziotoken,
@@ -180,7 +180,9 @@ struct RedactionRuleSet: Equatable, Sendable {
 /// A value in a text that a rule has found.
 package struct RedactionMatch: Equatable, Sendable {
     package var rule: RedactionRule
+    /// The index of its first byte.
     package var start: Int
+    /// The index after its last byte.
     package var end: Int
     /// `true` for the mark of a value that was removed before. It is not replaced again.
     package var isMark = false

@@ -2,25 +2,28 @@ package import IssueWire
 
 /// Removes secret and personal values from the texts of records according to the settings.
 ///
-/// A text without such values is neither copied nor changed. Reused for all records of a thread. All methods are
-/// `mutating`, so that calls do not copy the scratch memory.
+/// A text without such values is neither copied nor changed. One redactor is reused for all records of a thread. Its
+/// methods are `mutating`, so that calls do not copy the scratch memory.
 package struct Redactor: Sendable {
     private let settings: RedactionSettings
     /// Returns the hash of a value; nil if values are not hashed.
     private let hash: (@Sendable (Span<UInt8>) -> UInt64)?
     private let rules: RedactionRuleSet
-    /// The rules that recognise a value by its form. Only these apply to names in programs, such as function names.
+    /// The active rules that recognise a value by its form. Only these apply to names in programs, such as function
+    /// names.
     private let formRules: RedactionRuleSet
     private let names: ConfiguredNames?
     /// The values of the text that was searched last.
     package var matches: [RedactionMatch] = []
-    /// The counts since they were taken.
+    /// The counts since the last call of `takeCounts()`.
     private var counts = RedactionCounts()
     private var hasCounts = false
 
     /// The maximum number of values in a text. If there are more, the rest of the text is removed with the last one.
     static let maxMatches = 4096
 
+    /// Creates a redactor.
+    ///
     /// - Parameters:
     ///   - settings: The rules and their actions.
     ///   - hash: Returns the hash of a value. Without it, values are masked instead.
@@ -72,7 +75,7 @@ package struct Redactor: Sendable {
         return !matches.isEmpty
     }
 
-    /// Returns whether JSON may contain such values. May return `true` for JSON without any.
+    /// Returns `true` if JSON may contain values to remove. May return `true` for JSON without any.
     mutating func mayFind(inJSON bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false) -> Bool {
         let rules = isCode ? formRules : rules
         guard !rules.isEmpty else { return false }
@@ -126,7 +129,7 @@ package struct Redactor: Sendable {
     /// Replaces the values in the last bytes of a buffer.
     package mutating func replace(in buffer: inout ByteBuffer, from start: Int, isCode: Bool = false) {
         guard isActive else { return }
-        // Without the bytes before, which belong to another text.
+        // The bytes before `start` belong to another text and must not be examined.
         let count = buffer.count - start
         guard find(in: buffer.span.extracting(start..<buffer.count), from: 0, to: count, isCode: isCode) else { return }
         countMatches()
@@ -150,7 +153,7 @@ package struct Redactor: Sendable {
         guard isActive, mayFind(inJSON: bytes.span, bytes.indices) else { return value }
         var replaced = ByteBuffer()
         append(json: bytes.span, bytes.indices, isData: true, to: &replaced)
-        // The nesting is that of the value.
+        // The value may be nested deeper than the default limit.
         return (try? JSONValue(json: replaced.span, maximumDepth: 1 << 16)) ?? .null
     }
 }
@@ -173,15 +176,16 @@ extension Redactor {
     /// The rule for all values in an object or array.
     private struct Inherited {
         var rule: RedactionRule
-        /// Only values that look like secrets count.
+        /// `true` if only values that look like secrets are removed.
         var isVague: Bool
 
-        /// The same rule for nested values. The tokens of a syntax tree are objects, too.
+        /// The rule for nested values. It is vague for tokens, since the tokens of a syntax tree are objects, too.
         var inside: Inherited { Inherited(rule: rule, isVague: isVague || rule == .token || rule == .authorization) }
     }
 
-    /// The part of the JSON that was copied.
+    /// The progress of copying JSON.
     private struct Copy {
+        /// The index of the first byte that was not copied yet.
         var position: Int
         let isCode: Bool
         let isData: Bool
@@ -309,7 +313,9 @@ extension Redactor {
         return .secret(Inherited(rule: rule, isVague: name.isVague))
     }
 
-    /// Replaces a text that has the name of a secret. Returns `false` if it does not look like one.
+    /// Replaces a text that has the name of a secret, unless it does not look like a secret value.
+    ///
+    /// - Returns: `false` if the text was not replaced.
     private mutating func rewrite(
         secret text: JSONText, _ bytes: Span<UInt8>, _ inherited: Inherited, _ copy: inout Copy,
         _ output: inout ByteBuffer
@@ -344,7 +350,7 @@ extension Redactor {
             appendReplaced(bytes, from: text.start, to: text.end, to: &replaced)
             if replaced.count == 0, copy.isData { return rewrite(emptied: text, isKey: isKey, bytes, &copy, &output) }
             output.append(bytes, from: copy.position, to: text.start)
-            // Marks and what is between the values need no escapes.
+            // Neither the marks nor the text between the values need escapes.
             output.append(replaced)
             copy.position = text.end
             return
@@ -381,7 +387,7 @@ extension Redactor {
         copy.position = text.end
     }
 
-    /// Replaces a number that has the name of a secret, or that is the number of a card.
+    /// Replaces a number that has the name of a secret, or that is a card number.
     private mutating func rewrite(
         number range: Range<Int>, _ bytes: Span<UInt8>, _ inherited: Inherited?, _ copy: inout Copy,
         _ output: inout ByteBuffer

@@ -1,7 +1,7 @@
 import IssueWire
 
-/// Passwords after `-p` on the command lines of programs for which this option is one. For most others it is a port,
-/// a path or a process.
+/// Passwords after `-p` on the command lines of programs that take a password with this option. For most other
+/// programs, the option takes a port, a path or a process.
 extension SecretReader {
     /// How a program reads `-p`.
     enum PasswordOption {
@@ -22,7 +22,7 @@ extension SecretReader {
         ("mariadb-admin", .attached), ("sshpass", .any), ("login", .separate),
     ]
 
-    /// Returns how a program reads `-p`; nil if it is none of the programs above. The range has its name or path.
+    /// Returns how the program whose name or path is in a range reads `-p`; nil if it is none of the programs above.
     func passwordOption(of first: Int, to last: Int) -> PasswordOption? {
         var name = last
         while name > first, bytes[name - 1] != UInt8(ascii: "/") { name -= 1 }
@@ -62,7 +62,7 @@ extension SecretReader {
 
     /// Returns how the program before an index reads `-p`; nil if there is none in the same command or near enough.
     ///
-    /// Searches back only to the option before, whose program is known, so that many options cost no more than one.
+    /// Searches back only to the previous option `-p`, whose program is known, so that the work stays linear.
     private mutating func passwordOption(before index: Int) -> PasswordOption? {
         let program = program(before: index)
         lastOption = CommandOption(index: index, program: program)

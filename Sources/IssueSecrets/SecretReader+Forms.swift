@@ -102,14 +102,11 @@ extension SecretReader {
     }
 
     private func isLocalByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "%"), UInt8(ascii: "+"), UInt8(ascii: "-"): true
-        default: ByteClass.isLetter(byte) || ByteClass.isDigit(byte)
-        }
+        byte == UInt8(ascii: "%") || ByteClass.inMailbox(byte)
     }
 
-    /// Returns `true` for the endings of systemd's instances, as in `getty@tty1.service`, and of images for screens of
-    /// high density.
+    /// Returns `true` for the suffixes of systemd unit instances (`getty@tty1.service`) and of images for high-density
+    /// screens (`icon@2x.png`).
     private func isUnitOrFile(from first: Int, to last: Int) -> Bool {
         ShortWords.unitEndings.contains(word(from: first, to: last))
     }
@@ -282,7 +279,7 @@ extension SecretReader {
         }
         if digits == 0 { digitlessEnd = last }
         guard last - body >= minCount else { return nil }
-        // A token may happen to have no digit. Words that are joined are no token, but have separators and one case.
+        // A token may have no digit by chance. Joined words have none either, but have separators and a single case.
         let isMixed = capitals > 0 && capitals < letters
         guard digits > 0 || isGitLab && (isMixed || letters == last - body) else { return nil }
         return RedactionMatch(rule: .servicetoken, start: first, end: last)

@@ -1,16 +1,16 @@
 import IssueWire
 
-/// Values with the name of a secret, as in `password=…`, `"api_key": "…"`, `--token …` and `Cookie: …`.
+/// Values that follow the name of a secret, as in `password=…`, `"api_key": "…"`, `--token …` and `Cookie: …`.
 extension SecretReader {
     /// A name in a text.
     struct Name {
         var start: Int
         var end: Int
-        /// The rule for values of this name, if it is the name of a secret and the rule is used.
+        /// The rule for values of this name. Nil if it is not the name of a secret, or the rule is not used.
         var rule: RedactionRule?
-        /// `true` if only values that look like secrets count.
+        /// `true` if only values that look like secrets are removed.
         var isVague = false
-        /// `true` for words before tokens that have no name of their own: "bearer" and "logz".
+        /// `true` for the words "bearer" and "logz", which precede a token without naming it.
         var isKeyword = false
     }
 
@@ -26,7 +26,7 @@ extension SecretReader {
         case space
     }
 
-    /// Returns the name that contains a letter; nil if no rule uses it, or if another place in it was examined before.
+    /// Returns the name around an index; nil if no rule uses it, or if another place in it was examined before.
     mutating func name(around index: Int) -> Name? {
         guard index >= nameRunEnd else { return nil }
         var first = index
@@ -35,7 +35,7 @@ extension SecretReader {
         while first < index, !ByteClass.inWord(bytes[first]) { first += 1 }
         nameRunEnd = index + 1
         while nameRunEnd < end, inName(bytes[nameRunEnd]) { nameRunEnd += 1 }
-        // In a longer run, no place near the end has been examined.
+        // In a longer run, the places near its end have not been examined yet.
         guard nameRunEnd - index <= SensitiveNames.maxBytes else {
             nameRunEnd -= SensitiveNames.maxBytes
             return nil
@@ -79,7 +79,7 @@ extension SecretReader {
         ByteClass.inWord(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// A name of passwords that is not ASCII, or that has spaces.
+    /// A word for "password" in another language that is not ASCII, or that has spaces.
     private struct ForeignName {
         let text: [UInt8]
         /// The index of the byte at which the name is found.
@@ -253,7 +253,7 @@ extension SecretReader {
         }
     }
 
-    /// Returns whether the whole text is a secret because of its name.
+    /// Returns `true` if the whole text is a secret value, given the rule for its name.
     func isSecretValue(rule: RedactionRule, isVague: Bool) -> Bool {
         guard end > start, mark(startingAt: start)?.end != end else { return false }
         if isStandIn(from: start, to: end, .equals, isQuoted: true) { return false }
@@ -309,7 +309,7 @@ extension SecretReader {
         return word
     }
 
-    /// The maximum length of a variable or placeholder, in bytes. Because longer values are secrets, the end of a long
+    /// The maximum length of a variable or placeholder, in bytes. Longer values count as secrets, so the end of a long
     /// value is searched for only once.
     private static let maxStandInBytes = 128
 

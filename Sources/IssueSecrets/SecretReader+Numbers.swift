@@ -1,6 +1,7 @@
 /// Numbers with a checksum: payment cards and bank accounts.
 extension SecretReader {
-    /// Returns the number of a card that starts at an index.
+    /// Returns the card number that starts at an index or, before a separator that is not ASCII, whose first group ends
+    /// there.
     mutating func number(at index: Int) -> RedactionMatch? {
         guard rules.contains(.creditcard) else { return nil }
         if index + 1 < end, bytes[index + 1] >= 0x80 {
@@ -49,7 +50,7 @@ extension SecretReader {
         return card(from: first, to: fifth, firstEnd: firstEnd, separatorWidth: width)
     }
 
-    /// Returns the number of a card in groups, unless the number continues, as in a UUID.
+    /// Returns the card number in groups of digits, unless the number continues, as in a UUID.
     private func card(from first: Int, to last: Int, firstEnd: Int, separatorWidth width: Int) -> RedactionMatch? {
         guard endsNumber(at: last) else { return nil }
         if last + width < end, bytes[firstEnd] != UInt8(ascii: " "), isSame(last, firstEnd, count: width),
@@ -92,11 +93,11 @@ extension SecretReader {
         return !(bytes[index] == UInt8(ascii: ".") && index + 1 < end && ByteClass.isDigit(bytes[index + 1]))
     }
 
-    /// Returns the number of a card if its issuer exists and its check digit is right (ISO/IEC 7812-1).
+    /// Returns the card number if its issuer exists and its check digit is correct (ISO/IEC 7812-1).
     private func card(from first: Int, to last: Int) -> RedactionMatch? {
         var number: UInt64 = 0
         var count = 0
-        // The sums with each second digit doubled, beginning with the first and with the second digit.
+        // The Luhn sums with every second digit doubled: one for each parity, since the number of digits is not known.
         var (sum, other) = (0, 0)
         for index in first..<last {
             let byte = bytes[index] &- UInt8(ascii: "0")
@@ -111,7 +112,7 @@ extension SecretReader {
         return RedactionMatch(rule: .creditcard, start: first, end: last)
     }
 
-    /// Returns `true` if a network has numbers of a length that begin with six digits.
+    /// Returns `true` if a card network issues numbers with these first six digits and this number of digits.
     private static func isIssuer(_ six: UInt64, digits: Int) -> Bool {
         switch six {
         // Visa.

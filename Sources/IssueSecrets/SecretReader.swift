@@ -2,17 +2,17 @@ import IssueWire
 
 /// Finds the values in a text that rules apply to.
 ///
-/// A vector comparison finds the few places at which a value may start or be named, and the rest of the text is not
-/// examined. The work is linear: each place looks back over a bounded number of bytes, or only to the last place. A place
-/// that looks ahead further than a bounded number of bytes either finds a value, or the next place does not look there
-/// again.
+/// A vector comparison finds the few indexes at which a value may start or be named, called *places*. The rest of the
+/// text is not examined. The work is linear: to examine a place, the reader looks back over a bounded number of bytes,
+/// or only to the previous place. If it looks ahead further than a bounded number of bytes, it either finds a value, or
+/// remembers how far it has looked, so that the next place does not look there again.
 struct SecretReader: ~Escapable {
     let bytes: Span<UInt8>
     let start: Int
     let end: Int
     let rules: RedactionRuleSet
     let names: ConfiguredNames?
-    /// `true` if the places of addresses and of all names are examined, too.
+    /// `true` if the places of IP addresses and of configured names are examined, too.
     let examinesMore: Bool
     /// The place to examine next.
     var position: Int
@@ -49,7 +49,7 @@ struct SecretReader: ~Escapable {
         logzEnd = start
     }
 
-    /// Returns `true` if the usual places are not enough: for IP addresses and configured names.
+    /// Returns `true` if the usual places do not suffice, because IP addresses or configured names must be found.
     static func examinesMore(_ rules: RedactionRuleSet, _ names: ConfiguredNames?) -> Bool {
         rules.contains(.ip) || names?.hasSecretNames == true
     }
@@ -64,13 +64,13 @@ struct SecretReader: ~Escapable {
             guard let match = match(at: index) else { continue }
             position = max(match.end, index + 1)
             lowest = match.end
-            // The rest of the run is another name.
+            // The rest of the run is a separate name.
             nameRunEnd = match.end
             return match
         }
     }
 
-    /// Returns whether values may be found in JSON, whose escapes are not resolved.
+    /// Returns `true` if values may be found in JSON, whose escapes are not resolved.
     ///
     /// May return `true` for JSON without such values.
     mutating func mayFindInJSON() -> Bool {
@@ -81,13 +81,14 @@ struct SecretReader: ~Escapable {
             position += 1
             switch bytes[index] {
             case UInt8(ascii: "\\"):
-                // Only an escaped character of Latin 1 can be part of a value or name, and a space between digits.
+                // Of escaped characters, only those of Latin 1 and a space between digits can be part of a value or of
+                // a name.
                 if index + 3 < end, bytes[index + 3] == UInt8(ascii: "0") {
                     if bytes[index + 2] == UInt8(ascii: "0") { return true }
                     if bytes[index + 2] == UInt8(ascii: "2"), ByteClass.isDigit(bytes[index - 1]) { return true }
                 }
             case UInt8(ascii: "-"):
-                // The program is perhaps another element.
+                // The program may be in another element of the array.
                 return rules.contains(.password)
             case UInt8(ascii: "@"):
                 // An escaped slash may precede the user of a URL.
@@ -164,7 +165,7 @@ struct SecretReader: ~Escapable {
         examinesMore ? Self.isAnyPlace(bytes, index) : Self.isUsualPlace(bytes, index)
     }
 
-    /// Adds the places of addresses and of all names.
+    /// Adds the places of IP addresses and of configured names.
     @inline(__always)
     private static func any(_ usual: ByteMask.Found, _ b0: ByteMask.Vector) -> ByteMask.Found {
         usual .| (b0 .== ByteMask.of(".")) .| (b0 .== ByteMask.of(":")) .| (b0 .== ByteMask.of("="))
@@ -177,7 +178,7 @@ struct SecretReader: ~Escapable {
         }
     }
 
-    /// Selects possible places by the bytes 0, 1, 2, 3, 10 and 13 bytes after it, and all places before a byte that is
+    /// Selects possible places by the bytes at distances 0, 1, 2, 3, 10 and 13, and each index before a byte that is
     /// not ASCII.
     @inline(__always)
     private static func usual(
@@ -189,9 +190,9 @@ struct SecretReader: ~Escapable {
 
     /// Names and words are found by letters in the middle of them: "pas" and "pwd", "cr" (secret, credentials), "k"
     /// (token, cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are
-    /// in `eyJ`, `AKIA` and `-----BEGIN`. The tokens of services have "gh", "pat" or "x" (xoxb), and "sen" and "san" are
-    /// in the names of passwords in other languages. The numbers of cards have digits at these distances, however they
-    /// are grouped in ASCII. Each comparison here costs as much as a percent of decoding a record.
+    /// in `eyJ`, `AKIA` and `-----BEGIN`. The tokens of services have "gh", "pat" or "x" (xoxb), and "sen" and "san"
+    /// are in the names of passwords in other languages. Card numbers have digits at these distances, however their
+    /// ASCII digits are grouped. Each comparison here adds about one percent to the time for decoding a record.
     @inline(__always)
     private static func ascii(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
@@ -220,8 +221,8 @@ struct SecretReader: ~Escapable {
         return words .| signs .| capitals .| (card .== none) .| (account .== none)
     }
 
-    /// Selects possible places in a window with bytes that are not ASCII. The last digit before a separator that is not
-    /// ASCII may be in a card's number; names of passwords have "se" (contraseña), "ол" (пароль) or 密.
+    /// Selects possible places in a window with bytes that are not ASCII. A digit before a separator that is not ASCII
+    /// may be part of a card number. Names of passwords have "se" (contraseña), "ол" (пароль) or 密.
     @inline(__always)
     private static func exact(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
@@ -235,7 +236,7 @@ struct SecretReader: ~Escapable {
         return ascii(b0, b1, b2, b3, b10, b13) .| groups .| latin .| others
     }
 
-    /// Returns `true` for a place.
+    /// Returns `true` if an index is one of the usual places.
     @inline(never)
     private static func isUsualPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
         @inline(__always)
@@ -303,7 +304,7 @@ struct SecretReader: ~Escapable {
         return isAccountPlace(bytes, index)
     }
 
-    /// Returns `true` for the country and the check digits of an account.
+    /// Returns `true` if an index may be the start of an account number: two capital letters and two digits.
     @inline(__always)
     private static func isAccountPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
         index + 3 < bytes.count && ByteClass.isCapital(bytes[index]) && ByteClass.isCapital(bytes[index + 1])
@@ -348,7 +349,7 @@ struct SecretReader: ~Escapable {
         case let byte where byte >= 0x80: return foreignName(around: index).flatMap { value(of: $0, .password) }
         case let byte where ByteClass.isLetter(byte):
             if let match = account(at: index) { return match }
-            // The place of an account is not that of a name, apart from configured ones.
+            // Where an account number may start, no name is found, except for configured names.
             if names == nil, Self.isAccountPlace(bytes, index) { return nil }
             if let match = serviceToken(at: index) { return match }
             guard let name = name(around: index) ?? foreignName(around: index) else { return nil }
@@ -376,7 +377,7 @@ struct SecretReader: ~Escapable {
         (first == start || !ByteClass.inWord(bytes[first - 1])) && (last == end || !ByteClass.inWord(bytes[last]))
     }
 
-    /// Returns `true` if a text is at an index.
+    /// Returns `true` if `text` starts at an index.
     func has(_ text: String, at index: Int) -> Bool {
         guard index >= start, index + text.utf8.count <= end else { return false }
         var position = index

@@ -1,12 +1,12 @@
 /// Recognises the names of secrets, such as `db_password`, `X-Api-Key` and `clientSecret`.
 ///
-/// The end of a name decides whether it is that of a secret: `access_token` is one, but `token_count` is not. A last
-/// part such as `hash` or `confirmation` is ignored.
+/// The last words of a name are significant: `access_token` is the name of a secret, but `token_count` is not. A last
+/// word such as `hash` or `confirmation` is ignored.
 package struct SensitiveNames: Sendable {
     /// The meaning of a word at the end of a name.
     package enum Meaning: Equatable, Sendable {
         case secret(RedactionRule)
-        /// The name of a secret or of something harmless. Only values that look like secrets are removed.
+        /// The word may name a secret or something harmless. Only values that look like secrets are removed.
         case perhaps(RedactionRule)
         /// The word is ignored.
         case ignored
@@ -17,7 +17,7 @@ package struct SensitiveNames: Sendable {
     private var hashes: [UInt64] = []
     /// A bit for each hash, which quickly rules out other names.
     private var filter = InlineArray<4, UInt64>(repeating: 0)
-    /// The names that need no boundary before them, as in `dbpassword`.
+    /// The hashes of words that need no word boundary before them, as in `dbpassword`.
     private var unbounded: Set<UInt64> = []
 
     /// The maximum size of a name, in bytes. Only the end of a longer name is examined.
@@ -131,15 +131,14 @@ package struct SensitiveNames: Sendable {
 ///
 /// Comparisons ignore case and all characters other than letters and digits.
 final class ConfiguredNames: Sendable {
-    /// The hashes of the names, each at or after the index that its hash selects. Zero marks a free place.
-    ///
-    /// At least half of the places are free.
+    /// A hash table of the names with open addressing: each hash is at or after the index that it selects, and 0 marks
+    /// a free slot. At least half of the slots are free.
     private let hashes: [UInt64]
     /// The name at the same index.
     private let texts: [[UInt8]]
-    /// Whether the values of the name at the same index are secret.
+    /// `true` if the values of the name at the same index are secret.
     private let secrecy: [Bool]
-    /// `true` if there are more names of secrets than the usual ones.
+    /// `true` if names of secrets are configured, and not only plain names.
     let hasSecretNames: Bool
 
     /// Returns nil if no names are configured.
@@ -164,7 +163,7 @@ final class ConfiguredNames: Sendable {
         (self.hashes, self.texts, self.secrecy) = (hashes, texts, secrecy)
     }
 
-    /// Returns whether the values of a name are secret. Nil if the name is not configured.
+    /// Returns `true` if the values of a name are secret. Nil if the name is not configured.
     func isSecret(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool? {
         let start = max(start, end - SensitiveNames.maxBytes)
         var hash = Self.seed
@@ -210,13 +209,13 @@ final class ConfiguredNames: Sendable {
     }
 }
 
-/// A set of strings of at most eight bytes that have a meaning for a reader.
+/// A set of words of at most eight bytes each.
 ///
-/// A word is an integer with the last letter in the lowest byte. Letters are in lower case. Public so that `IssueCore`
-/// inlines it.
+/// A word is stored as an integer with its last letter in the lowest byte. Letters are in lower case. Public so that
+/// `IssueCore` inlines it.
 public struct ShortWords: Sendable {
     @usableFromInline let words: [UInt64]
-    /// A bit for each string, which quickly rules out others.
+    /// A bit for each word, which quickly rules out others.
     @usableFromInline let filter: UInt64
 
     package init(_ words: [String]) {
@@ -233,12 +232,12 @@ public struct ShortWords: Sendable {
 }
 
 extension ShortWords {
-    /// Values that mean that there is none, or that it was removed.
+    /// Words that state that there is no value, or that it was removed.
     static let noValues = ShortWords([
         "null", "nil", "none", "true", "false", "empty", "unset", "missing", "redacted", "filtered", "masked", "hidden",
         "removed", "omitted", "yes", "no", "unknown", "undef",
     ])
-    /// Strings after a colon that continue a sentence, as in "password: must not be empty".
+    /// Words after a colon that continue a sentence, as in "password: must not be empty".
     static let sentenceWords = ShortWords([
         "a", "an", "the", "is", "was", "are", "were", "has", "had", "must", "not", "too", "can", "cannot", "should",
         "may", "for", "of", "in", "on", "at", "to", "from", "with", "and", "or", "it", "your", "this", "that", "field",
@@ -247,7 +246,7 @@ extension ShortWords {
         "could", "no", "user", "users", "error", "mismatch", "contains", "rotated", "blocked", "revoked", "created",
         "deleted", "stored", "loaded", "found", "set", "sent", "used", "valid", "weak", "strong", "ignored", "refresh",
     ])
-    /// Endings after an at sign that are not those of mailbox addresses.
+    /// The last parts of names with an at sign that are not e-mail addresses: those of systemd units and image files.
     static let unitEndings = ShortWords([
         "service", "socket", "timer", "mount", "target", "slice", "scope", "path", "device", "swap", "png", "jpg",
         "jpeg",

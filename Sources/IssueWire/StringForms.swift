@@ -75,7 +75,8 @@ package enum TerminalSanitizer {
         return harmless
     }
 
-    /// More than any real character has: an emoji of a family has eleven.
+    /// The maximum number of scalars of a character that are shown. Real characters have fewer; a family emoji has
+    /// eleven.
     private static let maximumScalars = 16
 
     /// Returns `true` if a terminal may interpret a character as a command or does not display it.

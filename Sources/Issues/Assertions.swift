@@ -54,8 +54,7 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// Use this version for a condition that needs more than an expression. Otherwise like the version with an
-    /// expression.
+    /// This version is for a condition that is a closure. Otherwise like the version with an expression.
     public static func assert(
         _ message: @autoclosure () -> IssueText,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -265,7 +264,7 @@ extension Reported.Failure {
     /// The message of a failure without a reason.
     static let noReason = "no reason"
 
-    /// Whether Swift's `assert` is active in this build.
+    /// `true` if Swift's `assert` is active in this build.
     static var traps: Bool { _isDebugAssertConfiguration() }
 
     /// Reports a failed assertion.

@@ -14,8 +14,8 @@ struct LocalizedErrorReader: FoundationReader {
         (error as? any LocalizedError)?.errorDescription
     }
 
-    /// The texts are metadata and not part of the message: the message must be the same in all languages, since the
-    /// daemon groups by it.
+    /// Returns the localised texts of the error. They are not part of the message, which must be the same in all
+    /// languages, since the daemon groups by it.
     func metadata(of error: any Error) -> IssueMetadata {
         guard let error = error as? any LocalizedError else { return [:] }
         var metadata = IssueMetadata()
@@ -47,6 +47,6 @@ extension IssueText.StringInterpolation {
 extension IssueProblem: LocalizedError {}
 
 extension ReportableError where Self: LocalizedError {
-    /// The error's `userMessage`, or else its `message`. `localizedDescription` returns this text.
+    /// The error's `userMessage` or, if it is nil, its `message`. `localizedDescription` returns this text.
     public var errorDescription: String? { userMessage ?? message }
 }

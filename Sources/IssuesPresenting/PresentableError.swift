@@ -63,7 +63,7 @@ public struct IssueProblem: PresentableError, CustomStringConvertible {
     public var code: Int
     /// Metadata for the report.
     public var userInfo: IssueMetadata
-    /// Whether the daemon may forward the error.
+    /// `true` if the daemon may forward the error.
     public var isReportable: Bool
     /// The errors that caused this one.
     public var underlyingErrors: [any Error]
@@ -79,7 +79,7 @@ public struct IssueProblem: PresentableError, CustomStringConvertible {
     ///   - message: A description for developers. Nil uses `userMessage`.
     ///   - code: The number of the error.
     ///   - userInfo: Metadata for the report.
-    ///   - isReportable: Whether the daemon may forward the error.
+    ///   - isReportable: `true` if the daemon may forward the error.
     ///   - cause: The error that caused this one. Nil for none.
     ///   - recovery: The ways for users to recover from the error.
     public init(

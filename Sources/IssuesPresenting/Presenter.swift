@@ -37,7 +37,8 @@ public struct IssuePrompt: Sendable {
         options = [first] + others
     }
 
-    /// The option to use when no user can be asked: the first option of style `normal`, or else the first option.
+    /// The option to use if no user can be asked: the first option of style `normal` or, if there is none, the first
+    /// option.
     public var ordinaryOption: IssueRecovery.Option {
         options.first { $0.style == .normal } ?? options[0]
     }
@@ -63,7 +64,7 @@ public struct IssuePrompt: Sendable {
 /// The texts of prompts.
 ///
 /// English and German are built in; the environment of the process determines which is used. To support another
-/// language, create a value of your own and assign it to ``current``.
+/// language, create a value and assign it to ``current``.
 public struct IssuePresenterTexts: Hashable, Sendable {
     /// The heading for invalid user input.
     public var invalidUserInput = "Invalid User Input"
@@ -86,7 +87,7 @@ public struct IssuePresenterTexts: Hashable, Sendable {
     /// The request for the number of an option.
     public var choose = "Your choice"
 
-    /// Creates a copy of the English texts, to change.
+    /// Creates a copy of the English texts, which can be changed.
     public init() {}
 
     /// The English texts.
@@ -134,8 +135,8 @@ public struct IssueTerminalPresenter: IssuePresenter {
 
     /// Writes the prompt to standard error and reads the number of an option from standard input.
     ///
-    /// Asks again until the number is valid. An empty line chooses the recommended option. Returns
-    /// ``IssuePrompt/ordinaryOption`` at the end of the input.
+    /// Asks again until the number is valid. An empty line chooses the recommended option, or the first one if none is
+    /// recommended. Returns ``IssuePrompt/ordinaryOption`` at the end of the input.
     ///
     /// - Parameter prompt: The texts and options to show.
     /// - Returns: The chosen option.
@@ -177,8 +178,8 @@ extension ErrorResponder {
     /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
     /// The error is sent to the reporters first. An error without a message for users is not handled. An error whose
-    /// recovery is ``IssueRecovery/terminate`` ends the process after it was shown; the responders inside of this one
-    /// have already run by then.
+    /// recovery is ``IssueRecovery/terminate`` ends the process after it was shown. The responders of inner scopes run
+    /// before that.
     ///
     /// - Parameter presenter: Shows the error and returns the chosen option.
     /// - Returns: The responder.

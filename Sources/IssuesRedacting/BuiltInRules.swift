@@ -1,7 +1,7 @@
 internal import IssueSecrets
 public import Issues
 
-/// The rules of the daemon, for values that must not even leave the process.
+/// The rules of the daemon, for applications whose secret values must not leave the process.
 extension IssueRedaction {
     /// A rule that replaces the values that the daemon removes by default: passwords, tokens, keys, and the numbers of
     /// cards and accounts. Each is replaced by a mark with the name of its rule, such as `[@password]`.
@@ -26,7 +26,7 @@ extension IssueRedaction {
     }
 
     private init(_ settings: RedactionSettings) {
-        // Each call has a copy, since the scratch memory of a redactor belongs to one thread.
+        // Each call makes a copy, since the scratch memory of a redactor must not be shared by threads.
         let redactor = Redactor(settings, hash: nil)
         self.init(
             text: { text in

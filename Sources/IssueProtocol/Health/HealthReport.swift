@@ -35,9 +35,9 @@ package struct HealthThresholds: Equatable, Sendable {
     package var failingAge: Duration = .seconds(6 * 3600)
     /// The age of the oldest pending event of a notifier from which it counts as degraded.
     package var notificationAge: Duration = .seconds(5 * 60)
-    /// How long a report that was refused for lack of space or time counts as degraded.
+    /// How long a report that was refused for lack of space or time makes the daemon degraded.
     package var refusalMemory: Duration = .seconds(15 * 60)
-    /// How long a dead letter counts as degraded if the destination has accepted nothing since.
+    /// How long a dead letter makes the destination degraded if it has accepted nothing since.
     package var rejectionMemory: Duration = .seconds(24 * 3600)
 
     package init() {}
@@ -86,7 +86,7 @@ package struct HealthFinding: Equatable, Sendable {
 /// The health of the daemon: a verdict and its reasons.
 package struct HealthReport: Equatable, Sendable {
     package private(set) var verdict: HealthVerdict
-    /// The worst first.
+    /// The reasons for the verdict, the worst first.
     package private(set) var findings: [HealthFinding]
 
     package init(findings: [HealthFinding]) {
@@ -168,8 +168,8 @@ package struct HealthReport: Equatable, Sendable {
             destination: destination.name, message)
     }
 
-    /// The maximum time by which the last success of a destination precedes a dead letter of the same batch, other
-    /// records of which were accepted.
+    /// The maximum time from a destination's last success to a dead letter of the same batch, if the destination has
+    /// accepted other records of that batch.
     private static let batchTolerance: Duration = .seconds(5)
 
     /// Returns the finding about a destination that rejects everything; nil if there is none.
@@ -282,7 +282,8 @@ extension DestinationStatus {
     /// The reason of a destination that is no longer in the configuration.
     package static let removedReason = "no longer configured"
 
-    /// `true` for a destination that is no longer configured. Its records wait until it is again, or expire.
+    /// `true` for a destination that is no longer configured. Its records wait until it is configured again or they
+    /// expire.
     package var isRemoved: Bool { state == .idle && reason == Self.removedReason }
 }
 

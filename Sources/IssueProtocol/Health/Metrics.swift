@@ -23,9 +23,9 @@ package struct MetricFamily: Sendable {
     package var kind: Kind
     /// The unit, which is also the last word of the name; nil for counts and states.
     package var unit: Unit?
-    /// A sentence.
+    /// A description, in one sentence.
     package var help: String
-    /// `true` if every user may see it. The others need the rights to see all records.
+    /// `true` if every user may see the values. Otherwise, users need the right to see all records.
     package var isPublic: Bool
     /// Returns the values of the family.
     package var samples: @Sendable (MetricSource) -> [MetricSample]
@@ -306,7 +306,7 @@ extension MetricFamily {
     /// The name with prefix and unit, such as `issued_store_size_bytes`.
     package var familyName: String { "issued_\(name)\(unit.map { "_\($0.rawValue)" } ?? "")" }
 
-    /// The name in front of a value: that of a counter ends with `_total`.
+    /// The name in front of a value. For a counter, it ends with `_total`.
     package var sampleName: String { familyName + (kind == .counter ? "_total" : "") }
 
     /// The metrics of a daemon that is not reachable: only `issued_up` with the value 0.

@@ -9,7 +9,7 @@ package struct CollectorCall<Parameters: JSONCodable, Reply: JSONCodable>: Senda
     }
 }
 
-/// All methods of the daemon except `Report` and `Await`, which have clients of their own.
+/// All methods of the daemon except `Report` and `Await`, which the client library encodes itself.
 package enum CollectorCalls {
     package static let list = CollectorCall<ListParameters, ListReply>(.list)
     package static let records = CollectorCall<RecordsParameters, RecordsReply>(.records)
@@ -73,7 +73,7 @@ package struct ReportParameters: Equatable, JSONObjectCodable, Sendable {
     package var records: [IssueRecord]
     /// The id of a sender that numbers its records, so that records it sends again are not stored twice; nil for none.
     package var producer: String?
-    /// The sequence number of the first record.
+    /// The sequence number of the first record. Ignored without a producer.
     package var sequence: Int64?
 
     package init(records: [IssueRecord], producer: String? = nil, sequence: Int64? = nil) {

@@ -1,6 +1,6 @@
 package import IssueWire
 
-/// Why a record is in its group (the reply of `Explain`).
+/// The reasons why a record is in its group (the reply of `Explain`).
 public struct GroupExplanation: Equatable, Sendable {
     /// The group, after all corrections.
     public var group: IssueGroup
@@ -104,9 +104,9 @@ package struct ForecastLimit: Equatable, JSONObjectCodable, Sendable {
     package var available: Int
     /// The amount that is left if nothing was used.
     package var burst: Int
-    /// How much is added per `period`.
+    /// The amount that is added per `period`.
     package var refill: Int
-    /// In milliseconds.
+    /// The length of a period, in milliseconds.
     package var period: Int
 
     package init(limit: String, available: Int, burst: Int, refill: Int, period: Int) {
@@ -156,14 +156,16 @@ package struct ForecastDestination: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// Whether a notifier would report a record.
+/// The decision of a notifier about a record.
 package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
+    /// The name of the notifier.
     package var notifier: String
+    /// `true` if the notifier would report the record.
     package var isNotified: Bool
     /// The key of the notifier's section that excludes the record, such as `Severity`, or `no_event` if the record
     /// changes nothing, or `silenced`; nil if the notifier reports it.
     package var reason: String?
-    /// The id of the silence that covers the record.
+    /// The id of the silence that covers the record; nil if there is none.
     package var silence: String?
 
     package init(notifier: String, isNotified: Bool, reason: String? = nil, silence: String? = nil) {
@@ -185,12 +187,14 @@ package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
 
 /// The reply of `ExplainRecord`: what would become of a record. Nothing is stored.
 package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
-    /// The message and the metadata as they would be stored, without the values that redaction removes.
+    /// The message as it would be stored, without the values that redaction removes.
     package var message: String
+    /// The metadata as it would be stored; nil if there is none.
     package var metadata: JSONValue?
     package var redactions: [ForecastRedaction]
-    /// The name and the user of the application.
+    /// The name of the application.
     package var app: String
+    /// The id of the user of the application.
     package var user: UInt32
     /// The other users who have an application of this name, as far as the caller may see them.
     package var otherUsers: [UInt32]

@@ -26,7 +26,7 @@ package struct MergeGroupsParameters: Equatable, JSONObjectCodable, Sendable {
 /// The parameters of `SplitGroup`.
 package struct SplitGroupParameters: Equatable, JSONObjectCodable, Sendable {
     package var group: String
-    /// The pattern of the titles that get a group of their own; nil to undo the merges into the group.
+    /// The pattern for the titles of records that move to a new group; nil to undo the merges into the group.
     package var template: String?
     package var reason: String?
 
@@ -144,8 +144,8 @@ package struct SplitGroupReply: Equatable, JSONObjectCodable, Sendable {
 package struct SplitByFieldReply: Equatable, JSONObjectCodable, Sendable {
     /// The groups after the split, in the order of the values. Empty if nothing was split.
     package var groups: [IssueGroup]
-    /// The values of the field, oldest first; an empty text is that of records without a value. Records with the first
-    /// value stay in the group.
+    /// The values of the field, oldest first; an empty string represents records without a value. Records with the
+    /// first value stay in the group.
     package var values: [String]
     /// The numbers of the corrections that were made, for undoing them. Nil if none was, and from older daemons.
     package var corrections: [Int64]?

@@ -198,8 +198,8 @@ package struct RequeueParameters: Equatable, JSONObjectCodable, Sendable {
 package struct RequeueReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of dead letters that are pending again.
     package var count: Int64
-    /// The number of dead letters that stay, because their record cannot be read or their destination is no
-    /// longer configured.
+    /// The number of dead letters that remain, because their record cannot be read or their destination is no longer
+    /// configured.
     package var left: Int64
 
     package init(count: Int64, left: Int64 = 0) {

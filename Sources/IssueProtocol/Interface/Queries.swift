@@ -48,7 +48,8 @@ public struct IssueFilter: Equatable, Sendable {
     public var traceIDs: [String]?
     /// The ids of requests.
     public var requestIDs: [String]?
-    /// The ids of the users that the application was serving; see `IssueContext.user`. ``users`` are those that run it.
+    /// The ids of the users that the application was serving; see `IssueContext.user`. The users that run the
+    /// application are ``users``.
     public var endUsers: [String]?
 
     /// Creates a filter. Other properties can be set afterwards.

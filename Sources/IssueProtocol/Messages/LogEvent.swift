@@ -11,8 +11,8 @@ package struct LogEvent: Hashable, Sendable {
     package let meaning: String
     /// The advice to the operator, in Markdown; nil if no action is needed.
     package let action: String?
-    /// The `MESSAGE_ID=` of the journal entry, under which the catalog explains it. Several events may share one. An
-    /// event without a chosen one gets one that is derived from its identifier.
+    /// The `MESSAGE_ID=` of the journal entry, by which the catalog finds its explanation. Several events may share
+    /// one. By default, it is derived from the identifier.
     package let messageID: String
 
     private init(

@@ -1,9 +1,9 @@
 import IssueWire
 
-/// The journal's catalog of all messages, with which `journalctl -x` explains them.
+/// The journal catalog of all messages, from which `journalctl -x` takes explanations.
 ///
-/// `issued --list-catalog` prints it, and a test compares it with `config/journal/issued.catalog`. The format is that of
-/// systemd's "Journal Message Catalogs".
+/// `issued --list-catalog` prints it, and a test compares it with `config/journal/issued.catalog`. The format is
+/// described in systemd's "Journal Message Catalogs".
 package enum MessageCatalog {
     package static var text: String {
         var ids: [String] = []
@@ -67,9 +67,10 @@ package enum MessageCatalog {
         return (lines + [line]).joined(separator: "\n")
     }
 
-    /// Returns the message id that belongs to the identifier of an event: a hash, since both never change.
+    /// Returns the `MESSAGE_ID=` of an event that has no chosen one, as 32 hexadecimal digits.
     ///
-    /// It consists of two 64-bit FNV-1a hashes, with different texts in front of the identifier.
+    /// It consists of two 64-bit FNV-1a hashes of the event's identifier with different prefixes. The identifier never
+    /// changes, so the message id does not change either.
     package static func messageID(of id: String) -> String {
         [hash("issued \(id)"), hash("MESSAGE_ID \(id)")].map { String(hexadecimal: $0, width: 16) }.joined()
     }

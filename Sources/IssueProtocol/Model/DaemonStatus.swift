@@ -191,6 +191,7 @@ extension StoreStatus: JSONObjectCodable {
 
 /// The reply of `Retention`: what is stored, and which records retention removes next.
 package struct RetentionReply: Equatable, Sendable {
+    /// The number of stored records.
     package var records: Int64
     /// When the oldest record was received; nil if there is none.
     package var oldest: IssueTimestamp?
@@ -204,7 +205,7 @@ package struct RetentionReply: Equatable, Sendable {
     package var keepFree: Int64
     /// The bytes that new records add in a day, at the rate of the last 24 hours; nil if there are none.
     package var growth: Int64?
-    /// The rules in the order in which they remove records; those that remove none at this rate come last.
+    /// The rules in the order in which they remove records. Rules that remove none at this rate come last.
     package var rules: [RetentionRule]
 
     package init(
@@ -244,15 +245,15 @@ package struct RetentionRule: Equatable, Sendable {
 
     /// The wire name of the rule. A newer daemon may have rules that this version does not know.
     package var name: String
-    /// The application to which the rule applies; nil for all others.
+    /// The application to which the rule applies; nil for all applications without a rule of their own.
     package var app: String?
-    /// The user of the application, or the one whose records are removed first; nil for none in particular.
+    /// The user of the application, or the user whose records are removed first; nil if there is no such user.
     package var uid: UInt32?
-    /// The maximum age.
+    /// The maximum age; nil for a limit on space.
     package var age: Duration?
     /// When it removes records next, which may be in the past; nil if it removes none at the present rate.
     package var at: IssueTimestamp?
-    /// The number of records that it then removes at once; nil if unknown, and always for a limit on space.
+    /// The number of records that it removes at that time; nil if unknown, and always for a limit on space.
     package var records: Int64?
 
     package init(

@@ -15,8 +15,9 @@ public struct DestinationStatus: Equatable, Sendable {
     public var failingSince: IssueTimestamp?
     /// The recommended action. Nil if there is none, or the caller may not see all records.
     public var advice: String?
+    /// The number of records with each fate.
     package var ledger: Ledger
-    /// The number of corrections of the grouping, and undoings of one, whose lines are pending. Nil if there are none.
+    /// The number of pending lines about corrections of the grouping and about undoing them. Nil if there are none.
     package var pendingCorrections: Int?
     /// The time at which the oldest pending record was reported, or the oldest pending correction was made. Nil if
     /// nothing is pending.
@@ -72,7 +73,7 @@ extension DestinationStatus {
     /// The number of records since the destination was added. It always equals the sum of all outcomes.
     public var received: Int { Int(clamping: ledger.received) }
 
-    /// Whether each received record has exactly one outcome. This should always be true.
+    /// `true` if each received record has exactly one outcome. This should always be true.
     public var balances: Bool { ledger.balances }
 
     /// Returns the number of records with an outcome.
@@ -125,13 +126,13 @@ public enum DestinationState: String, CaseIterable, Sendable {
     case sending
     /// Records wait for the send rate or for the next attempt.
     case waiting
-    /// Nothing is sent until the cause of a failure is removed.
+    /// Nothing is sent until the cause of a failure is fixed.
     case paused
 }
 
 extension DestinationState: JSONStringEnum {}
 
-/// The number of records with each fate at one destination. The sums balance at every instant.
+/// The number of records with each fate at one destination. The fates always add up to the number of received records.
 package struct Ledger: Equatable, Sendable {
     package var received: Int64 = 0
     package var pending: Int64 = 0

@@ -5,12 +5,12 @@ public struct GroupCorrection: Equatable, Sendable {
     /// The maximum size of a reason, in bytes.
     package static let maxReasonBytes = 1024
 
-    /// What a correction does.
+    /// The kind of a correction.
     public enum Kind: String, CaseIterable, Sendable {
         /// `other` was merged into `group`.
         case merge
-        /// Some records of `other` belong to `group`: those with a title that matches `template` or, with a `field`,
-        /// those in which that field equals `template`.
+        /// Some records of `other` belong to `group`: with a `field`, the records in which that field equals
+        /// `template`; otherwise, the records whose titles match `template`.
         case split
         /// New groups whose title matches `template` are merged into `group`.
         case rule
@@ -18,7 +18,7 @@ public struct GroupCorrection: Equatable, Sendable {
 
     /// The number of the correction, with which it can be undone.
     public var id: Int64
-    /// What it does.
+    /// The kind of the correction.
     public var kind: Kind
     /// The id of the group that gets the records.
     public var group: String
@@ -124,8 +124,8 @@ package struct TitlePattern: Equatable, Sendable {
     private let middle: [SubsequenceSearch]
     private let hasStar: Bool
 
-    /// Nil if the text is too long, matches every title, or begins with U+0001, which marks the daemon's
-    /// other stored selectors.
+    /// Creates a pattern. Returns nil if the text is too long, matches every title, or begins with U+0001, which marks
+    /// the other selectors that the daemon stores.
     package init?(_ text: String) {
         let star = UInt8(ascii: "*")
         let bytes = Array(text.utf8)
@@ -147,7 +147,7 @@ package struct TitlePattern: Equatable, Sendable {
         return matches(title, work: &work)
     }
 
-    /// - Parameter work: Increased by the number of comparisons of bytes.
+    /// Returns `true` if the whole title matches. Adds the number of byte comparisons to `work`.
     package func matches(_ title: String, work: inout Int) -> Bool {
         let title = Array(title.utf8)
         work += start.count + end.count
@@ -167,9 +167,12 @@ package struct TitlePattern: Equatable, Sendable {
 /// Finds a text within another one in linear time (Knuth, Morris and Pratt).
 private struct SubsequenceSearch: Equatable, Sendable {
     private let text: [UInt8]
-    /// For each position, the length of the longest proper prefix of `text` that ends there.
+    /// For each position, the length of the longest proper prefix of `text` that is also a suffix of the bytes up to
+    /// and including that position.
     private let borders: [UInt8]
 
+    /// Creates a search.
+    ///
     /// - Parameter text: The text to find; not empty, and at most as long as a pattern.
     init(_ text: [UInt8]) {
         self.text = text

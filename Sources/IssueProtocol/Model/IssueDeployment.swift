@@ -19,7 +19,7 @@ public struct IssueDeployment: Equatable, Sendable {
     public var commit: String?
     /// The note that its author gave. Nil if there is none.
     public var note: String?
-    /// The id of the user who declared it; nil if it was observed, or if the viewer must not know it.
+    /// The id of the user who declared it; nil if it was observed, or if the caller may not see it.
     public var author: UInt32?
 
     package init(

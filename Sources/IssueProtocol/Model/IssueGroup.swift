@@ -14,15 +14,16 @@ public struct IssueGroup: Equatable, Sendable {
     public var mutedUntil: IssueTimestamp?
     /// The number of further occurrences after which muting ends. Nil if it does not end by their number.
     public var mutedUntilCount: Int?
-    /// Whether the issue was resolved and has occurred again.
+    /// `true` if the issue was resolved and has occurred again.
     public var hasRegressed: Bool
     /// The version of the application that has the fix of a resolved issue. Records of earlier versions do not reopen
     /// it. Nil if unknown.
     public var resolvedIn: String?
-    /// Whether the next deployment of the application will have the fix of a resolved issue.
+    /// `true` if the next deployment of the application will have the fix of a resolved issue.
     public var isResolvedInNext = false
-    /// The user who last set the state or, if the group has regressed, the previous state, with the time and the note.
-    /// Nil if no user did, or if the state has changed automatically in another way, such as at the end of a mute.
+    /// The last change of the state by a user. If the group has regressed, this is the change to the previous state.
+    /// Nil if no user has set the state, or if it has changed automatically in another way, such as at the end of a
+    /// mute.
     public var stateChange: IssueStateChange?
     /// The name of the application. Nil if it sent none.
     public var app: String?
@@ -36,6 +37,7 @@ public struct IssueGroup: Equatable, Sendable {
     public var domain: String?
     /// The code of the error. Nil if it has none.
     public var code: Int?
+    /// The source location. Nil if unknown.
     package var source: SourceLocation?
     /// The number of stored records.
     public var records: Int
@@ -195,7 +197,7 @@ public struct IssueStateChange: Equatable, Sendable {
     public var user: UInt32
     /// The time at which the user set the state.
     public var time: IssueTimestamp
-    /// The note, of at most 1024 bytes. It may be that of another user who set the same state earlier. Nil if there is
+    /// The note, of at most 1024 bytes. It may come from another user who set the same state earlier. Nil if there is
     /// none.
     public var note: String?
 
@@ -230,8 +232,8 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var isResolvedInNext: Bool?
     /// The number of occurrences after which a mute ends; nil if it does not end by their number.
     package var untilCount: Int64?
-    /// A note for those who look at the group, of at most 1024 bytes. Nil for none, or to keep the note of a group that
-    /// is already in this state, resolved or muted; empty to remove it.
+    /// A note of at most 1024 bytes, which users see with the group. Nil sets no note, but keeps the note of a group
+    /// that is already in this state, if that is resolved or muted; an empty note removes it.
     package var note: String?
 
     package init(

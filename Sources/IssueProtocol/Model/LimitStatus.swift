@@ -75,12 +75,12 @@ extension SuppressionReason: JSONStringEnum {}
 
 /// The reply of `Limits`.
 package struct LimitsReply: Equatable, Sendable {
-    /// The limits that held back most come first, then those with the least left.
+    /// The limits. Those that held back most come first, then those with the least left.
     package var limits: [LimitStatus]
     /// The number of limits that are not listed.
     package var others: Int
-    /// The number of records that limits without an entry have held back, including limits for which there was no
-    /// memory.
+    /// The number of records that the limits that are not listed have held back. This includes limits that were not
+    /// counted separately because there were too many.
     package var othersHeld: Int
     /// When counting began, at most 24 hours ago.
     package var since: IssueTimestamp
@@ -132,11 +132,13 @@ package struct LimitStatus: Equatable, Sendable {
     package var level: Int64?
     /// The amount of the full limit; nil for a user's part of a limit that users share.
     package var capacity: Int64?
-    /// The number by which `level` rises per `period`; nil if it returns to `capacity` when a period begins.
+    /// The amount by which `level` rises per `period`; nil if it returns to `capacity` when a period begins.
     package var refill: Int64?
+    /// The length of a period. Nil if the limit has none.
     package var period: Duration?
-    /// The part of `level` and `capacity` that is not reserved; nil if nothing is reserved.
+    /// The part of `level` that is not reserved; nil if nothing is reserved.
     package var commonLevel: Int64?
+    /// The part of `capacity` that is not reserved; nil if nothing is reserved.
     package var commonCapacity: Int64?
     /// The amount that one user has taken of a shared limit and that has not been refilled.
     package var used: Int64?
@@ -181,7 +183,7 @@ extension LimitStatus: JSONObjectCodable {
 
 /// A limit that would have held back nothing.
 package struct LimitNeed: Equatable, Sendable {
-    /// The burst, or the number per period.
+    /// The capacity that would have sufficed: the burst, or the amount per period.
     package var capacity: Int64
     /// The refill per period of the limit; nil if the limit is full again when a period begins.
     package var refill: Int64?

@@ -99,13 +99,17 @@ package struct IssueSilence: Equatable, Sendable {
 
     /// The id that the daemon assigned; empty in a request.
     package var id: String
-    /// Names of applications, environments and systemd units. A name may end with `*`. An empty list matches all.
+    /// The names of applications. A name may end with `*`. An empty list matches all.
     package var apps: [String]
+    /// The names of environments, as for `apps`.
     package var environments: [String]
+    /// The names of systemd units, as for `apps`.
     package var units: [String]
-    /// Ids of groups. An empty list matches all.
+    /// The ids of groups. An empty list matches all.
     package var groups: [String]
+    /// When it ends.
     package var until: IssueTimestamp
+    /// The reason that the user gave.
     package var reason: String
     /// The user who added it; 0 in a request.
     package var uid: Int64
@@ -166,7 +170,9 @@ package struct TestNotifierParameters: Equatable, JSONObjectCodable, Sendable {
 
 /// The reply of `TestNotifier`: the result of one attempt to send a test message.
 package struct TestNotifierReply: Equatable, JSONObjectCodable, Sendable {
+    /// `true` if the receiver has accepted the message.
     package var delivered: Bool
+    /// The receiver's answer, or the reason for the failure.
     package var answer: String
 
     package init(delivered: Bool, answer: String) {
@@ -197,7 +203,7 @@ package struct AddSilenceMessage: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `ListSilences`, and of `EndSilence` with those that are left.
+/// The reply of `ListSilences`, and of `EndSilence` with the remaining silences.
 package struct SilencesReply: Equatable, JSONObjectCodable, Sendable {
     package var silences: [IssueSilence]
 

@@ -8,6 +8,7 @@ public struct StoredRecord: Equatable, Sendable {
     public var group: String
     /// The time at which the daemon received the record.
     public var receivedAt: IssueTimestamp
+    /// The sender, as identified by the kernel.
     package var sender: Sender
     /// Sentences about what the daemon fixed or truncated.
     public var repairs: [String]
@@ -68,17 +69,17 @@ extension StoredRecord {
     public var platform: String? { record.app?.platform }
     /// The kind of network connection of the application. Nil if it sent none.
     public var network: String? { record.app?.network }
-    /// Whether the application is a development build. Nil if it did not send this.
+    /// `true` if the application is a development build. Nil if it did not send this.
     public var isDevelopment: Bool? { record.app?.development }
     /// The errors that caused this one, outermost first.
     public var causes: [IssueCause] { record.causes }
     /// The ids of the trace, the request and the user that the application was serving.
     public var context: IssueContext { record.context }
-    /// Whether the daemon may forward the record.
+    /// `true` if the daemon may forward the record.
     public var isReportable: Bool { record.reportable ?? true }
 }
 
-/// The sender, which the daemon knows from the kernel.
+/// The sender, as identified by the kernel.
 extension StoredRecord {
     /// The id of the user that reported the issue, from the kernel.
     public var user: UInt32 { sender.uid }
@@ -106,7 +107,7 @@ extension StoredRecord: CustomStringConvertible {
     }
 }
 
-/// A single flat JSON object holds the record's members and the daemon's.
+/// A single flat JSON object holds the members of the record and those that the daemon adds.
 extension StoredRecord: JSONObjectCodable {
     package static let initial = StoredRecord(
         id: "", group: "", receivedAt: .epoch, sender: Sender(uid: 0, gid: 0, pid: 0), repairs: [],
@@ -124,8 +125,11 @@ extension StoredRecord: JSONObjectCodable {
 
 /// The identity of the sending process, as reported by the kernel. A sender cannot forge it.
 package struct Sender: Hashable, Sendable {
+    /// The user id.
     package var uid: UInt32
+    /// The group id.
     package var gid: UInt32
+    /// The process id.
     package var pid: Int32
     /// The short name of the process.
     package var command: String?

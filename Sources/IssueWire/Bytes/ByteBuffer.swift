@@ -57,8 +57,8 @@ public struct ByteBuffer: Sendable {
     package mutating func removeFirst(_ count: Int) {
         precondition(count <= end, "The count must not exceed the number of bytes")
         let remaining = count..<end
-        var room = storage.mutableSpan
-        for index in remaining { room[index - count] = room[index] }
+        var memory = storage.mutableSpan
+        for index in remaining { memory[index - count] = memory[index] }
         end = remaining.count
     }
 
@@ -72,8 +72,8 @@ public struct ByteBuffer: Sendable {
     public mutating func append(_ bytes: Span<UInt8>, from start: Int, to stop: Int) {
         reserveRoom(for: stop &- start)
         let target = end
-        var room = storage.mutableSpan
-        var output = unsafe room.mutableBytes
+        var memory = storage.mutableSpan
+        var output = unsafe memory.mutableBytes
         Self.copy(bytes, from: start, to: stop, into: &output, at: target)
         end = target &+ stop &- start
     }
@@ -167,8 +167,8 @@ public struct ByteBuffer: Sendable {
     public mutating func store(words: Span<UInt64>, at index: Int) {
         precondition(
             index >= 0 && index <= end &- 8 &* words.count, "The range must be within the bytes")
-        var room = storage.mutableSpan
-        var output = unsafe room.mutableBytes
+        var memory = storage.mutableSpan
+        var output = unsafe memory.mutableBytes
         for word in words.indices {
             unsafe output.storeBytes(
                 of: words[word].littleEndian, toUncheckedByteOffset: index &+ 8 &* word, as: UInt64.self)
@@ -178,8 +178,8 @@ public struct ByteBuffer: Sendable {
     /// Overwrites the bytes from `index` with `bytes`.
     package mutating func replace(from index: Int, with bytes: Span<UInt8>) {
         precondition(index >= 0 && index <= end - bytes.count, "The range must be within the bytes")
-        var room = storage.mutableSpan
-        var output = unsafe room.mutableBytes
+        var memory = storage.mutableSpan
+        var output = unsafe memory.mutableBytes
         Self.copyRun(bytes, from: 0, to: bytes.count, into: &output, at: index)
     }
 
@@ -194,8 +194,8 @@ public struct ByteBuffer: Sendable {
     @usableFromInline
     mutating func grow(by more: Int) {
         var larger = [UInt8](repeating: 0, count: max(end + more + Self.room, 2 * storage.count))
-        var room = larger.mutableSpan
-        for index in 0..<end { room[index] = storage[index] }
+        var memory = larger.mutableSpan
+        for index in 0..<end { memory[index] = storage[index] }
         storage = larger
     }
 }

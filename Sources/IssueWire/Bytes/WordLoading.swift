@@ -17,8 +17,8 @@ extension Span<UInt8> {
     ///   - start: The index of the first byte to test.
     ///   - end: The index after the last byte to test.
     ///   - mask: Selects the matching bytes of a vector.
-    /// - Returns: The index of the first selected byte; otherwise the index of the remaining bytes, fewer than sixteen,
-    ///   that were not tested.
+    /// - Returns: The index of the first selected byte; otherwise, the index from which fewer than
+    ///   sixteen bytes remain untested.
     @inlinable @inline(__always)
     public func scan(
         from start: Int, to end: Int, for mask: (SIMD16<Int8>) -> SIMDMask<SIMD16<Int8>>
@@ -44,8 +44,8 @@ extension Span<UInt8> {
     ///   - end: The index after the last byte to test; at least `distance` more bytes must follow it.
     ///   - distance: The distance to the second byte.
     ///   - mask: Selects the matching bytes of two vectors: the bytes, and those at the distance.
-    /// - Returns: The index of the first selected byte; otherwise the index of the remaining bytes, fewer than sixteen,
-    ///   that were not tested.
+    /// - Returns: The index of the first selected byte; otherwise, the index from which fewer than
+    ///   sixteen bytes remain untested.
     @inlinable @inline(__always)
     package func scan(
         from start: Int, to end: Int, and distance: Int,

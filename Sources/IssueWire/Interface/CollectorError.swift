@@ -1,12 +1,17 @@
 /// The errors of the daemon's interface, and those that every Varlink service has.
 package enum CollectorError: Error, Equatable, Sendable {
+    /// A record of a report is invalid. `index` is its position in the call, from 0, and `field` the invalid member;
+    /// each is nil if unknown.
     case invalidRecord(index: Int?, field: String?, reason: String)
     case invalidFilter(field: String, reason: String)
-    /// Something exceeds a limit, in bytes or as a count.
+    /// The call exceeds a limit, in bytes or as a count.
     case tooLarge(limit: Int)
     case busy(retryAfter: Duration)
+    /// The daemon has no disk space left to store records.
     case noSpace
+    /// Nothing has this id or name, or it belongs to another user.
     case notFound(id: String)
+    /// The user may not make this call.
     case denied
 
     case interfaceNotFound(String)

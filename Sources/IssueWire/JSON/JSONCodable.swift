@@ -126,7 +126,7 @@ extension Duration: JSONCodable {
 }
 
 extension JSONScanner {
-    /// Reads a value. An error states what was expected, with its article.
+    /// Reads a value with `body`. An error states that `expected`, a noun with its article, was expected.
     mutating func read<Value>(
         _ expected: String, _ body: (inout JSONScanner) throws(JSONError) -> Value
     ) throws(FieldError) -> Value {
@@ -292,8 +292,8 @@ package struct JSONMembers: ~Escapable {
 
     /// Reads an object. Unknown members, which a later version of the protocol may define, are skipped.
     ///
-    /// Takes one pass over the type's members if the object has them in the same order, otherwise at most one pass for
-    /// each key.
+    /// Takes one pass over the type's members if the object has them in the same order. Otherwise, it takes at most one
+    /// pass for each key of the object.
     ///
     /// - Parameters:
     ///   - scanner: The scanner, before the object.
@@ -331,7 +331,7 @@ package struct JSONMembers: ~Escapable {
         swap(&members.writer, &writer)
     }
 
-    /// Returns the names of a type's members in order, and whether they must be present.
+    /// Returns the names of a type's members in order. `isRequired` is `true` if a member must be present.
     package static func names<Value: JSONObjectCodable>(of type: Value.Type) -> [(name: String, isRequired: Bool)] {
         var value = Value.initial
         var members = JSONMembers(.listing, JSONScanner(Span()))

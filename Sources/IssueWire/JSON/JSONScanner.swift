@@ -15,7 +15,7 @@ public struct JSONScanner: ~Escapable {
     /// `true` after a value in the open container, so that a comma must come next.
     @usableFromInline var followsValue = false
 
-    /// The default maximum depth: that of a record, plus that of the reply around it.
+    /// The default maximum depth: the maximum depth of a record, plus the depth of the reply around it.
     package static let defaultDepth = 48
     /// ``JSONText`` has 31 bits for an offset.
     private static let maxBytes = Int(Int32.max)
@@ -23,7 +23,7 @@ public struct JSONScanner: ~Escapable {
     /// Creates a scanner.
     ///
     /// - Parameters:
-    ///   - bytes: The bytes to read; at most 2 GiB.
+    ///   - bytes: The bytes to read; less than 2 GiB.
     ///   - position: The index at which to begin.
     ///   - maximumDepth: The maximum nesting of arrays and objects.
     ///   - maximumKeys: The maximum number of keys in all objects together.
@@ -39,7 +39,7 @@ public struct JSONScanner: ~Escapable {
         self.maximumKeys = maximumKeys
     }
 
-    /// Starts at the value of an object's member, with the object already open.
+    /// Creates a scanner that starts at the value of a member of an object, as if the object were open.
     @_lifetime(copy bytes)
     package init(
         _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = JSONScanner.defaultDepth,

@@ -141,8 +141,8 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
 
 /// The position of a string's contents between its quotation marks, already validated.
 ///
-/// Has only eight bytes, since each record is read as a dozen of these values: the highest bit of the end tells whether
-/// there are escapes. The scanned text must be shorter than 2 GiB.
+/// Takes only eight bytes, since decoding a record creates about a dozen of these values. The highest bit of the end is
+/// set if there are escapes. The scanned text must be shorter than 2 GiB.
 public struct JSONText: Equatable, Sendable {
     @usableFromInline let lower: UInt32
     @usableFromInline let upper: UInt32

@@ -10,7 +10,8 @@ public struct IssueContext: Hashable, Sendable {
     public var requestID: String?
     /// The id of the user that the application was serving, of 1 to 256 bytes. Nil if there is none.
     ///
-    /// It means something to the application only. The daemon knows the user that runs the process from the kernel.
+    /// Only the application knows its meaning. It is not the user that runs the process, which the daemon learns from
+    /// the kernel.
     public var user: String?
 
     /// Creates a context.
@@ -32,7 +33,7 @@ public struct IssueContext: Hashable, Sendable {
 }
 
 extension IssueContext {
-    /// The ids of a context. Everything that treats all of them alike uses this list.
+    /// The ids of a context, for code that treats all of them alike.
     package enum Field: UInt8, CaseIterable, Sendable {
         case traceID, spanID, requestID, user
 
@@ -147,7 +148,7 @@ extension IssueContext {
         }
     }
 
-    /// An id as it was sent. A value of another type than a string counts as none: it must not make the record invalid.
+    /// An id as it was sent. A value that is not a string counts as absent, so it does not make the record invalid.
     private struct ID: JSONCodable {
         var text: String?
 

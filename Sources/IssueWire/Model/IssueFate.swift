@@ -10,7 +10,7 @@ public struct IssueFate: Hashable, Sendable {
     public var timestamp: IssueTimestamp?
     /// The destination's last response about the issue. Nil if there is none.
     public var answer: String?
-    /// Whether the destination may have received the issue twice.
+    /// `true` if the destination may have received the issue twice.
     public var maybeDuplicate: Bool
 
     package init(
@@ -31,7 +31,7 @@ public struct IssueFate: Hashable, Sendable {
         case pending
         /// The destination has accepted the issue.
         case delivered
-        /// The issue was not sent itself, but counted in a summary that was sent.
+        /// The issue was not sent itself, but a summary that counts it was sent.
         case summarised
         /// The issue was given up. It can be retried manually.
         case deadLettered = "dead_lettered"

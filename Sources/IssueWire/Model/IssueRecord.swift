@@ -118,7 +118,7 @@ extension IssueRecord {
 }
 
 extension JSONValue {
-    /// Whether the value may be a part of a message.
+    /// `true` if the value may be a part of a message.
     fileprivate var isScalar: Bool {
         switch self {
         case .bool, .integer, .number, .string: true
@@ -163,7 +163,7 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
         }
     }
 
-    /// Returns whether a level is lower than another.
+    /// Returns `true` if a level is lower than another.
     ///
     /// - Parameters:
     ///   - left: A level.

@@ -13,7 +13,7 @@ public struct IssueTimestamp: Hashable, Comparable, Sendable {
     /// 1970-01-01T00:00:00Z.
     package static let epoch = IssueTimestamp(millisecondsSince1970: 0)
 
-    /// Returns whether a time is before another.
+    /// Returns `true` if a time is before another.
     ///
     /// - Parameters:
     ///   - left: A time.
@@ -32,7 +32,7 @@ public struct IssueTimestamp: Hashable, Comparable, Sendable {
 }
 
 extension IssueTimestamp: CustomStringConvertible {
-    /// The times that RFC 3339 can represent in UTC, with years of four digits.
+    /// The times that RFC 3339 can represent in UTC with a four-digit year, in milliseconds since 1970.
     private static let nameable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
     /// The time in UTC in the format of RFC 3339, for example `2026-11-21T10:00:00.123Z`. Times outside the years 0 to

@@ -94,7 +94,7 @@ package struct FrameDecoder: Sendable {
         borrowing get { buffer.span.extracting(message) }
     }
 
-    /// Replaces each escape of half a surrogate pair in a message with that of U+FFFD, which has the same length.
+    /// Replaces each escape of half a surrogate pair in a message with the escape of U+FFFD, which has the same length.
     ///
     /// Such an escape encodes no character, so it makes JSON invalid here. Some languages write it nevertheless:
     /// Python for each byte of a file name that is not UTF-8, JavaScript for half of an emoji.
@@ -145,7 +145,8 @@ package struct FrameDecoder: Sendable {
 
     // MARK: Memory
 
-    /// The free bytes after an incomplete message in the decoder's own buffer; 0 if a borrowed buffer should be used.
+    /// The number of free bytes after an incomplete message in the decoder's own buffer; 0 if a borrowed buffer should
+    /// be used.
     ///
     /// Without this, a sender of single bytes would cause everything buffered to be copied for each byte.
     package var ownRoom: Int {
@@ -176,10 +177,10 @@ package struct FrameDecoder: Sendable {
     /// - Returns: The number of bytes by which all positions have moved to the front.
     package mutating func giveBack(_ borrowed: inout [UInt8], keepingFrom first: Int? = nil) -> Int {
         let held = (first ?? start)..<end
-        // A large message that arrives in pieces is not copied with each of them.
+        // A large message that arrives in many chunks must not be copied after each chunk.
         guard 2 * held.count <= buffer.count else { return 0 }
         var copy = Array(buffer[held])
-        // So it is copied again only after it has grown by half.
+        // The extra space ensures that the bytes are copied again only after they have grown by half.
         if held.count > Self.maxCopied { copy.append(contentsOf: repeatElement(0, count: held.count / 2)) }
         if buffer.count > borrowed.count, buffer.count <= Self.maxBorrowed { swap(&buffer, &borrowed) }
         buffer = copy
@@ -187,7 +188,7 @@ package struct FrameDecoder: Sendable {
         return held.lowerBound
     }
 
-    /// Larger buffers are not kept for reuse.
+    /// The maximum size of a buffer that is kept for reuse, in bytes.
     private static let maxBorrowed = 256 << 10
 
     private func terminator() -> Int? {

@@ -196,7 +196,7 @@ package struct VarlinkReply: Equatable, Sendable {
     package var parameters: [UInt8]
     /// `true` if another reply follows.
     package var continues: Bool
-    /// The full name of the error if the call failed; the parameters are then those of the error.
+    /// The full name of the error if the call failed, otherwise nil. `parameters` are then the error's.
     package var error: String?
 
     package init(parameters: [UInt8] = Array("{}".utf8), continues: Bool = false, error: String? = nil) {

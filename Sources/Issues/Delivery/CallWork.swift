@@ -3,9 +3,9 @@ internal import UnixIO
 
 /// The calls of one connection of a ``CollectorClient``. Used on the client's thread only.
 protocol CallWork: AnyObject {
-    /// Whether a connection is needed.
+    /// `true` if a connection is needed.
     var isActive: Bool { get }
-    /// Whether replies are read now. Otherwise they stay unread.
+    /// `true` if replies are read now. Otherwise they stay unread.
     var wantsReplies: Bool { get }
     /// The time from which there is a message to send. Nil if there is none.
     var nextSend: KernelInstant? { get }
@@ -22,7 +22,7 @@ protocol CallWork: AnyObject {
     func received(_ reply: VarlinkReply, at now: KernelInstant) -> Bool
     /// Handles a failed attempt to connect.
     func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant)
-    /// Handles the end of a connection. `wasUsed` tells whether the daemon had replied on it.
+    /// Handles the end of a connection. `wasUsed` is `true` if the daemon had replied on it.
     func disconnected(_ error: CollectorConnectionError, wasUsed: Bool)
 }
 
@@ -48,7 +48,7 @@ struct QueuedCall: Sendable {
         self.deadline = deadline
     }
 
-    /// Fails the call if its deadline has passed. Returns whether its task no longer waits.
+    /// Fails the call if its deadline has passed. Returns `true` if its task no longer waits.
     fileprivate func hasEnded(at now: KernelInstant) -> Bool {
         if let deadline, deadline <= now { reply.finish(.failure(CollectorConnectionError.timedOut)) }
         return reply.isFinished
@@ -118,7 +118,7 @@ struct AwaitedRecord: Sendable {
     let id: String
     let destination: String?
     let deadline: KernelInstant
-    /// Whether to try again until the deadline if the daemon cannot be reached or is busy.
+    /// `true` to try again until the deadline if the daemon cannot be reached or is busy.
     let retries: Bool
     let reply = PendingReply()
 }
@@ -131,15 +131,15 @@ struct AwaitedRecord: Sendable {
 final class AwaitQueue: CallWork {
     private struct Entry {
         let record: AwaitedRecord
-        /// The last reply. Some of its fates are pending.
+        /// The last reply, in which some fates were pending. Nil before the first reply.
         var known: VarlinkReply?
         /// The reason why there was no reply the last time.
         var failure: CollectorConnectionError?
 
-        /// The time at which the task stops waiting. A record that was not looked up yet has more time: otherwise a
-        /// short timeout would never return anything.
+        /// The time at which the task stops waiting. A record that was not looked up yet gets a grace period; otherwise
+        /// a call with a short timeout would never return anything.
         var end: KernelInstant {
-            known == nil && failure == nil ? record.deadline.advanced(by: AwaitQueue.lateness) : record.deadline
+            known == nil && failure == nil ? record.deadline.advanced(by: AwaitQueue.gracePeriod) : record.deadline
         }
 
         var hasEnded: Bool { record.reply.isFinished }
@@ -158,14 +158,15 @@ final class AwaitQueue: CallWork {
     private static let batchSize = 256
     /// How long the first call of a batch waits in the daemon, and the minimum time from one batch to the next.
     private static let pollTime: Duration = .milliseconds(100)
-    /// The minimum time from one batch to the next, for each call of the first batch. A thousand calls a second cost
+    /// The minimum time from one batch to the next, for each call of the earlier batch. A thousand calls a second cost
     /// the daemon about 5 % of a processor.
     private static let timePerCall: Duration = .milliseconds(1)
-    private static let lateness: Duration = .seconds(15)
+    /// The additional time for a record that was not looked up yet.
+    private static let gracePeriod: Duration = .seconds(15)
 
     /// Records that were not looked up yet.
     private var new: [Entry] = []
-    /// Records with pending fates. The one whose last lookup was the longest time ago is first.
+    /// Records with pending fates. The record whose last lookup is the oldest is first.
     private var pending: [Entry] = []
     private var inFlight: [Entry] = []
     /// The number of replies to the calls in flight.
@@ -193,7 +194,7 @@ final class AwaitQueue: CallWork {
     }
 
     func removeFinished(at now: KernelInstant) -> Bool {
-        // Only before the next batch: thousands of tasks may be cancelled one after another.
+        // Searched only when a batch is due, since thousands of tasks may be cancelled one after another.
         if let time = nextSend, time <= now {
             new.removeAll { $0.hasEnded }
             pending.removeAll { $0.hasEnded }
@@ -285,7 +286,8 @@ final class AwaitQueue: CallWork {
     }
 
     private func endBatch() {
-        // If fates arrive quickly, the next batch follows at once, since it will find enough of them.
+        // If many records of the batch got their fates, the next batch follows at once, since it is likely to be as
+        // productive.
         if !isBatchOfNew, 4 * settledCount >= inFlight.count { nextPoll = .distantPast }
         inFlight = []
         replyCount = 0

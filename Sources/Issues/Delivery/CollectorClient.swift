@@ -82,7 +82,7 @@ package final class CollectorClient: Sendable {
         return client
     }
 
-    /// Whether the thread runs. For tests.
+    /// `true` if the thread runs. For tests.
     package var isRunning: Bool { state.withLock { $0.waker != nil } }
 
     // MARK: Calls
@@ -96,7 +96,7 @@ package final class CollectorClient: Sendable {
     ///   - endpoint: The daemon's socket.
     ///   - timeout: The timeout for connecting, earlier calls on the shared connection and the reply. Nil waits
     ///     indefinitely.
-    ///   - isLong: Whether the call uses a connection of its own, because it may take long.
+    ///   - isLong: `true` if the call may take long. It then uses a separate connection.
     /// - Returns: The parameters of the reply, a JSON object.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
     package func call(
@@ -114,7 +114,7 @@ package final class CollectorClient: Sendable {
     /// - Parameters:
     ///   - parameters: The record, the destination, and the timeout, 30 seconds if it is nil.
     ///   - endpoint: The daemon's socket.
-    ///   - retries: Whether to try again until the timeout if the daemon cannot be reached or is busy.
+    ///   - retries: `true` to try again until the timeout if the daemon cannot be reached or is busy.
     /// - Returns: The fates. Some may be pending after the timeout.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
     package func fates(_ parameters: AwaitParameters, at endpoint: Endpoint, retries: Bool) async throws -> AwaitReply {
@@ -140,7 +140,7 @@ package final class CollectorClient: Sendable {
         return CollectorStream(client: self, endpoint: endpoint, message: call.message)
     }
 
-    /// Waits for a reply that `begin` asks for.
+    /// Waits for a reply. `begin` submits the request.
     func value(of reply: PendingReply, begin: () -> Void) async throws -> VarlinkReply {
         try await reply.value(begin: begin) { wake() }
     }
@@ -194,7 +194,7 @@ package final class CollectorClient: Sendable {
 
     /// Takes the new requests.
     ///
-    /// - Parameter endsIfNone: Whether the thread ends if there are none.
+    /// - Parameter endsIfNone: `true` if the thread ends when there are no requests.
     /// - Returns: The requests. Nil if the thread must end.
     func takeRequests(endsIfNone: Bool) -> [Request]? {
         state.withLock { state in
@@ -226,7 +226,7 @@ extension CollectorClient.Endpoint {
     }
 }
 
-/// A call with any number of replies, on a connection of its own.
+/// A call with any number of replies, on a separate connection.
 ///
 /// The connection closes when this object is released.
 package final class CollectorStream: Sendable {
@@ -248,7 +248,7 @@ package final class CollectorStream: Sendable {
 
     /// Waits for the next reply. Must not be called again before it returns, or after the last reply.
     ///
-    /// - Returns: The parameters of the reply, a JSON object, and whether another one follows.
+    /// - Returns: The parameters of the reply, a JSON object. `continues` is `true` if another reply follows.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled. The stream has ended
     ///   then.
     package func next() async throws -> (parameters: [UInt8], continues: Bool) {
@@ -309,7 +309,7 @@ final class PendingResult<Value: Sendable>: Sendable {
         }
     }
 
-    /// Resumes the task. Only the first call has an effect; returns whether this was it.
+    /// Resumes the task. Only the first call has an effect, and only that call returns `true`.
     @discardableResult
     func finish(_ result: Result<Value, any Error>) -> Bool {
         let previous = state.withLock { state in

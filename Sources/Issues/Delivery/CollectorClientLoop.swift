@@ -119,9 +119,9 @@ private final class CallChannel {
     private let idleTime: Duration
 
     private var link: CollectorLink?
-    /// Whether the daemon has replied on this connection.
+    /// `true` if the daemon has replied on this connection.
     private var hasReplied = false
-    /// Whether a reply that is not wanted yet may have been read together with the previous one.
+    /// `true` if a reply that is not wanted yet may have been read together with the previous one.
     private var hasUnread = false
     private var failedAttempts = 0
     private var nextAttempt: KernelInstant?
@@ -132,8 +132,6 @@ private final class CallChannel {
     private static let connectTimeout: Duration = .seconds(5)
     // The kernel does not report when a backlog has room again.
     private static let backlogDelay: Duration = .milliseconds(20)
-    // A page of a thousand records of maximum size would exceed this; the daemon's pages are smaller.
-    private static let replyLimit = 64 << 20
 
     init(
         _ work: any CallWork, at endpoint: CollectorClient.Endpoint, poller: LinkPoller, token: UInt64, isShared: Bool,
@@ -164,7 +162,7 @@ private final class CallChannel {
         if hasUnread { receive(at: now) }
     }
 
-    /// Whether the channel can be removed.
+    /// `true` if the channel can be removed.
     func isDone(at now: KernelInstant) -> Bool {
         guard let idleSince else { return false }
         return link == nil || now >= idleSince.advanced(by: idleTime)
@@ -212,7 +210,8 @@ private final class CallChannel {
             link = try endpoint.trust.connect(toFirstOf: endpoint.paths, timeout: .zero) {
                 [poller, token] path, socket throws(CollectorConnectionError) in
                 try CollectorLink(
-                    path: path, socket: socket, poller: poller, token: token, replyLimit: Self.replyLimit)
+                    path: path, socket: socket, poller: poller, token: token, replyLimit: CollectorConnection.replyLimit
+                )
             }
             connectDeadline = nil
             nextAttempt = nil

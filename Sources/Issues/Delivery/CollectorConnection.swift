@@ -6,15 +6,16 @@ package import UnixIO
 /// Every call blocks the calling thread until the reply arrives.
 package struct CollectorConnection: ~Copyable {
     private let socket: FileDescriptor
-    /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
+    /// `true` if descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var receivesFiles = false
-    /// A closure that is called once if the first reply to a call takes longer than the delay; nil for none.
+    /// A closure that is called, at most once per call, if the first reply takes longer than the delay. Nil for none.
     package var delayNotice: (delay: Duration, action: () -> Void)?
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
 
-    // A page of a thousand records of maximum size would exceed this; the daemon's pages are smaller.
-    private static let replyLimit = 64 << 20
+    /// The maximum size of a reply to a query, in bytes. A page of a thousand records of maximum size would exceed it; the
+    /// daemon's pages are smaller.
+    static let replyLimit = 64 << 20
 
     /// Connects to the first path with a trusted server.
     ///
@@ -52,7 +53,7 @@ package struct CollectorConnection: ~Copyable {
     /// - Parameters:
     ///   - method: The full name of the method, with its interface.
     ///   - parameters: The parameters, a JSON object.
-    ///   - receivesFile: Whether to keep a descriptor that is passed with a part. Otherwise the kernel closes it.
+    ///   - receivesFile: `true` to keep a descriptor that is passed with a part. Otherwise the kernel closes it.
     ///   - onReply: Receives a part. Returns false to stop; the connection cannot be used again then.
     /// - Returns: The passed file; nil if there is none. The peer may pass any kind of descriptor, so check its status
     ///   before reading from it.
@@ -82,7 +83,9 @@ package struct CollectorConnection: ~Copyable {
         return try reply(deadline: deadline)
     }
 
-    /// Waits for the reply, and calls `delayNotice` if it takes longer than the delay.
+    /// Waits for the reply, but no longer than the delay of `delayNotice`, and then calls its action.
+    ///
+    /// Does nothing if the deadline is earlier.
     private func noticeDelay(deadline: KernelInstant?) throws(CollectorConnectionError) {
         guard let delayNotice else { return }
         let left = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) } ?? delayNotice.delay
@@ -217,7 +220,7 @@ final class CollectorLink {
         try? socket.shutdownBoth()
     }
 
-    /// Sends the text, or buffers what the socket does not accept now. Returns false if the connection is lost.
+    /// Sends the text, and buffers what the socket does not accept now. Returns false if the connection is lost.
     func send(_ text: [UInt8]) -> Bool {
         if sent == output.count {
             output = text
@@ -348,7 +351,8 @@ extension IssueDeliveryError {
         self.init(code, error.description)
     }
 
-    /// Creates the error for a query. If `destination` is not nil, it may be what the daemon has not found.
+    /// Creates the error for a query. `destination` is the destination that the query names, which may not exist; nil
+    /// if it names none.
     package init(_ error: CollectorConnectionError, destination: String?) {
         if let destination, error == .refused(.notFound(id: destination)) {
             self.init(.notFound, "There is no destination named \(destination).")

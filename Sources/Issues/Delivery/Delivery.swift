@@ -15,7 +15,9 @@ package final class Delivery: Sendable {
         var isAsleep = false
         var isStarted = false
         var isStopped = false
+        /// The kernel's id of the sending thread. Nil until the thread runs.
         var threadID: Int32?
+        /// `true` while the calls that earlier runs saved are being sent.
         var isPickingUp = false
     }
 
@@ -28,8 +30,11 @@ package final class Delivery: Sendable {
     private let processID: Int32
     private let successor = AtomicLazyReference<Delivery>()
     private let hasSeenSocket = Atomic(false)
+    /// `true` once an untrusted server was mentioned on standard error.
     let hasComplained = Atomic(false)
+    /// The folder for unsent calls. Nil if they are not saved.
     let spillFolder: SpillFolder?
+    /// `true` once the calls of earlier runs were looked for.
     let hasPickedUp = Atomic(false)
 
     /// Creates a delivery. Its thread starts with the first report.
@@ -55,7 +60,7 @@ package final class Delivery: Sendable {
         state = Monitor(State(outbox: Outbox(limits: limits)))
     }
 
-    /// Whether the daemon was reachable at any time, or its socket exists now.
+    /// `true` if the daemon's socket exists, or existed at an earlier call.
     var isExpectedToWork: Bool {
         if hasSeenSocket.load(ordering: .relaxed) { return true }
         let isThere = paths.contains { path in
@@ -106,12 +111,12 @@ package final class Delivery: Sendable {
         let bytes = submission.report.estimatedBytes
 
         let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<QueuedReport>], Waker?, Bool) in
-            let isLogging = state.unsent.isLogging
-            if isLogging { state.unsent.addCounts(to: &submission.report) }
+            let carriesCounts = state.unsent.hasCounts
+            if carriesCounts { state.unsent.addCounts(to: &submission.report) }
             // A report that carries counts of unsent reports must not be coalesced into another one.
             let dropped = state.outbox.submitted(
                 submission, level: report.level, bytes: bytes, growth: submission.report.estimatedGrowth,
-                coalescing: { !isLogging && $0.absorb($1) })
+                coalescing: { !carriesCounts && $0.absorb($1) })
             for entry in dropped { state.unsent.takeBack(from: entry.payload.report) }
             let starts = !state.isStarted && !state.isStopped
             state.isStarted = true
@@ -139,13 +144,13 @@ package final class Delivery: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait.
-    ///   - stopsAtFirstFailure: Whether to return at the first failed attempt to connect.
-    /// - Returns: Whether all of them were answered.
+    ///   - stopsAtFirstFailure: `true` to return at the first failed attempt to connect.
+    /// - Returns: `true` if all of them were answered.
     package func flush(timeout: Duration, stopsAtFirstFailure: Bool = false) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let thread = CurrentProcess.threadID
         let start = state.withLock { state -> (mark: UInt64, failures: Int, waker: Waker?)? in
-            // On the sending thread this would wait for itself.
+            // The sending thread would wait for itself.
             guard state.threadID != thread else { return nil }
             state.outbox.retryNow()
             return (state.outbox.mark, state.outbox.failedAttempts, state.takeWakerIfAsleep())
@@ -217,7 +222,7 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
         public static let rejected = Code(rawValue: "rejected")
         /// The daemon has stored the record, but no longer knows its id.
         public static let unidentified = Code(rawValue: "unidentified")
-        /// The buffer was full, and the issue was dropped in favor of more severe ones.
+        /// The issue was dropped, because the buffer was full or the process ended and could not save it.
         public static let dropped = Code(rawValue: "dropped")
         /// The application withheld the issue with ``IssueReporters/beforeSend``.
         public static let withheld = Code(rawValue: "withheld")
@@ -225,7 +230,7 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
         public static let postponed = Code(rawValue: "postponed")
         /// Delivery is disabled because `ISSUED_SOCKET` is empty.
         public static let disabled = Code(rawValue: "disabled")
-        /// The daemon cannot be reached.
+        /// The daemon cannot be reached, is not trusted, or closed the connection.
         public static let unreachable = Code(rawValue: "unreachable")
         /// The daemon refused the query.
         public static let refused = Code(rawValue: "refused")
@@ -274,7 +279,7 @@ package enum ShutdownFlush {
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait.
-    ///   - stopsAtFirstFailure: Whether to give up at the first failed attempt to connect.
+    ///   - stopsAtFirstFailure: `true` to give up at the first failed attempt to connect.
     package static func run(timeout: Duration = .seconds(1), stopsAtFirstFailure: Bool = false) {
         guard let delivery = Delivery.existing else { return }
         let deadline = MonotonicClock.now.advanced(by: timeout)

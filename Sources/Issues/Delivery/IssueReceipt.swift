@@ -12,8 +12,8 @@ public struct IssueReceipt: Sendable {
     /// If the daemon is not running, this function waits until it is.
     ///
     /// - Returns: The id of the record.
-    /// - Throws: ``IssueDeliveryError`` if the record was rejected, dropped or withheld, or `CancellationError` if the
-    ///   task was cancelled.
+    /// - Throws: ``IssueDeliveryError`` if the record was not stored, for example because it was rejected, dropped or
+    ///   withheld, or if its id is no longer known; `CancellationError` if the task was cancelled.
     public func stored() async throws -> String {
         try await state.outcome().id
     }

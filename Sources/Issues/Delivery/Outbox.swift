@@ -45,6 +45,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var nextOrder: UInt64 = 0
     var nextSequence: Int64 = 1
     var failuresInARow = 0
+    /// The number of dropped issues that no call has reported yet.
     var unreportedDrops = 0
 
     /// The total number of failed attempts to connect to the daemon.
@@ -63,7 +64,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     /// The number of issues in the buffer.
     package var count: Int { waitingCount + callsCount }
 
-    /// Whether a new issue would change the next step.
+    /// `true` if a new issue would change the next step.
     package var needsWakeUp: Bool {
         switch link {
         case .down: retryAt == nil || isIdle
@@ -74,7 +75,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     /// The order number that the next issue gets.
     package var mark: UInt64 { nextOrder }
 
-    /// Returns whether all issues that were submitted before the mark have left the outbox.
+    /// Returns `true` if all issues that were submitted before the mark have left the outbox.
     ///
     /// - Parameter mark: An earlier value of ``mark``.
     package func isSettled(before mark: UInt64) -> Bool {
@@ -100,7 +101,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         coalescing: (inout Payload, Payload) -> Bool = { _, _ in false }
     ) -> [Entry] {
         let queue = Self.index(of: level)
-        // In place: a copy of the issue would be made for each call.
+        // Changed in place, to avoid a copy of the queued issue.
         if waiting[queue].changeLast({ $0?.absorb(payload, coalescing) ?? false }) { return [] }
         let entry = Entry(order: nextOrder, level: level, bytes: bytes, sentBytes: bytes + growth, payload: payload)
         nextOrder += 1
@@ -131,13 +132,13 @@ package struct Outbox<Payload: Sendable>: Sendable {
     ///   - now: The current time.
     ///   - unit: A random number from 0 to 1 that varies the delay before the next attempt.
     package mutating func disconnected(at now: KernelInstant, unit: Double) {
-        let isWanted = link == .up && needsNewConnection
+        let isPlanned = link == .up && needsNewConnection
         link = .down
         unansweredSequences = []
         answerDue = nil
         pausedUntil = nil
         needsNewConnection = false
-        guard !isWanted else { return retryAt = now }
+        guard !isPlanned else { return retryAt = now }
         failedAttempts += 1
         retryAt = now.advanced(by: nextDelay(unit: unit))
     }
@@ -279,7 +280,7 @@ extension Outbox {
     ///   - now: The current time.
     /// - Returns: The issues of that call. Nil if no call is unanswered, or it has another number of issues.
     package mutating func answered(receipts: Int, at now: KernelInstant) -> [Entry]? {
-        guard let index = owedCall, calls[index].entries.count == receipts else { return nil }
+        guard let index = oldestUnanswered, calls[index].entries.count == receipts else { return nil }
         failuresInARow = 0
         answerArrived(at: now)
         return removeCall(at: index).entries
@@ -295,7 +296,7 @@ extension Outbox {
     package mutating func refusedForNow(
         retryAfter: Duration?, at now: KernelInstant, unit: Double
     ) -> Bool {
-        guard owedCall != nil else { return false }
+        guard oldestUnanswered != nil else { return false }
         answerArrived(at: now)
         // The calls after the refused one are refused as well. They count as one failure.
         if pausedUntil == nil || retryAfter != nil {
@@ -309,7 +310,7 @@ extension Outbox {
     ///
     /// - Returns: The issues of that call, which leave the outbox. Nil if no call is unanswered.
     package mutating func refusedPermanently(at now: KernelInstant) -> [Entry]? {
-        guard let index = owedCall else { return nil }
+        guard let index = oldestUnanswered else { return nil }
         answerArrived(at: now)
         needsNewConnection = true
         let call = removeCall(at: index)
@@ -325,7 +326,7 @@ extension Outbox {
     ///   - now: The current time.
     /// - Returns: The issues that leave the outbox. Empty if the call was split into two; nil if no call is unanswered.
     package mutating func refusedAsTooLarge(limit: Int?, at now: KernelInstant) -> [Entry]? {
-        guard let index = owedCall else { return nil }
+        guard let index = oldestUnanswered else { return nil }
         // A small limit is a number of records, not of bytes: splitting the call is enough.
         if let limit, limit >= 4096 { limits.callBytes = min(limits.callBytes, limit) }
         guard calls[index].entries.count > 1 else { return refusedPermanently(at: now) }
@@ -341,7 +342,8 @@ extension Outbox {
         calls.insert(second, at: index + 1)
     }
 
-    private var owedCall: Int? {
+    /// The index of the oldest unanswered call in `calls`. Nil if there is none.
+    private var oldestUnanswered: Int? {
         guard let sequence = unansweredSequences.first else { return nil }
         return calls.firstIndex { $0.sequence == sequence }
     }
@@ -439,43 +441,43 @@ package enum OutboxStep<Payload: Sendable>: Sendable {
 
 /// A FIFO queue in chunks. It grows without moving its elements, and releases memory as it shrinks.
 struct ChunkedQueue<Element> {
-    private static var pieceCount: Int { 64 }
+    private static var chunkSize: Int { 64 }
 
     // A removed element is replaced by nil, so that it is released at once.
-    private var pieces: [[Element?]] = []
+    private var chunks: [[Element?]] = []
     private var head = 0
 
     private(set) var count = 0
-    var first: Element? { pieces.first?[head] }
+    var first: Element? { chunks.first?[head] }
 
     /// Changes the element that was appended last in place. Does nothing if the queue is empty.
     ///
-    /// - Parameter change: Changes the element, which is not nil, and returns whether it did.
-    /// - Returns: Whether the element was changed.
+    /// - Parameter change: Changes the element, which is not nil, and returns `true` if it did.
+    /// - Returns: `true` if the element was changed.
     mutating func changeLast(_ change: (inout Element?) -> Bool) -> Bool {
         guard count > 0 else { return false }
-        let piece = pieces.count - 1
-        return change(&pieces[piece][pieces[piece].count - 1])
+        let chunk = chunks.count - 1
+        return change(&chunks[chunk][chunks[chunk].count - 1])
     }
 
     mutating func append(_ element: Element) {
-        if pieces.last.map({ $0.count == Self.pieceCount }) ?? true {
-            var piece: [Element?] = []
-            piece.reserveCapacity(Self.pieceCount)
-            pieces.append(piece)
+        if chunks.last.map({ $0.count == Self.chunkSize }) ?? true {
+            var chunk: [Element?] = []
+            chunk.reserveCapacity(Self.chunkSize)
+            chunks.append(chunk)
         }
-        pieces[pieces.count - 1].append(element)
+        chunks[chunks.count - 1].append(element)
         count += 1
     }
 
     mutating func popFirst() -> Element? {
         guard count > 0 else { return nil }
-        let element = pieces[0][head]
-        pieces[0][head] = nil
+        let element = chunks[0][head]
+        chunks[0][head] = nil
         head += 1
         count -= 1
-        if head == pieces[0].count {
-            pieces.removeFirst()
+        if head == chunks[0].count {
+            chunks.removeFirst()
             head = 0
         }
         return element

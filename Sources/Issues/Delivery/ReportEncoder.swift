@@ -5,8 +5,9 @@ struct QueuedReport: Sendable {
     var report: IssueReport
     var application: ApplicationSnapshot
     var receipt: ReceiptState?
-    /// The number of identical reports that were coalesced into this one. `lastRepeat` is the time of the last one.
+    /// The number of identical reports that were coalesced into this one.
     var repeats = 0
+    /// The time of the last coalesced report. Nil if there is none.
     var lastRepeat: IssueTimestamp?
 }
 
@@ -19,7 +20,7 @@ extension QueuedReport {
         self.receipt = receipt
     }
 
-    /// Coalesces `other` into this report if both are equal and neither has a receipt. Returns whether it did.
+    /// Coalesces `other` into this report if both are equal and neither has a receipt. Returns `true` if it did.
     mutating func absorb(_ other: QueuedReport) -> Bool {
         guard receipt == nil, other.receipt == nil, application === other.application,
             report.isDuplicate(as: other.report)
@@ -126,6 +127,7 @@ package struct RecordFit {
 
     /// The maximum number of keys that a record, its source and its application have.
     private static let recordKeys = 32
+    /// The daemon's limit for all keys of a record.
     private static let allKeys = 256
 
     /// Returns how many backtrace frames fit into the key limit of a record with these metadata and causes.
@@ -178,7 +180,7 @@ package struct RecordFit {
 
 // Loops instead of closures: the compiler inlines a function that recurses through a closure into itself several times.
 extension JSONValue {
-    /// Returns whether the value has at most the given depth and number of keys. Subtracts its keys from `keysLeft`.
+    /// Returns `true` if the value has at most the given depth and number of keys. Subtracts its keys from `keysLeft`.
     fileprivate func fits(keysLeft: inout Int, depth: Int) -> Bool {
         switch self {
         case .null, .bool, .integer, .number, .string: return true

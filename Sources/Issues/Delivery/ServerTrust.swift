@@ -35,13 +35,13 @@ package enum SocketPath {
         return status.kind == .directory && status.uid == userID && status.mode & 0o022 == 0
     }
 
-    /// Returns whether the folder exists and belongs to another user.
+    /// Returns `true` if the folder exists and belongs to another user.
     private static func isOthers(_ folder: String, _ userID: UInt32) -> Bool {
         guard let status = try? FileSystem.status(of: folder) else { return false }
         return status.uid != userID
     }
 
-    /// Returns the path of a named socket, or for nil those of ``search()``.
+    /// Returns the paths to try: the named socket only or, if it is nil, those of ``search()``.
     package static func candidates(_ named: String?) -> [String] {
         named.map { [$0] } ?? search()
     }
@@ -69,7 +69,7 @@ package enum SocketPath {
 /// service manager called listen(2). If the socket was found by searching, no other user may be able to replace it
 /// either.
 package struct ServerTrust: Sendable {
-    /// Whether the socket was named by `ISSUED_SOCKET` or `--socket`, rather than found by searching.
+    /// `true` if the socket was named by `ISSUED_SOCKET` or `--socket`, rather than found by searching.
     package var isNamed: Bool
     /// An additional user id that may run the server, from `ISSUED_SOCKET_USER`. Nil for none.
     package var namedUser: UInt32?
@@ -93,14 +93,14 @@ package struct ServerTrust: Sendable {
         self.overflowUserID = overflowUserID
     }
 
-    /// The trust for sockets from the environment or the standard paths.
+    /// The rules for sockets from the environment or the standard paths.
     package static var process: ServerTrust {
         ServerTrust(
             isNamed: ProcessEnvironment["ISSUED_SOCKET"].map { !$0.isEmpty } ?? false,
             namedUser: ProcessEnvironment["ISSUED_SOCKET_USER"].flatMap { user(named: $0) })
     }
 
-    /// Returns the trust for a socket that the caller named. For nil, it is that of the process.
+    /// Returns the rules for a socket that the caller named, or those of the process if the path is nil.
     package static func socket(_ path: String?) -> ServerTrust {
         var trust = process
         if path != nil { trust.isNamed = true }

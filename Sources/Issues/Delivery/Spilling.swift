@@ -17,7 +17,8 @@ extension Delivery {
         for call in calls { keep(call, in: spillFolder) }
     }
 
-    // Small, so that even a run of half a second on a busy host can send one file.
+    /// The size in bytes above which a call with several issues is split into smaller files. Small, so that even a run
+    /// of half a second on a busy host can send one file.
     private static let keptBytes = 128 << 10
 
     private func keep(_ call: OutboxCall<QueuedReport>, in folder: SpillFolder) {
@@ -103,7 +104,7 @@ package struct SpillFolder: Sendable {
     ///
     /// - Parameters:
     ///   - application: The name of the application.
-    ///   - isPrivileged: Whether the process has more rights than its caller.
+    ///   - isPrivileged: `true` if the process has more rights than its caller.
     ///   - variable: Returns the value of an environment variable; nil if it is not set.
     package static func standard(
         application: String, isPrivileged: Bool = CurrentProcess.isPrivileged,
@@ -161,7 +162,7 @@ package struct SpillFolder: Sendable {
         try? PrivateFolder(path)
     }
 
-    /// Whether there are no saved calls, and no file with the number of lost issues.
+    /// `true` if there are no saved calls, and no file with the number of lost issues.
     package var isEmpty: Bool {
         guard let folder = open() else { return true }
         return Self.isEmpty(folder)
@@ -182,7 +183,7 @@ package struct SpillFolder: Sendable {
         return files
     }
 
-    /// Returns whether a file holds one whole call of `Report`, with the producer and the number of the file's name.
+    /// Returns `true` if a file holds one whole call of `Report`, with the producer and the number of the file's name.
     ///
     /// A file can be damaged on the disk. The daemon would wait for the rest of a truncated call. If a number had
     /// changed, it would store the records again.
@@ -332,7 +333,7 @@ package struct SpillSender: Sendable {
                     continue
                 }
                 guard SpillFolder.isCall(call, named: file.name) else {
-                    // It can never be sent. How many issues it had is not known.
+                    // It can never be sent. The number of its issues is unknown, so it counts as one.
                     onLost?(1)
                     try? open.remove(file.name)
                     continue

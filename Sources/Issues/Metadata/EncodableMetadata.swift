@@ -55,7 +55,7 @@ extension IssueMetadata.Value {
     init(any value: (any Encodable)?) {
         switch value {
         case nil: self.init(json: .null)
-        // The usual types are not worth an encoder.
+        // The common types need no encoder.
         case let text as String: self.init(text)
         case let number as Int: self.init(number)
         case let flag as Bool: self.init(flag)
@@ -140,14 +140,14 @@ struct MetadataEncoder: Encoder {
     static func encode(
         _ value: any Encodable, into node: EncodedNode, budget: EncodingBudget, path: [any CodingKey]
     ) {
-        let isShallow = budget.descend {
+        let isWithinDepth = budget.descend {
             do {
                 try value.encode(to: MetadataEncoder(node: node, budget: budget, codingPath: path))
             } catch {
                 node.content = .value(.string(String(describing: value)))
             }
         }
-        guard isShallow else {
+        guard isWithinDepth else {
             node.content = .value(.string(EncodingBudget.cut))
             return
         }
@@ -380,7 +380,7 @@ final class EncodedNode {
 
 /// The limits for encoding a value.
 ///
-/// A value may contain itself, or millions of others; the size of a report must stay bounded.
+/// They bound the size of a report, since a value may contain itself or millions of others.
 final class EncodingBudget {
     static let deepest = 24
     /// The text that replaces truncated values.

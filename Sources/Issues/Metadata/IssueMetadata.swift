@@ -49,7 +49,7 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Whether there are no values.
+    /// `true` if there are no values.
     public var isEmpty: Bool { members.isEmpty }
 
     /// The number of values.
@@ -76,7 +76,7 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Returns this metadata with other metadata added.
     ///
-    /// - Parameter others: The metadata to add. Its values replace those of equal keys.
+    /// - Parameter others: The metadata to add. Its values replace the values of equal keys.
     /// - Returns: The merged metadata.
     public func merging(_ others: IssueMetadata) -> IssueMetadata {
         guard !others.isEmpty else { return self }
@@ -111,8 +111,8 @@ extension IssueMetadata: Hashable {
         guard left.count == right.count else { return false }
         for (index, member) in left.members.enumerated() {
             // The order is nearly always the same, since equal metadata usually comes from the same code.
-            let isThere = right.members[index].0 == member.0
-            guard let other = isThere ? right.members[index].1 : right[member.0], other == member.1 else {
+            let hasSameKey = right.members[index].0 == member.0
+            guard let other = hasSameKey ? right.members[index].1 : right[member.0], other == member.1 else {
                 return false
             }
         }
@@ -295,7 +295,7 @@ extension IssueMetadata.Value {
         json.asObject == nil ? nil : IssueMetadata(json: json)
     }
 
-    /// Whether the value is a JSON null.
+    /// `true` if the value is a JSON null.
     public var isNull: Bool { json.isNull }
 }
 

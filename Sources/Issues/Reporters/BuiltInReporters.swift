@@ -2,7 +2,8 @@ internal import IssueWire
 internal import Synchronization
 package import UnixIO
 
-/// A reporter that fails the test in tests; otherwise it writes to standard error and to the daemon if it exists.
+/// A reporter that fails the running test in tests. Otherwise, it writes the issue to standard error, and sends it to
+/// the daemon if one exists.
 public struct _DefaultReporter: IssueSink {
     init() {}
 
@@ -34,8 +35,8 @@ public struct _DefaultReporter: IssueSink {
 extension IssueReporter where Self == _DefaultReporter {
     /// A reporter that writes a line to standard error and sends the issue to the daemon if its socket exists.
     ///
-    /// Of similar lines from one source location it writes ten at once and then one per second, with the number of
-    /// those that it left out. All issues are sent.
+    /// Of similar lines from one source location, it writes ten at once and then one per second, with the number of
+    /// omitted lines. All issues are sent.
     ///
     /// In tests it fails the test instead, and sends nothing to the daemon. An issue that no test library can record is
     /// written to standard error. This includes warnings under XCTest, which does not support them.
@@ -48,8 +49,8 @@ extension IssueReporter where Self == _DefaultReporter {
 
 /// A reporter that sends issues to the daemon of this host.
 ///
-/// It only adds an issue to a buffer and never waits. The buffer has a maximum size. It keeps issues until the daemon
-/// has answered them, also while the daemon is not running.
+/// It only adds the issue to a buffer of limited size, and never waits. Issues stay in the buffer until the daemon has
+/// answered them, even while the daemon is not running.
 public struct DaemonReporter: IssueSink {
     private let ownDelivery: Delivery?
 
@@ -62,7 +63,7 @@ public struct DaemonReporter: IssueSink {
         ownDelivery = delivery
     }
 
-    /// Whether the reporter uses the shared delivery of the process.
+    /// `true` if the reporter uses the shared delivery of the process.
     var isOfProcess: Bool { ownDelivery == nil }
 
     private var delivery: Delivery {
@@ -71,8 +72,8 @@ public struct DaemonReporter: IssueSink {
 
     /// Submits an issue and returns a receipt.
     ///
-    /// The function does not wait for the daemon. A report with a receipt is not subject to
-    /// ``IssueReporters/sampling``.
+    /// The function does not wait for the daemon. A report with a receipt is sent regardless of
+    /// ``IssueReporters/sampling`` and of the minimum level `ISSUED_LEVEL`.
     ///
     /// - Parameter report: The issue.
     /// - Returns: A receipt to wait for the outcome.
@@ -152,7 +153,7 @@ package enum StandardErrorLine {
         return line(report, saying: message(of: report))
     }
 
-    /// The message in the form in which the daemon stores it: the caller's before that of the error.
+    /// Returns the message as the daemon stores it: the caller's message, followed by the error's.
     private static func message(of report: IssueReport) -> String {
         guard let failure = report.error as? Reported.Failure else { return report.message }
         return RedactionHook.text([report.note, failure.description].compactMap(\.self).joined(separator: ": "))
@@ -229,13 +230,13 @@ package struct LineThrottle: Sendable {
         /// The time up to which the allowance was refilled.
         var refilled: KernelInstant
         var omitted = 0
-        /// Whether a note was written since the last time when the allowance was complete.
+        /// `true` if a note about omitted lines was written since the allowance was last full.
         var isAnnounced = false
     }
 
-    /// The number of lines that are written at once.
+    /// The number of similar lines that are written without delay.
     static let burst = 10
-    /// The time after which another line is written.
+    /// The time after which one more line may be written.
     static let interval: Duration = .seconds(1)
     /// The maximum number of locations to remember.
     static let sourceLimit = 128
@@ -269,7 +270,7 @@ package struct LineThrottle: Sendable {
         return .write(omitted: source.omitted)
     }
 
-    /// Forgets a location if there are too many: those that are idle, or else all.
+    /// If there are too many locations, forgets the idle ones, or all of them if that is not enough.
     private mutating func makeRoom(at now: KernelInstant) {
         guard sources.count >= Self.sourceLimit else { return }
         sources = sources.filter { $0.value.refilled.duration(to: now) < Self.interval * Self.burst }

@@ -102,7 +102,7 @@ extension IssueReporter {
 
 /// The current reporters and the properties of the application.
 public enum IssueReporters {
-    /// The reporters of the current scope. Initially `[.default]`, or those that `ISSUED_REPORTERS` lists.
+    /// The reporters of the current scope. Initially `[.default]`, or the reporters that `ISSUED_REPORTERS` lists.
     ///
     /// Setting this property changes the innermost `withIssueReporters` scope around the assignment, or the whole
     /// process if there is none.
@@ -177,7 +177,7 @@ final class ReporterBox: Sendable {
     // Separate from the box, since accessing the box costs more than a report without reporters should.
     private static let processKind = Atomic(Kind.others)
 
-    /// Whether there are no reporters outside of all scopes.
+    /// `true` if there are no reporters outside of all scopes.
     static var isProcessEmpty: Bool { processKind.load(ordering: .acquiring) == .none }
 
     private let storage: Mutex<[any IssueReporter]>
@@ -207,7 +207,7 @@ final class ReporterBox: Sendable {
 
     var isEmpty: Bool { kind.load(ordering: .acquiring) == .none }
 
-    /// Whether the shared daemon reporter is the only reporter.
+    /// `true` if the shared daemon reporter is the only reporter.
     var isDaemonOnly: Bool { kind.load(ordering: .acquiring) == .daemonOnly }
 
     var reporters: [any IssueReporter] {

@@ -22,7 +22,7 @@ package struct ProcessSettings: Sendable {
     /// Reads the settings.
     ///
     /// - Parameters:
-    ///   - isTesting: Whether this process runs tests, which keep the default reporters.
+    ///   - isTesting: `true` if this process runs tests. `ISSUED_REPORTERS` is ignored then.
     ///   - variable: Returns the value of an environment variable; nil if it is not set.
     package init(isTesting: Bool = false, variable: (String) -> String?) {
         func given(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
@@ -87,29 +87,29 @@ struct ProcessDefaults: Sendable {
 public struct IssueApplication: Hashable, Sendable {
     /// The name under which issues are grouped.
     public var name: String
-    /// The version that users see, for example `2.0.0`.
+    /// The version that users see, for example `2.0.0`. Nil if unknown.
     public var version: String?
-    /// The build number.
+    /// The build number. Nil if there is none.
     public var build: Int?
-    /// The environment in which the application runs, for example production.
+    /// The environment in which the application runs, for example production. Nil if unknown.
     public var environment: Environment?
-    /// The platform, for example `linux`.
+    /// The platform, for example `linux`. Nil if unknown.
     public var platform: String?
-    /// The kind of network connection.
+    /// The kind of network connection. Nil if unknown.
     public var network: Network?
-    /// Whether this is a development build.
+    /// `true` for a development build. Nil if unknown.
     public var development: Bool?
 
     /// Creates the description of an application.
     ///
     /// - Parameters:
-    ///   - name: The name. Nil uses `ISSUED_APP` of the environment, or else the name of the executable.
+    ///   - name: The name. Nil uses `ISSUED_APP` of the environment or, if it is not set, the name of the executable.
     ///   - version: The version. Nil uses `ISSUED_VERSION` of the environment.
     ///   - build: The build number. Nil for none.
     ///   - environment: The environment. Nil uses `ISSUED_ENVIRONMENT` of the environment.
     ///   - platform: The platform. Nil for none.
     ///   - network: The kind of network connection. Nil if unknown.
-    ///   - development: Whether this is a development build. Nil if unknown.
+    ///   - development: `true` for a development build. Nil if unknown.
     public init(
         name: String? = nil, version: String? = nil, build: Int? = nil, environment: Environment? = nil,
         platform: String? = "linux", network: Network? = nil, development: Bool? = nil

@@ -10,7 +10,7 @@ internal import Synchronization
 /// The product `IssuesRedacting` has rules for the values that the daemon recognises, such as passwords and tokens.
 public struct IssueRedaction: Sendable {
     private enum Rule: Sendable {
-        /// Names without case and separators.
+        /// The names of keys, in lower case and without characters other than letters and digits.
         case keys(Set<String>)
         case texts(@Sendable (String) -> String?)
         case scanner(text: @Sendable (String) -> String?, json: @Sendable (JSONValue) -> JSONValue)
@@ -25,7 +25,7 @@ public struct IssueRedaction: Sendable {
         self.rule = rule
     }
 
-    /// Creates a rule that reads texts and JSON in its own way.
+    /// Creates a rule with separate closures for texts and for JSON.
     ///
     /// - Parameters:
     ///   - text: Returns the text with its values replaced; nil if it has none.
@@ -38,8 +38,8 @@ public struct IssueRedaction: Sendable {
 
     /// Replaces the values of metadata with these names, at any depth, by `[@secret]`.
     ///
-    /// - Parameter names: The names. Case and all characters except letters and digits are ignored: `apiKey` is also
-    ///   `api_key`.
+    /// - Parameter names: The names. Case and all characters except letters and digits are ignored, so `apiKey` also
+    ///   matches `api_key`.
     /// - Returns: The rule.
     public static func keys(_ names: String...) -> Self {
         Self(.keys(Set(names.map(folded))))
@@ -101,9 +101,10 @@ public struct IssueRedaction: Sendable {
 extension IssueReporters {
     /// The rules that are applied to each report before a reporter receives it, in their order. Empty by default.
     ///
-    /// The values that they replace are neither sent, written to standard error, nor saved in the file of unsent
-    /// reports. The names of the application, of files and of functions stay. So does ``IssueReport/error``, which does
-    /// not leave the process, but which a reporter or a test library may print. Responders run before the rules.
+    /// The values that they replace are not sent, not written to standard error, and not saved in the files of unsent
+    /// reports. The rules do not change the names of the application, files and functions, nor ``IssueReport/error``.
+    /// The error does not leave the process, but a reporter or a test library may print it. Responders run before the
+    /// rules.
     ///
     /// An issue that a rule itself reports is written to standard error without its texts.
     public static var redaction: [IssueRedaction] {
@@ -214,7 +215,7 @@ extension IssueReport.Content {
         let head = text(described)
         let tail = isWhole ? "" : text(String(decoding: message.utf8.dropFirst(describedLength), as: UTF8.self))
         let joined = head + tail
-        // A name at the end of the caller's message may belong to a value at the start of the error's.
+        // A name at the end of the caller's message may belong to a value at the start of the error's message.
         let all = isWhole ? joined : text(joined)
         if all == joined, joined.utf8.elementsEqual(message.utf8) { return }
         if all == joined, let values = values.aligned(from: described, to: head) {

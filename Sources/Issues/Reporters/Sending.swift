@@ -60,7 +60,7 @@ package final class SendGate: Sendable {
         hasRules = Atomic(level > .debug)
     }
 
-    /// Whether every report is sent unchanged.
+    /// `true` if every report is sent unchanged.
     var isOpen: Bool { !hasRules.load(ordering: .acquiring) }
 
     package var beforeSend: BeforeSend? {
@@ -76,16 +76,16 @@ package final class SendGate: Sendable {
     private func change(_ change: (inout Rules) -> Void) {
         rules.withLock { rules in
             change(&rules)
-            let isAny = level > .debug || rules.beforeSend != nil || !rules.sampling.isEmpty
-            hasRules.store(isAny, ordering: .releasing)
+            let hasAny = level > .debug || rules.beforeSend != nil || !rules.sampling.isEmpty
+            hasRules.store(hasAny, ordering: .releasing)
         }
     }
 
-    /// Decides whether a report is sent.
+    /// Decides about a report.
     ///
     /// - Parameters:
     ///   - report: The report.
-    ///   - isSampled: Whether the level and the sampling apply to the report.
+    ///   - isSampled: `true` if the level and the sampling apply to the report.
     ///   - chance: A random number from 0 up to, but not including, 1.
     /// - Returns: The decision, with the report to send.
     package func evaluate(
@@ -102,13 +102,13 @@ package final class SendGate: Sendable {
     }
 }
 
-/// The number of reports that were not sent and not mentioned in a later report yet.
+/// The numbers of reports that were not sent and that no later report has mentioned yet.
 struct UnsentCount: Sendable {
     var withheld = 0
     var sampledOut = 0
 
-    /// Whether any such report exists.
-    var isLogging: Bool { withheld > 0 || sampledOut > 0 }
+    /// `true` if any such report exists.
+    var hasCounts: Bool { withheld > 0 || sampledOut > 0 }
 
     /// Moves the numbers into the metadata of a report that is about to be sent.
     mutating func addCounts(to report: inout IssueReport) {

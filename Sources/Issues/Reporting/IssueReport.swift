@@ -5,7 +5,7 @@ internal import UnixIO
 public struct IssueReport: Sendable {
     private var storage: Storage
 
-    // Shared by all copies: a report is copied many times and hardly ever changed.
+    // Shared by all copies, since a report is often copied and rarely changed.
     private final class Storage: Sendable {
         let content: Content
 
@@ -18,7 +18,7 @@ public struct IssueReport: Sendable {
         get { storage.content }
         set {
             var content = newValue
-            // What was set may contain values to replace.
+            // The new content may contain values that the rules of redaction replace.
             content.isRedacted = false
             storage = Storage(content)
         }
@@ -27,7 +27,7 @@ public struct IssueReport: Sendable {
     /// `true` if the application's rules of redaction were applied, and nothing has changed since.
     var isRedacted: Bool { storage.content.isRedacted }
 
-    /// Returns the report with the changes that redaction makes.
+    /// Returns the report with a change made by redaction, and marks it as redacted.
     func replacing(_ change: (inout Content) -> Void) -> IssueReport {
         var (report, content) = (self, storage.content)
         change(&content)
@@ -46,8 +46,8 @@ public struct IssueReport: Sendable {
             self.content = content
         }
     }
-    /// The constant text of the message, or of its beginning: `{}` for each value, and doubled braces. Nil if it is
-    /// unknown, for example because the message was not reported as an ``IssueText``.
+    /// The constant text of the message or of its beginning, with `{}` for each value and with literal braces doubled.
+    /// Nil if it is unknown, for example because the message was not reported as an ``IssueText``.
     public var template: String? { parts?.template }
     /// The reported error. Nil if only a message was reported.
     public var error: (any Error)? {
@@ -74,8 +74,8 @@ public struct IssueReport: Sendable {
         get { storage.content.site }
         set { content.site = newValue }
     }
-    /// The ids of the trace, the request and the user, from `withIssueContext` and ``IssueReporters/context`` unless the
-    /// report was given some.
+    /// The ids of the trace, the request and the user. Ids that the report was not given come from `withIssueContext`
+    /// and ``IssueReporters/context``.
     public var context: IssueContext {
         get { storage.content.context }
         set { content.context = newValue }
@@ -95,8 +95,8 @@ public struct IssueReport: Sendable {
         get { storage.content.code }
         set { content.code = newValue }
     }
-    /// The text by which the issue is grouped instead of its message and location. Nil or an empty text lets the daemon
-    /// choose, or the location if the issue has no text.
+    /// The text by which the issue is grouped instead of its message and location. Nil or an empty string lets the
+    /// daemon compute the fingerprint; an issue without a text is then grouped by its location.
     public var fingerprint: String? {
         get { storage.content.fingerprint }
         set { content.fingerprint = newValue }
@@ -106,12 +106,12 @@ public struct IssueReport: Sendable {
         get { storage.content.timestamp }
         set { content.timestamp = newValue }
     }
-    /// Whether the daemon may forward the issue. If false, it is only stored and counted.
+    /// `true` if the daemon may forward the issue. If false, the issue is only stored and counted.
     public var isReportable: Bool {
         get { storage.content.isReportable }
         set { content.isReportable = newValue }
     }
-    /// The fingerprint to send. Only the location identifies an issue without a text. Nil lets the daemon choose.
+    /// The fingerprint to send. For an issue without a text, this is its location. Nil lets the daemon compute it.
     var sentFingerprint: String? {
         if let fingerprint, !fingerprint.isEmpty { return fingerprint }
         return storage.content.lacksText ? site.description : nil
@@ -121,7 +121,7 @@ public struct IssueReport: Sendable {
     var estimatedBytes: Int { storage.content.estimatedBytes }
     /// The return addresses of the calls that led to the report, innermost first.
     var addresses: [UInt] { storage.content.addresses }
-    /// The caller's message, without that of the error. Nil if there is none.
+    /// The caller's message, without the error's. Nil if there is none.
     package var note: String? { storage.content.note }
     /// The caller's message with its values.
     var noteText: IssueText? {
@@ -146,8 +146,8 @@ public struct IssueReport: Sendable {
     ///   - message: A description of what went wrong.
     ///   - level: The level of the issue.
     ///   - metadata: Metadata of the issue.
-    ///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
-    ///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
+    ///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
+    ///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
     ///   - fileID: The file ID of the reported location. Defaults to the caller's.
     ///   - filePath: The file path of the reported location. Defaults to the caller's.
     ///   - line: The line of the reported location. Defaults to the caller's.
@@ -251,7 +251,7 @@ public struct IssueReport: Sendable {
         storage = Storage(consume content)
     }
 
-    /// Returns whether both are equal except for their times, callers' notes and addresses.
+    /// Returns `true` if the reports are equal except for their times, the callers' notes and the return addresses.
     func isDuplicate(as other: IssueReport) -> Bool {
         // Compares the location first: it usually differs, and the comparison is cheap.
         storage.content.site.line == other.storage.content.site.line
@@ -272,7 +272,7 @@ public struct IssueReport: Sendable {
         // A responder may return the same error that it received.
         guard reading.cause != replaced else { return }
         let older = causes
-        // For a report without an error, the message was passed to the responders as the error.
+        // For a report without an error, the responders received the message as the error, so it becomes a cause.
         if content.error == nil { content.note = nil }
         content.apply(error, reading)
         // An error that wraps the old one has already listed it and its causes.
@@ -301,14 +301,15 @@ extension IssueReport {
         var fingerprint: String?
         var timestamp: IssueTimestamp
         var isReportable = true
-        /// The caller's message, without that of the error. Nil if there is none.
+        /// The caller's message, without the error's. Nil if there is none.
         var note: String?
         /// The return addresses of the calls that led to the report, innermost first.
         var addresses: [UInt] = []
-        /// The error's message, without that of the caller.
+        /// The error's message, without the caller's.
         var errorMessage = ""
         /// The values in the first `describedLength` bytes of the message.
         var values = IssueText.Values(isKnown: false)
+        /// The number of bytes at the beginning of the message that `values` describes.
         var describedLength = 0
         /// The ids of ``context``. Nil if there are none.
         var ids: ScopeContext?
@@ -319,6 +320,7 @@ extension IssueReport {
             set { ids = newValue.isEmpty ? nil : ScopeContext(newValue) }
         }
 
+        /// Sets the error and everything that is read from it.
         mutating func apply(_ error: any Error, _ reading: ErrorReading) {
             message = note.map { "\($0): \(reading.message)" } ?? reading.message
             errorMessage = reading.message
@@ -331,10 +333,10 @@ extension IssueReport {
             self.error = error
         }
 
-        /// Whether neither the caller nor an error has given a text.
+        /// `true` if neither the caller nor an error provides a text.
         var lacksText: Bool {
             guard note == nil else { return false }
-            // Not the error's type: the error is released before the report is encoded.
+            // The domain instead of the error's type, since the error is released before the report is encoded.
             return domain == Reported.Failure.domain
                 ? message == Reported.Failure.noReason : domain == nil && message == IssueReport.defaultMessage
         }
@@ -384,7 +386,7 @@ public struct IssueSite: Sendable {
         }
     }
 
-    /// Creates a source location, by default that of the caller.
+    /// Creates a source location. The default is the location of the caller.
     ///
     /// - Parameters:
     ///   - fileID: The module and the file, for example `Shop/Cart.swift`.
@@ -403,7 +405,7 @@ public struct IssueSite: Sendable {
         self.function = function
     }
 
-    /// Creates a source location from texts that are known at run time only, such as those of a logger.
+    /// Creates a source location from strings that are known only at run time, such as those that a logger receives.
     ///
     /// A reporter that is not an ``IssueSink`` receives the location as `unknown/unknown`.
     ///

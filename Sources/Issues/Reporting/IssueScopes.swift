@@ -43,8 +43,8 @@ public func withIssueContext<R>(
 
 /// Runs an operation and adds metadata to every issue that it reports.
 ///
-/// For equal keys, metadata of the reporting call takes precedence over that of scopes, and inner scopes take
-/// precedence over outer ones.
+/// For equal keys, the metadata of the reporting call takes precedence over the metadata of scopes, and inner scopes
+/// take precedence over outer ones.
 ///
 /// ```swift
 /// withIssueMetadata(["request_id": "\(request.id)"]) {
@@ -68,14 +68,14 @@ public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async 
     try await ReportingScope.$box.withValue(ReportingScope.adding(metadata), operation: operation)
 }
 
-/// Runs an operation and groups every issue that it reports by a text of yours.
+/// Runs an operation and gives every issue that it reports a fingerprint.
 ///
-/// All issues of an application with the same fingerprint are one issue for the daemon, whatever their messages and
-/// locations are. A fingerprint of the reporting call takes precedence over that of scopes, and an inner scope over
-/// outer ones.
+/// The daemon treats all issues of an application with the same fingerprint as one issue, whatever their messages and
+/// locations are. A fingerprint of the reporting call takes precedence over the fingerprints of scopes, and an inner
+/// scope takes precedence over outer ones.
 ///
 /// - Parameters:
-///   - fingerprint: The fingerprint. Nil or an empty text lets the daemon choose, even if an outer scope has one.
+///   - fingerprint: The fingerprint. Nil or an empty string lets the daemon compute it, even if an outer scope has one.
 ///   - operation: The operation to run.
 /// - Returns: The value that the operation returns.
 /// - Throws: The error that the operation throws.
@@ -83,7 +83,7 @@ public func withIssueFingerprint<R>(_ fingerprint: String?, operation: () throws
     try ReportingScope.$box.withValue(ReportingScope.grouping(by: fingerprint), operation: operation)
 }
 
-/// Runs an asynchronous operation and groups every issue that it reports by a text of yours.
+/// Runs an asynchronous operation and gives every issue that it reports a fingerprint.
 ///
 /// This is the asynchronous version of `withIssueFingerprint`.
 public func withIssueFingerprint<R>(_ fingerprint: String?, operation: () async throws -> R) async rethrows -> R {
@@ -91,7 +91,7 @@ public func withIssueFingerprint<R>(_ fingerprint: String?, operation: () async 
 }
 
 extension IssueReporters {
-    /// A closure that returns the ids of the trace, the request and the user for which the current task works. Nil by
+    /// A closure that returns the ids of the trace, the request and the user that the current task works for. Nil by
     /// default.
     ///
     /// ```swift
@@ -102,8 +102,8 @@ extension IssueReporters {
     ///
     /// Ids of `withIssueContext` and of the report take precedence.
     ///
-    /// It is called once for each report, in the reporting task, so that it can read task-local values. It must not
-    /// block. Issues that it reports itself go to standard error. A report without reporters does not call it.
+    /// The closure is called once for each report, in the reporting task, so that it can read task-local values. It
+    /// must not block. Issues that it reports itself go to standard error. It is not called without reporters.
     public static var context: (@Sendable () -> IssueContext)? {
         get { ContextHook.closure.withLock { $0 } }
         set {
@@ -135,7 +135,7 @@ enum ContextHook {
 
     @inline(never)
     private static func evaluate(in box: ReportingScope.Box) -> IssueContext {
-        // A report of the closure, or of a reporter, must not call the closure again.
+        // An issue that the closure or a reporter reports must not call the closure again.
         guard !box.isReporting, let closure = closure.withLock({ $0 }) else { return IssueContext() }
         let scope = box.forReporters()
         defer { scope.endWork() }
@@ -160,8 +160,8 @@ final class ScopeContext: Sendable {
 /// }
 /// ```
 ///
-/// Ids that the context lacks come from outer scopes, or else from ``IssueReporters/context``. Ids that are given to an
-/// ``IssueReport`` take precedence.
+/// Ids that the context lacks come from outer scopes, or otherwise from ``IssueReporters/context``. Ids that are given
+/// to an ``IssueReport`` take precedence.
 ///
 /// - Parameters:
 ///   - context: The ids.
@@ -194,14 +194,14 @@ extension IssueContext {
 }
 
 extension IssueReport {
-    /// Creates a report for a location that is known at run time, for example that of a logger or of a macro.
+    /// Creates a report for a location that is known only at run time, for example one that a logger receives.
     ///
     /// - Parameters:
     ///   - message: A description of what went wrong.
     ///   - level: The level of the issue.
     ///   - metadata: Metadata of the issue.
-    ///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
-    ///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
+    ///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
+    ///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
     ///   - context: The ids of the trace, the request and the user. Missing ids are taken from `withIssueContext`
     ///     and ``IssueReporters/context``.
     ///   - site: The reported location.
@@ -259,7 +259,7 @@ public struct IssueBreadcrumb: Hashable, Sendable {
     public var timestamp: IssueTimestamp
     /// A description of the event.
     public var message: String
-    /// Metadata of the event, including that of the scopes around the call.
+    /// Metadata of the event, including the metadata of the scopes around the call.
     public var metadata: IssueMetadata
 
     /// The maximum sizes of an event's metadata and message, in bytes.
@@ -273,6 +273,7 @@ public struct IssueBreadcrumb: Hashable, Sendable {
         self.metadata = bytes <= Self.metadataLimit ? metadata : [.omittedBytes: .init(bytes)]
     }
 
+    /// The breadcrumb as a metadata value.
     var fact: IssueMetadata.Value {
         var fact: IssueMetadata = ["at": .init(timestamp.description), "message": .init(message)]
         if !metadata.isEmpty { fact["metadata"] = .init(metadata) }
@@ -327,7 +328,7 @@ public func leaveBreadcrumb(_ message: String, metadata: IssueMetadata = [:]) {
     scope.trail.leave(IssueBreadcrumb(message, metadata: scope.metadata.merging(metadata)))
 }
 
-/// Runs an operation with breadcrumbs of its own, so that concurrent requests of a server do not mix theirs.
+/// Runs an operation with separate breadcrumbs, so that concurrent requests of a server do not mix theirs.
 ///
 /// The operation starts with the current breadcrumbs. Those that it adds are discarded when it ends.
 ///
@@ -338,7 +339,7 @@ public func withBreadcrumbs<R>(operation: () throws -> R) rethrows -> R {
     try ReportingScope.$box.withValue(ReportingScope.branchingOff(), operation: operation)
 }
 
-/// Runs an asynchronous operation with breadcrumbs of its own.
+/// Runs an asynchronous operation with separate breadcrumbs.
 ///
 /// This is the asynchronous version of `withBreadcrumbs`.
 public func withBreadcrumbs<R>(

@@ -39,11 +39,11 @@ public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Co
 /// A protocol that only ``IssueSeverity`` conforms to. It lets `reportIssue` accept a variable of that type, while the
 /// literals `.warning` and `.error` mean an ``IssueLevel``.
 public protocol _IssueSeverity: Sendable {
+    /// The level of the same name.
     var level: IssueLevel { get }
 }
 
-// Names that other libraries and logs use for levels. The compiler's error message for each suggests the level that is
-// meant.
+// Names that other libraries and logs use for levels. For each, the compiler's error message suggests the level to use.
 
 extension IssueLevel {
     /// Use ``debug``.

@@ -2,21 +2,21 @@ internal import IssueWire
 
 /// The message of an issue, which keeps its constant text apart from the values that are inserted into it.
 ///
-/// The functions that report issues take a string literal as such a message. All reports of a literal are one issue,
-/// whatever its values look like:
+/// The functions that report issues take a string literal as such a message. All reports of one literal belong to the
+/// same issue, whatever the values are:
 ///
 /// ```swift
 /// reportIssue("User \(name) not found in \(count) tables")
 /// ```
 ///
-/// A value that must not leave the process is marked as private. Its place remains in the message, as `<private>`, so
-/// the issue is the same:
+/// A value that must not leave the process is marked as private. The message contains `<private>` in its place, so the
+/// grouping does not change:
 ///
 /// ```swift
 /// reportIssue("No account for \(address, private: true)")
 /// ```
 ///
-/// The text is otherwise the same as that of a `String` with the same literal.
+/// Otherwise, the text is the same as for a `String` with the same literal.
 public struct IssueText: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The whole text.
     var text: String
@@ -155,7 +155,7 @@ extension IssueText {
         ///
         /// - Parameters:
         ///   - value: The value. Unless `isPrivate` is false, it is not even converted to text.
-        ///   - isPrivate: Whether the text shows `<private>` instead of the value.
+        ///   - isPrivate: `true` if the text shows `<private>` instead of the value.
         @inlinable
         public mutating func appendInterpolation<Value>(_ value: Value, private isPrivate: Bool) {
             append(isPrivate ? IssueText.hidden : String(describing: value), .text)
@@ -167,7 +167,7 @@ extension IssueText {
         ///
         /// - Parameters:
         ///   - value: The value. Unless `isPrivate` is false, it is not even converted to text.
-        ///   - isPrivate: Whether the text shows `<private>` instead of the value.
+        ///   - isPrivate: `true` if the text shows `<private>` instead of the value.
         @inlinable
         public mutating func appendInterpolation<Value>(_ value: Value?, private isPrivate: Bool) {
             append(isPrivate ? IssueText.hidden : String(describing: value), .text)
@@ -198,12 +198,13 @@ extension IssueText {
 
     /// The positions of the values in a text, in their order.
     struct Values: Sendable, Equatable {
-        // A message is returned in four registers, which keeps calls small: text, `packed` and `others`.
+        // A message fits in four registers, which keeps calls small: two for the text, one each for `packed` and
+        // `others`.
 
-        /// The first three values, in 10 bits for the offset, 9 bits for the length, and one for the kind each. The next
-        /// two bits are their number, and the one after is 1 if the values are unknown.
+        /// The first three values. Each takes 20 bits: 10 for the offset, 9 for the length and 1 for the kind. The next
+        /// two bits are the number of these values, and the bit after them is 1 if the values are unknown.
         private var packed: UInt64
-        /// The other values, in 32 bits for the offset, 31 bits for the length, and one for the kind.
+        /// The other values. Each takes 64 bits: 32 for the offset, 31 for the length and 1 for the kind.
         private var others: [UInt64]?
 
         private static let packedLimit = 3
@@ -215,7 +216,7 @@ extension IssueText {
             packed = isKnown ? 0 : 1 << 62
         }
 
-        /// Whether the values are known.
+        /// `true` if the values are known.
         var isKnown: Bool { packed >> 62 == 0 }
 
         private var packedCount: Int { Int(truncatingIfNeeded: packed >> 60 & 3) }
@@ -241,7 +242,7 @@ extension IssueText {
             if others?.append(value) == nil { others = [value] }
         }
 
-        /// The offset after the last value, or 0 if there is none.
+        /// The byte offset after the last value, or 0 if there is none.
         var end: Int { count == 0 ? 0 : self[count - 1].range.upperBound }
 
         /// The byte offsets of a value, and its kind.
@@ -271,8 +272,9 @@ extension IssueText {
 }
 
 extension IssueText {
-    /// The largest template and the largest number of values that the daemon accepts.
+    /// The maximum size of a template that the daemon accepts, in bytes.
     private static let templateLimit = 1024
+    /// The maximum number of values that the daemon accepts.
     private static let partLimit = 64
 
     /// Returns the template of a message and its values in the form in which they are sent. Nil if they are unknown or

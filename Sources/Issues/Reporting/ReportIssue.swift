@@ -32,7 +32,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
-/// Reports an issue with a variable of type ``IssueSeverity``.
+/// Reports an issue whose severity is a variable of type ``IssueSeverity``.
 ///
 /// Otherwise like the version with an ``IssueLevel``.
 public func reportIssue(
@@ -44,7 +44,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
-/// Reports an issue with a message that is not a literal and a variable of type ``IssueSeverity``.
+/// Reports an issue with a message that is not a literal. Its severity is a variable of type ``IssueSeverity``.
 ///
 /// Otherwise like the version with an ``IssueLevel``.
 @_disfavoredOverload
@@ -105,15 +105,15 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
-/// Reports an issue with metadata or a fingerprint of its own.
+/// Reports an issue with metadata or a custom fingerprint.
 ///
 /// - Parameters:
 ///   - message: A description of what went wrong.
 ///   - severity: The severity of the issue.
-///   - level: Another name for `severity`, which it replaces. Nil uses `severity`.
+///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
-///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
-///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
+///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
+///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -145,15 +145,15 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with metadata, a fingerprint or a severity of its own.
+/// Reports a caught error with metadata, a custom fingerprint or a severity.
 ///
 /// - Parameters:
 ///   - error: The error.
 ///   - severity: The severity of the issue.
-///   - level: Another name for `severity`, which it replaces. Nil uses `severity`.
+///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
-///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
-///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
+///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
+///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -170,16 +170,16 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with metadata, a fingerprint or a severity of its own.
+/// Reports a caught error with metadata, a custom fingerprint or a severity.
 ///
 /// - Parameters:
 ///   - error: The error.
 ///   - message: A description of what the program was doing when the error occurred.
 ///   - severity: The severity of the issue.
-///   - level: Another name for `severity`, which it replaces. Nil uses `severity`.
+///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
-///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty text
-///     uses that of `withIssueFingerprint`, or else lets the daemon choose.
+///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
+///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -212,7 +212,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports an issue that was created before, for example with a source location that is known at run time.
+/// Reports an issue that was created earlier, for example with a source location that is known only at run time.
 ///
 /// ```swift
 /// reportIssue(IssueReport(message, level: .error, site: IssueSite(fileID: file, line: line, function: function)))

@@ -15,7 +15,7 @@ public protocol ReportableError: Error {
     var message: String { get }
     /// Metadata for the report. Metadata of scopes and of the call takes precedence for equal keys.
     var userInfo: IssueMetadata { get }
-    /// Whether the daemon may forward the error. If false, the error is only stored and counted. Defaults to true.
+    /// `true` if the daemon may forward the error. If false, the error is only stored and counted. Defaults to true.
     var isReportable: Bool { get }
     /// The errors that caused this one. Defaults to none.
     var underlyingErrors: [any Error] { get }
@@ -28,7 +28,7 @@ public protocol ReportableError: Error {
 extension ReportableError {
     public static var domain: String { TypeName.of(Self.self) }
     public var code: Int { 0 }
-    // Without the memory addresses that Swift prints for private types.
+    // Omits the memory addresses that Swift prints for private types.
     public var message: String { ErrorTypeInfo.of(self).text(of: self) }
     public var userInfo: IssueMetadata { [:] }
     public var isReportable: Bool { true }
@@ -104,7 +104,7 @@ struct ErrorReading: Sendable {
 
     private init(other error: any Error, _ type: ErrorTypeInfo) {
         message = type.text(of: error)
-        // Swift numbers the cases of an error arbitrarily, so that number has no meaning.
+        // Swift numbers the cases of an error arbitrarily, so the code has no meaning unless the type sets its domain.
         domain = type.choosesDomain ? error._domain : type.name
         code = type.choosesDomain ? error._code : nil
         underlying = type.holdsSomething ? Self.carriedErrors(error) : []
@@ -188,7 +188,7 @@ extension ErrorReading {
         } else if typeName.hasSuffix(".CocoaError"), let code = Self.rawValue(members["code"]) {
             let userInfo = members["userInfo"] as? [String: Any] ?? [:]
             self.init(domain: "NSCocoaErrorDomain", code: code, userInfo: userInfo)
-            // The description contains the text for the code in quotes.
+            // The description contains the text for the code in quotation marks.
             let parts = "\(error)".split(separator: "\"", maxSplits: 2)
             if userInfo["NSLocalizedDescription"] == nil, parts.count == 3, parts[1] != "(null)" {
                 message = [String(parts[1]), userInfo["NSFilePath"] as? String].compactMap(\.self)
@@ -316,13 +316,13 @@ enum TypeName {
 struct ErrorTypeInfo: Sendable {
     /// The name including the module, since every module may have its own NetworkError.
     let name: String
-    /// Whether `ErrorReading` has a special case for the type.
+    /// `true` if `ErrorReading` has a special case for the type.
     let isKnown: Bool
-    /// Whether the type may be one of Foundation's, or a class that may inherit from NSError.
+    /// `true` if the type may be one of Foundation's, or a class that may inherit from NSError.
     let mayBeFoundations: Bool
-    /// Whether the type chooses its domain. Only then does its code have a meaning.
+    /// `true` if the type chooses its domain. Only then does its code have a meaning.
     let choosesDomain: Bool
-    /// Whether a value of the type can hold anything, for example other errors.
+    /// `true` if a value of the type can hold anything, for example other errors.
     let holdsSomething: Bool
     let isCancellation: Bool
     /// The name without the module and a dot, for an enum that has no description of its own. Otherwise empty.

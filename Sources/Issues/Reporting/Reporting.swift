@@ -5,7 +5,7 @@ internal import UnixIO
 enum Reporting {
     /// Reports an error, or a message if `error` is nil.
     ///
-    /// - Returns: Whether a responder handled or discarded the report.
+    /// - Returns: The outcome of the responders.
     @discardableResult @inline(__always)
     static func report(
         _ error: (any Error)?, _ message: () -> IssueText?, level: IssueLevel, metadata: () -> IssueMetadata,
@@ -24,7 +24,7 @@ enum Reporting {
         fingerprint: () -> String?, at site: IssueSite, in box: ReportingScope.Box, _ mark: CallStack.Mark
     ) -> ReportOutcome {
         let hasResponders = !box.scope.responders.isEmpty
-        // Excludes errors here, because their text may come from code that reports issues itself.
+        // Errors are excluded, because their text may come from code that reports issues itself.
         if error == nil, !hasResponders, box.scope.reporters.isDaemonOnly, box.scope.knownIssues == nil,
             !box.isReporting
         {
@@ -93,7 +93,13 @@ enum Reporting {
         for reporter in reporters { pending.notify(reporter, message, metadata, &reached, from: box, in: scope) }
     }
 
-    /// Sends an expected issue to the reporters.
+    /// Passes an expected issue to the reporters.
+    ///
+    /// - Parameters:
+    ///   - error: The expected error. Nil for a message only.
+    ///   - message: Returns the message. Not called if there are no reporters.
+    ///   - site: The reported location.
+    ///   - reporters: The reporters.
     static func expect(
         _ error: (any Error)?, _ message: () -> String?, at site: IssueSite, by reporters: [any IssueReporter]
     ) {
@@ -123,12 +129,12 @@ struct ReportingScope: Sendable {
     /// The responders, which run before the reporters.
     var responders = ResponderChain.root
     var metadata: IssueMetadata = [:]
-    /// The fingerprint of reports without one of their own. Nil if the daemon computes it.
+    /// The fingerprint of reports that do not set one. Nil if the daemon computes it.
     var fingerprint: String?
     /// The ids of `withIssueContext`. Nil if there are none.
     var context: ScopeContext?
     var trail = BreadcrumbTrail.process
-    /// The source location that replaces those of reports. Nil for none.
+    /// The source location that replaces the location of each report. Nil for none.
     var site: IssueSite?
     /// Counts reports as expected when no test library does. Nil outside `withKnownIssue`.
     var knownIssues: KnownIssues?
@@ -149,9 +155,10 @@ struct ReportingScope: Sendable {
             self.workingThread = Atomic(workingThread)
         }
 
-        /// Whether the current code is called by a reporter.
+        /// `true` if the current code is called by a reporter.
         ///
-        /// A task that a reporter has started runs on another thread, or after the reporter has returned.
+        /// `false` in a task that a reporter has started, since it runs on another thread or after the reporter has
+        /// returned.
         var isReporting: Bool {
             let thread = workingThread.load(ordering: .acquiring)
             if thread != 0, thread == CurrentProcess.threadMark { return true }
@@ -170,7 +177,7 @@ struct ReportingScope: Sendable {
             workingThread.store(0, ordering: .releasing)
         }
 
-        /// Whether the scope has neither reporters nor responders.
+        /// `true` if the scope has neither reporters nor responders.
         var isSilent: Bool { scope.reporters.isEmpty && scope.responders.isEmpty }
     }
 
@@ -181,7 +188,8 @@ struct ReportingScope: Sendable {
 
     @TaskLocal static var box = process
 
-    /// Whether a report would reach neither reporters nor responders. Without scopes this needs no reference counting.
+    /// `true` if a report would reach neither reporters nor responders. Without scopes, this needs no reference
+    /// counting.
     static var isSilent: Bool {
         guard hasScopes.load(ordering: .relaxed) else {
             return ReporterBox.isProcessEmpty && ErrorResponders.isRootEmpty
@@ -266,7 +274,8 @@ struct PendingReport {
     /// Passes the report to a reporter through the most detailed method that it supports.
     ///
     /// The caller's closures and the error's text are evaluated in the caller's scope, since they may report issues
-    /// themselves. `box` is the caller's scope, and `scope` is that in which the reporter runs.
+    /// themselves. `box` is the caller's scope, and the reporter runs in `scope`. `reached` holds the deliveries that
+    /// have the report already.
     mutating func notify(
         _ reporter: any IssueReporter, _ message: () -> IssueText?, _ metadata: () -> IssueMetadata,
         _ reached: inout Set<ObjectIdentifier>, from box: ReportingScope.Box, in scope: ReportingScope.Box
@@ -308,7 +317,7 @@ enum ReportOutcome {
 }
 
 extension IssueReport {
-    /// Sends the report to the reporters of the current scope now, before the responders outside have received it.
+    /// Sends the report to the reporters of the current scope immediately, without passing it to further responders.
     package func notifyReporters() {
         var pending = PendingReport(self)
         Reporting.notify(in: ReportingScope.here, pending: &pending, { nil }, { [:] })

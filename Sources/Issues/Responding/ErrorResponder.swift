@@ -1,4 +1,4 @@
-/// A handler that an error passes between the place that reports it and the reporters.
+/// A handler that receives a reported error before the reporters do.
 ///
 /// ```swift
 /// withErrorResponders(
@@ -48,7 +48,7 @@ public struct ErrorResponder: Sendable {
 extension ErrorResponder {
     /// Creates a responder that receives every error and decides whether it is handled.
     ///
-    /// - Parameter body: Receives the error and returns whether it is handled. An error that it throws replaces the
+    /// - Parameter body: Receives the error and returns `true` if it is handled. An error that it throws replaces the
     ///   given one and goes to the next responder.
     /// - Returns: The responder.
     public static func receive(_ body: @escaping @Sendable (any Error) throws -> ErrorResponder.Handling) -> Self {
@@ -65,7 +65,7 @@ extension ErrorResponder {
     ///
     /// - Parameters:
     ///   - type: The type of the errors. Errors of other types are not handled.
-    ///   - body: Receives the error and returns whether it is handled. An error that it throws replaces the given one
+    ///   - body: Receives the error and returns `true` if it is handled. An error that it throws replaces the given one
     ///     and goes to the next responder.
     /// - Returns: The responder.
     public static func receive<Failure: Error>(

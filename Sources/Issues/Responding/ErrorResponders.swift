@@ -35,7 +35,7 @@ public struct ErrorResponders: Sendable {
     ///   - error: The error.
     ///   - message: A description of what the program was doing when the error occurred.
     ///   - level: The level of the issue.
-    ///   - metadata: Metadata of the issue. It takes precedence over that of the scope and of the error.
+    ///   - metadata: Metadata of the issue. It takes precedence over the metadata of the scope and of the error.
     ///   - fileID: The file ID of the reported location. Defaults to the caller's.
     ///   - filePath: The file path of the reported location. Defaults to the caller's.
     ///   - line: The line of the reported location. Defaults to the caller's.
@@ -158,7 +158,7 @@ public struct IssueMessage: Error, Hashable, Sendable, CustomStringConvertible {
 /// The responders for a report, innermost first.
 indirect enum ResponderChain: Sendable {
     case end
-    /// The responders of the process, read when a report gets there.
+    /// The responders of the process. They are read when a report reaches them, not when the chain is created.
     case root
     case responder(ErrorResponder, outside: ResponderChain)
 
@@ -181,7 +181,7 @@ indirect enum ResponderChain: Sendable {
 }
 
 extension ResponderChain {
-    /// Whether the chain contains no responder.
+    /// `true` if the chain contains no responder.
     var isEmpty: Bool {
         switch self {
         case .end: true

@@ -21,7 +21,7 @@ internal import Synchronization
 ///   - line: The line of the reported location. Defaults to the caller's.
 ///   - column: The column of the reported location. Defaults to the caller's.
 ///   - body: The operation to run.
-///   - issueMatcher: Returns whether `issue` was expected. Called once for each issue, after `body` has returned.
+///   - issueMatcher: Returns `true` if `issue` was expected. Called once for each issue, after `body` has returned.
 /// - Throws: The error that `body` throws. The collected issues are then not checked.
 public func expectReportsIssue(
     _ message: @autoclosure () -> String? = nil,
@@ -132,7 +132,7 @@ final class KnownIssues: Sendable {
 ///
 /// - Parameters:
 ///   - message: A description of the known issue. Nil for none.
-///   - isIntermittent: Whether the issue occurs only sometimes. If true, an operation without an issue is not reported.
+///   - isIntermittent: `true` if the issue occurs only sometimes. An operation without an issue is not reported then.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -165,9 +165,9 @@ public typealias _AsyncThrowingBody = @concurrent () async throws -> Void
 
 /// Runs an operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// Under Swift Testing this calls `withKnownIssue`, so everything that fails the test counts. Under XCTest and outside
-/// tests, only issues that are reported with this library count, on the operation's task and its child tasks. The
-/// parameters are those of `withExpectedIssue`.
+/// Under Swift Testing, this calls `withKnownIssue`, so everything that fails the test counts. Under XCTest and outside
+/// tests, only issues count that are reported with this library, on the operation's task or one of its child tasks. The
+/// parameters are the same as for `withExpectedIssue`.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

@@ -1,6 +1,6 @@
 internal import UnixIO
 
-/// Whether this process runs tests.
+/// `true` if this process runs tests.
 ///
 /// The value is determined once, from the test libraries that are loaded and from how the process was started: its
 /// executable's name, its arguments, and the variables that Bazel and other runners set. For the test that the current
@@ -24,7 +24,7 @@ public enum TestContext: Equatable, Sendable {
         return TestRun.isOfSwiftTesting ? .swiftTesting(nil) : .xcTest
     }
 
-    /// Whether Swift Testing runs the test.
+    /// `true` if Swift Testing runs the test.
     public var isSwiftTesting: Bool {
         switch self {
         case .swiftTesting: true
@@ -60,7 +60,7 @@ public enum TestContext: Equatable, Sendable {
 
 /// Determines whether this process runs tests, and with which library.
 enum TestRun {
-    /// Whether this process was started to run tests of Swift Testing.
+    /// `true` if this process was started to run tests of Swift Testing.
     ///
     /// SwiftPM runs the same executable once for each library, and each run loads both libraries. Code outside a test's
     /// task cannot see the current test, so this looks at the process instead of the task.
@@ -73,14 +73,15 @@ enum TestRun {
         return false
     }()
 
-    /// Whether an issue that is recorded now belongs to Swift Testing rather than XCTest.
+    /// `true` if an issue that is recorded now belongs to Swift Testing rather than XCTest.
     ///
-    /// Test runners other than SwiftPM create their own processes; there the task of a test is the only sign.
+    /// Test runners other than SwiftPM do not pass the argument. There, only the current task shows that a test of
+    /// Swift Testing is running.
     static var usesSwiftTesting: Bool {
         isOfSwiftTesting || TestingLibrary.currentTest != nil
     }
 
-    /// Whether this process runs tests: it has loaded a test library, and was started to run tests.
+    /// `true` if this process runs tests: it has loaded a test library, and was started to run tests.
     ///
     /// A loaded library is not enough, since a production program loads one as soon as it links any package that
     /// contains test helpers.
@@ -92,7 +93,7 @@ enum TestRun {
             variable: { ProcessEnvironment[$0] })
     }()
 
-    /// Returns whether a process was started as a test run.
+    /// Returns `true` if a process was started as a test run.
     ///
     /// The suffix .xctest counts only in the executable's name: a program may be given such a file as an argument.
     static func isAnnounced(executable: String?, arguments: [String], variable: (String) -> String?) -> Bool {
@@ -129,7 +130,7 @@ enum TestFailure {
         return XCTestLibrary.fail(text(of: report) ?? "", at: report.site)
     }
 
-    /// Returns the whole text of the report, including that of the error.
+    /// Returns the whole text of the report, including the error's.
     private static func text(of report: IssueReport) -> String? {
         guard let error = report.error else { return callerText(of: report) }
         return RedactionHook.text(CaughtError.text(error, callerText(of: report)))
@@ -154,7 +155,7 @@ extension IssueReport {
 enum XCTestLibrary {
     private static let failName = "$s6XCTest7XCTFail_4file4lineySS_s12StaticStringVSutF"
 
-    /// Whether this process has loaded XCTest.
+    /// `true` if this process has loaded XCTest.
     static var isLoaded: Bool {
         // A statically linked program contains the type, but does not export the functions.
         LoadedSymbols.has(failName) || _typeByName("6XCTest10XCTestCaseC") != nil
