@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The folders of the recipes and their modules. Each is a package to copy; this one builds and tests them all at once.
+/// The folders of the recipes and their modules. Each is a package to copy. This package builds and tests all of them.
 let recipes = [
     ("aws-lambda-issues", "LambdaReporting"),
     ("hummingbird-issues", "HummingbirdReporting"),
@@ -17,7 +17,7 @@ let package = Package(
     dependencies: [
         // In your own package, use the URL of the repository and a version.
         .package(name: "issued", path: ".."),
-        // Replaces the package of this name on which swift-stopwatch depends, so that it reports through Issues.
+        // swift-stopwatch depends on a package of this name. With this one instead, it reports through Issues.
         .package(path: "../Compatibility/xctest-dynamic-overlay"),
         .package(path: "../Tests/Compatibility/swift-stopwatch"),
     ] + recipes.map { folder, _ in .package(path: folder) },

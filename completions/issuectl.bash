@@ -1,8 +1,8 @@
-# Completes issuectl in bash. The words come from "issuectl __complete".
+# Completes issuectl in bash. The candidates come from "issuectl __complete".
 
 _issuectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD line value
-    # Without the package bash-completion, words with "=" or ":" are not completed.
+    # Without the package bash-completion, arguments with "=" or ":" are not completed.
     if declare -F _get_comp_words_by_ref >/dev/null; then
         _get_comp_words_by_ref -n =: cur words cword
     fi
@@ -13,7 +13,7 @@ _issuectl() {
             mapfile -t COMPREPLY < <(compgen -f -- "${cur#--*=}")
             return
         fi
-        # bash replaces only what follows the last "=" or ":".
+        # bash replaces only the text after the last "=" or ":".
         value=${line%%$'\t'*}
         value=${value#"${cur%"${cur##*[=:]}"}"}
         # Other users choose the names of applications, which may contain blanks or commands.

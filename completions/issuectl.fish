@@ -1,4 +1,4 @@
-# Completes issuectl in fish. The words come from "issuectl __complete".
+# Completes issuectl in fish. The candidates come from "issuectl __complete".
 
 function __issuectl_candidates
     set --local words (commandline --current-process --tokenize --cut-at-cursor)

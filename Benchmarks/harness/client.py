@@ -1,4 +1,4 @@
-"""The cost of the client library for an application: its size, and the time of each report."""
+"""The cost of the client library for an application: code size, memory, and the time of each report."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import Daemon, Failure
 
 PACKAGE = f"{programs.BENCHMARKS}/client/cost"
@@ -35,7 +35,7 @@ def _stripped(program, folder):
     return os.path.getsize(copy)
 
 
-def _code(binaries):
+def _code_bytes(binaries):
     """Returns the bytes of code per call, including the closure of its message."""
     sections = _run("size", "-A", f"{binaries}/calls.build/Calls.swift.o")
     found = re.findall(r"^\.text\S*\s+(\d+)", sections, re.MULTILINE)
@@ -58,13 +58,13 @@ def measure(binary, folder, options, progress):
     sizes = {name: _stripped(f"{binaries}/{name}", folder) for name in ("hello", "hello-tasks", "hello-issues", "hello-redacting")}
     allocations = {name: _allocations(f"{binaries}/{name}", folder) for name in ("hello", "hello-issues")}
     with Daemon(binary, f"{folder}/daemon") as daemon:
-        def cost(what):
-            progress(f"client: {what}")
+        def cost(kind):
+            progress(f"client: {kind}")
             return json.loads(_run(
-                f"{binaries}/client-cost", what, environment={"ISSUED_SOCKET": daemon.socket, "ISSUED_APP": "cost"}))
+                f"{binaries}/client-cost", kind, environment={"ISSUED_SOCKET": daemon.socket, "ISSUED_APP": "cost"}))
 
         disabled, clock = cost("disabled"), cost("clock")
-        calls = {what: cost(what) for what in ("plain", "three-keys", "threads")}
+        calls = {kind: cost(kind) for kind in ("plain", "three-keys", "threads")}
         values = cost("values")
         idle = cost("idle")
     shutil.rmtree(folder, ignore_errors=True)
@@ -73,7 +73,7 @@ def measure(binary, folder, options, progress):
     # The time to read the clock is not part of the call.
     for times in calls.values():
         times["p50"] = max(0, times["p50"] - clock["p50"])
-    code = _code(binaries)
+    code = _code_bytes(binaries)
     growth = (sizes["hello-issues"] - sizes["hello"]) / 1e6
     own_growth = (sizes["hello-issues"] - sizes["hello-tasks"]) / 1e6
     more = allocations["hello-issues"] - allocations["hello"]
@@ -81,17 +81,17 @@ def measure(binary, folder, options, progress):
     return {
         "disabled_ns": disabled, "clock_ns": clock, "calls_ns": calls, "values_ns": values, "code_bytes": code, "sizes": sizes,
         "allocations": allocations, "idle": idle,
-        "marks": [
-            marks.at_most("a report without a reporter", disabled["plain"], 20, "ns"),
-            marks.at_most("a report with three keys, p50", calls["three-keys"]["p50"], 1000, "ns"),
-            marks.at_most("a report with three keys from 8 threads, p99", calls["threads"]["p99"], 10_000, "ns"),
-            marks.at_most(
+        "targets": [
+            targets.at_most("a report without a reporter", disabled["plain"], 20, "ns"),
+            targets.at_most("a report with three keys, p50", calls["three-keys"]["p50"], 1000, "ns"),
+            targets.at_most("a report with three keys from 8 threads, p99", calls["threads"]["p99"], 10_000, "ns"),
+            targets.at_most(
                 "a report with three values, relative to a string with them",
                 (values["text"] - clock["p50"]) / max(1, values["string"] - clock["p50"]), 1, "times"),
-            marks.at_most("code size of a call", code, 120, "bytes"),
-            marks.at_most("growth of a static hello-world", growth, 2.9, "MB"),
-            marks.at_most("growth of a static hello-world with tasks", own_growth, 2.1, "MB"),
-            marks.at_most("allocations before the first report", more, 0, "more"),
-            marks.at_most("memory of an idle client", memory, 256, "KiB"),
+            targets.at_most("code size of a call", code, 120, "bytes"),
+            targets.at_most("growth of a static hello-world", growth, 2.9, "MB"),
+            targets.at_most("growth of a static hello-world with tasks", own_growth, 2.1, "MB"),
+            targets.at_most("allocations before the first report", more, 0, "more"),
+            targets.at_most("memory of an idle client", memory, 256, "KiB"),
         ],
     }

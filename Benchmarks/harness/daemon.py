@@ -9,7 +9,8 @@ import time
 
 from . import slices
 
-# The traffic has thousands of series. The limits on new series would put most of them into one, so they are off.
+# The traffic has thousands of series. With the limits on new series, most of them would become one overflow series,
+# so the limits are off.
 CONFIGURATION = """\
 [Socket]
 Path={socket}

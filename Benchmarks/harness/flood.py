@@ -5,13 +5,13 @@ import signal
 import subprocess
 import time
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import Shape
 
-TIMES = 10
-STRANGER = 65_533
-# Seconds until the daemon knows all series of the flood and its windows are full.
+MAX_RATIO = 10
+OTHER_USER = 65_533
+# Seconds until the flood has reached its full rate and the daemon has stored all of its series once.
 RAMP = 2
 
 
@@ -52,7 +52,7 @@ def measure(binary, folder, options, progress):
         ("the same user, 256 connections", None, 1, 256, 16_000),
     ]
     if os.geteuid() == 0:
-        floods.insert(0, ("another user", STRANGER, 1, 4, 16_000))
+        floods.insert(0, ("another user", OTHER_USER, 1, 4, 16_000))
     results = []
     with Daemon(binary, folder) as daemon:
         # Lets another user reach the socket.
@@ -66,9 +66,9 @@ def measure(binary, folder, options, progress):
             results.append({"load": name} | sent)
     return {
         "loads": [{"load": "alone", "daemon_load": None} | alone, *results],
-        "marks": [
-            marks.at_most(f"p99 at 100 reports per second during a flood: {one['load']}",
-                          one["p99_ms"] / alone["p99_ms"], TIMES, "× without a flood")
+        "targets": [
+            targets.at_most(f"p99 at 100 reports per second during a flood: {one['load']}",
+                          one["p99_ms"] / alone["p99_ms"], MAX_RATIO, "× without a flood")
             for one in results
         ],
     }

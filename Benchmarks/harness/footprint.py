@@ -6,7 +6,7 @@ import socket
 import statistics
 import time
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import SHAPES
 
@@ -14,23 +14,23 @@ STARTS = 10
 # Seconds; long enough for timers of one second to have run.
 REST = 3
 IDLE = 1000
-IDLE_MIB = 16
+MAX_IDLE_MIB = 16
 REPORT = (b'{"method":"org.issued.Collector.Report",'
           b'"parameters":{"records":[{"message":"Connected","app":{"name":"idle"}}]}}\0')
 
 
 def _starts(binary, folder, is_empty):
-    taken = []
+    times = []
     for _ in range(STARTS):
         if is_empty:
             shutil.rmtree(folder, ignore_errors=True)
         with Daemon(binary, folder) as daemon:
-            taken.append(daemon.ready_after * 1000)
-    return {"median_ms": statistics.median(taken), "longest_ms": max(taken)}
+            times.append(daemon.ready_after * 1000)
+    return {"median_ms": statistics.median(times), "longest_ms": max(times)}
 
 
 def _idle(binary, folder):
-    """Returns the memory before and with 1,000 connections that have each reported once and are idle since."""
+    """Returns the memory before and with 1,000 idle connections that have each reported once."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4 * IDLE)), hard))
     clients = []
@@ -63,7 +63,7 @@ def measure(binary, folder, options, progress):
         sent = programs.generate(daemon, shape, options.records, "--window", options.window, *options.numbering)
         time.sleep(REST)
         after = daemon.memory()
-    programs.check(daemon, sent["stored_in_all"], shape.series)
+    programs.check(daemon, sent["stored_total"], shape.series)
     progress(f"{IDLE} idle connections")
     idle = _idle(binary, f"{folder}/idle")
     progress("starts")
@@ -71,11 +71,12 @@ def measure(binary, folder, options, progress):
     return {
         "memory_after_start_mib": before,
         "memory_after_load_mib": after,
-        "start_of_a_filled_store": filled | {"records": sent["stored_in_all"]},
+        "start_of_a_filled_store": filled | {"records": sent["stored_total"]},
         "start_of_an_empty_store": _starts(binary, folder, is_empty=True),
         "idle_connections": idle | {"connections": IDLE},
-        "marks": [
-            marks.at_most(f"{IDLE:,} idle connections", idle["with"]["resident"] - idle["before"]["resident"], IDLE_MIB,
-                          "MiB more"),
+        "targets": [
+            targets.at_most(
+                f"{IDLE:,} idle connections", idle["with"]["resident"] - idle["before"]["resident"], MAX_IDLE_MIB,
+                "MiB more"),
         ],
     }

@@ -8,19 +8,21 @@ import statistics
 import subprocess
 import time
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import SHAPES, Shape, fresh
 
-RATE = 60_000
-TIMES_ZLIB = 1.5
-INGEST_SHARE = 0.7
-RESIDENT_MIB = 32
-WALK_SHARE = 0.25
+# The targets.
+MIN_RATE = 60_000
+MAX_TIMES_ZLIB = 1.5
+MIN_INGEST_SHARE = 0.7
+MAX_RESIDENT_MIB = 32
+MAX_SKIP_SHARE = 0.25
+
 MAX_SECONDS = 600
 POLL = 0.1
 # The default limits hold back at least this share of a flood. The rest is sent at the rate that they allow.
-MOST_HELD = 0.99
+MIN_HELD_BACK_SHARE = 0.99
 
 # Everything is sent, in batches of the size used for self-hosted destinations.
 WITHOUT_LIMITS = """\
@@ -64,12 +66,12 @@ class Listener:
 
     def __enter__(self):
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        made = subprocess.run(
+        result = subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
              "2", "-subj", "/CN=listener", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.key, "-out",
              self.certificate], capture_output=True, text=True)
-        if made.returncode != 0:
-            raise Failure(f"openssl failed to create a certificate:\n{made.stderr}")
+        if result.returncode != 0:
+            raise Failure(f"openssl failed to create a certificate:\n{result.stderr}")
         with open(os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write("a-token-of-this-benchmark\n")
         self.process = subprocess.Popen(
@@ -105,9 +107,9 @@ def _fates(daemon):
         database.close()
 
 
-def _wait_until(daemon, is_so):
+def _wait_until(daemon, condition):
     deadline = time.monotonic() + MAX_SECONDS
-    while not is_so(_fates(daemon)):
+    while not condition(_fates(daemon)):
         if time.monotonic() > deadline:
             raise Failure(f"not finished after {MAX_SECONDS} s: {_fates(daemon)}; log of the daemon: {daemon.log_text()}")
         time.sleep(POLL)
@@ -120,7 +122,7 @@ def _backlog(binary, folder, shape, options):
         sent = programs.generate(
             daemon, shape, options.records, "--warm-up", options.warm_up, "--window", options.window,
             *options.numbering)
-        sent["daemon_cpu"] = (daemon.cpu_seconds() - before) / sent["stored_in_all"] * 1e6
+        sent["daemon_cpu"] = (daemon.cpu_seconds() - before) / sent["stored_total"] * 1e6
     return sent
 
 
@@ -147,8 +149,8 @@ def _drain(binary, folder, stored, options, load=None):
             sent = None
             if load:
                 sent = programs.generate(daemon, load, options.records, "--window", options.window, *options.numbering)
-                stored += sent["stored_in_all"]
-                sent["left"] = _fates(daemon)["pending"]
+                stored += sent["stored_total"]
+                sent["pending"] = _fates(daemon)["pending"]
             _wait_until(daemon, lambda fates: fates["pending"] == 0)
             memory = daemon.memory()
             cpu = daemon.cpu_seconds() - cpu
@@ -166,32 +168,32 @@ def _drain(binary, folder, stored, options, load=None):
     }
 
 
-def _suppressed(binary, folder, taken_in, options):
+def _suppressed(binary, folder, ingest, options):
     """Measures the cost of skipping a flood that the default limits hold back."""
     with Listener(f"{folder}/listener") as listener:
         with Daemon(binary, f"{folder}/daemon", listener.configuration(WITH_LIMITS)) as daemon:
             cpu = daemon.cpu_seconds()
-            stored = taken_in["stored_in_all"]
-            _wait_until(daemon, lambda fates: fates.get("summarised", 0) >= stored * MOST_HELD)
+            stored = ingest["stored_total"]
+            _wait_until(daemon, lambda fates: fates.get("summarised", 0) >= stored * MIN_HELD_BACK_SHARE)
             cpu = daemon.cpu_seconds() - cpu
-    fates = _check(daemon, taken_in["stored_in_all"])
-    return {"fates": fates, "daemon_cpu": cpu / taken_in["stored_in_all"] * 1e6}
+    fates = _check(daemon, ingest["stored_total"])
+    return {"fates": fates, "daemon_cpu": cpu / ingest["stored_total"] * 1e6}
 
 
 def _round(binary, folder, options):
     fresh(folder)
-    taken_in = _backlog(binary, f"{folder}/daemon", FLOOD, options)
+    ingest = _backlog(binary, f"{folder}/daemon", FLOOD, options)
     shutil.copytree(f"{folder}/daemon", f"{folder}/flood/daemon", ignore=shutil.ignore_patterns("*.sock"))
     shutil.copytree(f"{folder}/daemon", f"{folder}/busy/daemon", ignore=shutil.ignore_patterns("*.sock"))
     os.sync()
     one = {
-        "alone": _drain(binary, folder, taken_in["stored_in_all"], options),
-        "busy": _drain(binary, f"{folder}/busy", taken_in["stored_in_all"], options, load=FLOOD),
-        "suppressed": _suppressed(binary, f"{folder}/flood", taken_in, options),
-        "taken_in": taken_in,
+        "alone": _drain(binary, folder, ingest["stored_total"], options),
+        "busy": _drain(binary, f"{folder}/busy", ingest["stored_total"], options, load=FLOOD),
+        "suppressed": _suppressed(binary, f"{folder}/flood", ingest, options),
+        "ingest": ingest,
     }
-    one["ingest_share"] = one["busy"]["ingest"]["records_per_second"] / taken_in["records_per_second"]
-    one["walk_share"] = one["suppressed"]["daemon_cpu"] / taken_in["daemon_cpu"]
+    one["ingest_share"] = one["busy"]["ingest"]["records_per_second"] / ingest["records_per_second"]
+    one["skip_share"] = one["suppressed"]["daemon_cpu"] / ingest["daemon_cpu"]
     shutil.rmtree(folder, ignore_errors=True)
     return one
 
@@ -218,15 +220,18 @@ def measure(binary, folder, options, progress):
             | {"peak_mib": max(one[kind]["memory"]["peak"] for one in rounds)}
             for kind in ("alone", "busy")
         },
-        "taken_in": {key: median("taken_in", key) for key in ("records_per_second", "daemon_cpu")},
+        "ingest": {key: median("ingest", key) for key in ("records_per_second", "daemon_cpu")},
         "ingest_per_second": median("busy", "ingest", "records_per_second"),
-        "walk_cpu": median("suppressed", "daemon_cpu"),
+        "skip_cpu": median("suppressed", "daemon_cpu"),
         "rounds": rounds,
-        "marks": [
-            marks.at_least("forwarding a backlog", median("alone", "records_per_second"), RATE, "records per second"),
-            marks.at_most("forwarding a backlog", median("alone", "times_zlib"), TIMES_ZLIB, "× zlib alone"),
-            marks.at_most("memory while forwarding", peak, RESIDENT_MIB, "MiB resident"),
-            marks.at_least("ingest while forwarding", median("ingest_share"), INGEST_SHARE, "× without forwarding"),
-            marks.at_most("CPU to skip held-back records", median("walk_share"), WALK_SHARE, "× CPU to store them"),
+        "targets": [
+            targets.at_least(
+                "forwarding a backlog", median("alone", "records_per_second"), MIN_RATE, "records per second"),
+            targets.at_most("forwarding a backlog", median("alone", "times_zlib"), MAX_TIMES_ZLIB, "× zlib alone"),
+            targets.at_most("memory while forwarding", peak, MAX_RESIDENT_MIB, "MiB resident"),
+            targets.at_least(
+                "ingest while forwarding", median("ingest_share"), MIN_INGEST_SHARE, "× without forwarding"),
+            targets.at_most(
+                "CPU to skip held-back records", median("skip_share"), MAX_SKIP_SHARE, "× CPU to store them"),
         ],
     }

@@ -5,7 +5,7 @@ import json
 import math
 import socket
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import TIMEOUT, Daemon, Failure
 
 MESSAGES = f"{programs.BENCHMARKS}/grouping/messages.tsv"
@@ -123,8 +123,8 @@ def measure(binary, folder, options, progress):
     return {
         "systems": scores,
         "sets": sets,
-        "marks": [mark for part, one in sets.items() for mark in (
-            marks.at_least(f"accuracy of groups, {part}", one["accuracy"], ACCURACY, ""),
-            marks.at_least(f"precision of groups, {part}", one["precision"], PRECISION, ""),
+        "targets": [target for part, one in sets.items() for target in (
+            targets.at_least(f"accuracy of groups, {part}", one["accuracy"], ACCURACY, ""),
+            targets.at_least(f"precision of groups, {part}", one["precision"], PRECISION, ""),
         )],
     }

@@ -11,17 +11,17 @@ import subprocess
 import threading
 import time
 
-from . import marks, programs, slices
+from . import programs, slices, targets
 from .daemon import TIMEOUT, Daemon, Failure
 from .throughput import Shape
 
 QUIET = 200_500
 HOSTILE = 200_001
 # The p99 of the quiet user under a load may be this many times the p99 without one.
-TIMES = 10
-STATUS_SECONDS = 1
-HALVES_MIB = 128
-COST_RATIO = 4
+MAX_RATIO = 10
+MAX_STATUS_SECONDS = 1
+MAX_HALF_MESSAGES_MIB = 128
+MAX_COST_RATIO = 4
 # The p99 without a load varies most, because it is the shortest.
 IDLE_RUNS = 5
 COMPUTING = 6
@@ -220,7 +220,7 @@ def _measure(daemon, name, records, attackers):
     total["first_error"] = next((one["first_error"] for one in results if one.get("first_error")), "")
     return {
         "load": name, "daemon_load": load, "status_s": max(status.seconds), "hostile": total,
-        "log_mib": daemon.write_ahead_log() / (1 << 20), **sent,
+        "wal_mib": daemon.write_ahead_log() / (1 << 20), **sent,
     }
 
 
@@ -233,7 +233,7 @@ def _idle(daemon, records):
     return sorted(runs, key=lambda one: one["p99_ms"])[len(runs) // 2]
 
 
-def _beside_computing(daemon, records):
+def _during_computing(daemon, records):
     """Returns the latency of the quiet user while programs of another user compute and never call the daemon.
 
     It shows how much of the latency under a load is due to the scheduler.
@@ -257,13 +257,13 @@ def _cost(daemon, name, path, calls, user, *more):
     before = daemon.processor_nanoseconds()
     process = programs.start_hostile(daemon, "--message", path, "--times", calls, *more, user=user)
     try:
-        output, complaint = process.communicate(timeout=TIMEOUT + calls)
+        output, errors = process.communicate(timeout=TIMEOUT + calls)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
         raise Failure(f"{name}: {calls} calls took more than {TIMEOUT + calls} s") from None
     if process.returncode != 0:
-        raise Failure(f"{name}: {complaint.strip()}")
+        raise Failure(f"{name}: {errors.strip()}")
     result = json.loads(output.splitlines()[-1])
     return {
         "message": name, "ms": (daemon.processor_nanoseconds() - before) / 1e6 / calls,
@@ -293,7 +293,7 @@ def _costs(binary, folder, options, write):
     plain = write("plain", _report(_words(RECORD_BYTES // 7, 6)[:RECORD_BYTES]))
     reports = _reports()
     ordinary, found = _compare(binary, folder, calls, plain, reports | _issues(), write)
-    # With configured names, redaction looks up each name before such a sign.
+    # With configured names, redaction looks up every name before these characters.
     named = {f"{name}, with configured names": reports[name]
              for name in ("equals signs", "colons", "beginnings of account numbers")}
     _, more = _compare(binary, f"{folder}/names", calls, plain, named, write, GUARDS + NAMES)
@@ -350,7 +350,7 @@ def _measure_all(binary, folder, options, progress):
         progress("hostile: none")
         alone = _idle(daemon, records)
         progress("hostile: programs that only compute")
-        computing = _beside_computing(daemon, records)
+        computing = _during_computing(daemon, records)
 
         def during(name, attackers, daemon=daemon):
             progress(f"hostile: {name}")
@@ -389,13 +389,15 @@ def _measure_all(binary, folder, options, progress):
     worst = next(one for one in costs["messages"] if one not in issues)
     found = []
     for one in results:
-        found.append(marks.at_most(
-            f"p99 of a quiet user: {one['load']}", one["p99_ms"] / alone["p99_ms"], TIMES, "× without a load"))
-        found.append(marks.at_most(f"status for root: {one['load']}", one["status_s"], STATUS_SECONDS, "s"))
-    found.append(marks.at_most("memory for 60 users with half messages", halves["mib"], HALVES_MIB, "MiB"))
-    found.append(marks.at_most("status for root: half messages", halves["status_s"], STATUS_SECONDS, "s"))
-    found.append(marks.at_most(
-        f"the most expensive record ({worst['message']})", worst["ratio"], COST_RATIO, "× plain text"))
+        found.append(targets.at_most(
+            f"p99 of a quiet user: {one['load']}", one["p99_ms"] / alone["p99_ms"], MAX_RATIO, "× without a load"))
+        found.append(targets.at_most(f"status for root: {one['load']}", one["status_s"], MAX_STATUS_SECONDS, "s"))
+    found.append(targets.at_most("memory for 60 users with half messages", halves["mib"], MAX_HALF_MESSAGES_MIB, "MiB"))
+    found.append(targets.at_most("status for root: half messages", halves["status_s"], MAX_STATUS_SECONDS, "s"))
+    found.append(targets.at_most(
+        f"the most expensive record ({worst['message']})", worst["ratio"], MAX_COST_RATIO, "× plain text"))
     for one in issues:
-        found.append(marks.at_most(f"a call of {one['message']}", one["ratio"], COST_RATIO, "× plain text"))
-    return {"loads": [{"load": "alone"} | alone, computing, *results], "halves": halves, "costs": costs, "marks": found}
+        found.append(targets.at_most(f"a call of {one['message']}", one["ratio"], MAX_COST_RATIO, "× plain text"))
+    return {
+        "loads": [{"load": "alone"} | alone, computing, *results], "halves": halves, "costs": costs, "targets": found,
+    }

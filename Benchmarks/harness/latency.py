@@ -4,7 +4,7 @@ import os
 import statistics
 import time
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import Daemon
 from .throughput import Shape
 
@@ -47,27 +47,27 @@ def measure(binary, folder, options, progress):
             progress(f"latency: {name}")
             written, cpu = daemon.bytes_written(), daemon.cpu_seconds()
             sent = programs.generate(daemon, single, records, *arguments, *options.numbering)
-            stored += sent["stored_in_all"]
+            stored += sent["stored_total"]
             results.append({
                 "load": name,
                 "per_second": sent["records_per_second"],
                 "p50_ms": sent["p50_ms"],
                 "p99_ms": sent["p99_ms"],
                 "max_ms": sent["max_ms"],
-                "daemon_cpu": (daemon.cpu_seconds() - cpu) / sent["stored_in_all"] * 1e6,
-                "bytes_written_per_record": (daemon.bytes_written() - written) / sent["stored_in_all"],
+                "daemon_cpu": (daemon.cpu_seconds() - cpu) / sent["stored_total"] * 1e6,
+                "bytes_written_per_record": (daemon.bytes_written() - written) / sent["stored_total"],
             })
     programs.check(daemon, stored, single.series)
-    return {"loads": results, "marks": _marks(results, sync)}
+    return {"loads": results, "targets": _targets(results, sync)}
 
 
-def _marks(results, sync):
+def _targets(results, sync):
     full, fixed, _, one, many = results
     return [
-        marks.at_most(f"p99, {full['load']}", full["p99_ms"], 25, "ms"),
-        marks.at_most(f"p99, {fixed['load']}", fixed["p99_ms"], sync["p99_ms"] + 3, "ms (p99 of a sync + 3 ms)"),
-        marks.at_most(f"bytes written, {fixed['load']}", fixed["bytes_written_per_record"], 4096, "per record"),
-        marks.at_most(f"p99, {one['load']}", one["p99_ms"], sync["p99_ms"] + 2, "ms (p99 of a sync + 2 ms)"),
-        marks.at_least(
+        targets.at_most(f"p99, {full['load']}", full["p99_ms"], 25, "ms"),
+        targets.at_most(f"p99, {fixed['load']}", fixed["p99_ms"], sync["p99_ms"] + 3, "ms (p99 of a sync + 3 ms)"),
+        targets.at_most(f"bytes written, {fixed['load']}", fixed["bytes_written_per_record"], 4096, "per record"),
+        targets.at_most(f"p99, {one['load']}", one["p99_ms"], sync["p99_ms"] + 2, "ms (p99 of a sync + 2 ms)"),
+        targets.at_least(
             f"rate, {many['load']}", many["per_second"] / one["per_second"], 20, "× that of one client"),
     ]

@@ -12,9 +12,9 @@ MAX_SECONDS = 900
 
 
 def build():
-    made = subprocess.run(["make", "-s", "-C", BENCHMARKS], capture_output=True, text=True)
-    if made.returncode != 0:
-        raise Failure(f"make failed:\n{made.stderr}")
+    result = subprocess.run(["make", "-s", "-C", BENCHMARKS], capture_output=True, text=True)
+    if result.returncode != 0:
+        raise Failure(f"make failed:\n{result.stderr}")
 
 
 def path(program):
@@ -31,7 +31,7 @@ def _identity(user):
 
 
 def _start(command, user, **options):
-    """Starts a program, in the slice of its user if one is given."""
+    """Starts a program. If a user is given, it runs as that user and in their slice."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options, **_identity(user))
     if user is not None:
         slices.place(process.pid, user)
@@ -44,12 +44,12 @@ def _run(program, *arguments, environment=None, user=None):
         command, user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | (environment or {}))
     try:
-        output, complaint = process.communicate(timeout=MAX_SECONDS)
+        output, errors = process.communicate(timeout=MAX_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
         raise Failure(f"{program} took more than {MAX_SECONDS} s") from None
-    return subprocess.CompletedProcess(command, process.returncode, output, complaint)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def _measured(program, *arguments, environment=None, user=None):
@@ -80,7 +80,7 @@ def _reports(daemon, shape, records, *more):
 
 
 def flood(daemon, shape, records, *more, user=None):
-    """Starts to report, as another user if one is given, and returns the process. The caller ends it."""
+    """Starts `generate`, as another user if one is given, and returns the process. The caller ends it."""
     command = [path("generate"), *(str(argument) for argument in _reports(daemon, shape, records, *more))]
     return _start(command, user, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 

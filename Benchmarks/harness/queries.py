@@ -7,19 +7,20 @@ import statistics
 import threading
 import time
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import TIMEOUT, Daemon, Failure
 from .growth import STEP, UNLIMITED
 from .throughput import SHAPES, Shape
 
-# No record contains it, but its words are similar to those of the records.
+# No record contains this phrase, although records contain similar ones.
 PHRASE = "order failed at the customs office"
 REPEATS = 3
 SEARCHES = 5
+# Reports per second.
 RATE = 1000
-PAGE_MS = 5
-PHRASE_S = 1
-TIMES = 2
+MAX_PAGE_MS = 5
+MAX_PHRASE_SECONDS = 1
+MAX_RATIO = 2
 
 
 class Client:
@@ -37,7 +38,7 @@ class Client:
         self._socket.close()
 
     def ask(self, method, **parameters):
-        """Returns the parameters of the reply, and the seconds until it had been received."""
+        """Returns the parameters of the reply, and the seconds until it was received."""
         call = json.dumps({"method": f"org.issued.Collector.{method}", "parameters": parameters}).encode() + b"\0"
         began = time.monotonic()
         self._socket.sendall(call)
@@ -79,12 +80,12 @@ def _pages(client, progress):
             if page.get("next") is not None:
                 _, seconds = client.ask("Records", filter={"groups": [group["id"]]}, limit=50, after=page["next"])
                 taken["second"].append(seconds * 1000)
-        for which in found:
-            if taken[which]:
-                found[which].append(statistics.median(taken[which]))
+        for page in found:
+            if taken[page]:
+                found[page].append(statistics.median(taken[page]))
     return {
-        f"{which} page of a group": {"median_ms": statistics.median(times), "longest_ms": max(times)}
-        for which, times in found.items()
+        f"{page} page of a group": {"median_ms": statistics.median(times), "longest_ms": max(times)}
+        for page, times in found.items()
     }
 
 
@@ -113,11 +114,11 @@ class _Searching:
 
 def _receipts(daemon, records):
     sent = programs.generate(daemon, Shape("paced", "zipf", 300, 1), records, "--rate", RATE)
-    return {key: sent[key] for key in ("p50_ms", "p99_ms", "max_ms", "stored_in_all")}
+    return {key: sent[key] for key in ("p50_ms", "p99_ms", "max_ms", "stored_total")}
 
 
 def measure(binary, folder, options, progress):
-    """Fills a store, and measures pages, a search and receipts during searches."""
+    """Fills a store. Measures pages, a search, and receipts during searches."""
     shape = SHAPES[1]
     stored = 0
     with Daemon(binary, folder, UNLIMITED) as daemon:
@@ -125,7 +126,7 @@ def measure(binary, folder, options, progress):
             step = min(STEP, options.queries - stored)
             sent = programs.generate(
                 daemon, shape, max(1, step - shape.series), "--window", options.window, *options.numbering)
-            stored += sent["stored_in_all"]
+            stored += sent["stored_total"]
             progress(f"queries: {stored:,} records")
         with Client(daemon) as client:
             pages = _pages(client, progress)
@@ -138,7 +139,7 @@ def measure(binary, folder, options, progress):
             alone = _receipts(daemon, count)
             with _Searching(daemon) as searching:
                 during = _receipts(daemon, count)
-            stored += alone["stored_in_all"] + during["stored_in_all"]
+            stored += alone["stored_total"] + during["stored_total"]
             rounds.append({"alone": alone, "during": during | {"searches": len(searching.seconds)}})
         memory = daemon.memory()
     programs.check(daemon, stored, shape.series)
@@ -155,11 +156,12 @@ def measure(binary, folder, options, progress):
         "receipts": receipts,
         "rounds": rounds,
         "peak_mib": memory["peak"],
-        "marks": [
-            *(marks.at_most(f"{name}, {records}", one["longest_ms"], PAGE_MS, "ms") for name, one in pages.items()),
-            marks.at_most(f"phrase not found, {records}", statistics.median(searches), PHRASE_S, "s"),
-            marks.at_most(
-                "p99 of a receipt during searches", receipts["during"]["p99_ms"] / receipts["alone"]["p99_ms"], TIMES,
-                "× without searches"),
+        "targets": [
+            *(targets.at_most(f"{name}, {records}", one["longest_ms"], MAX_PAGE_MS, "ms")
+              for name, one in pages.items()),
+            targets.at_most(f"phrase not found, {records}", statistics.median(searches), MAX_PHRASE_SECONDS, "s"),
+            targets.at_most(
+                "p99 of a receipt during searches", receipts["during"]["p99_ms"] / receipts["alone"]["p99_ms"],
+                MAX_RATIO, "× without searches"),
         ],
     }

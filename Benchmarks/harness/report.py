@@ -85,7 +85,7 @@ def _hostile(hostile):
         [[
             load["load"], f"{load['p50_ms']:.2f}", f"{load['p99_ms']:.2f}", f"{load['max_ms']:.2f}",
             *(["", "", "", "", ""] if "hostile" not in load else [
-                f"{load['status_s']:.2f}", f"{load['daemon_load']:.2f}", f"{load['log_mib']:.0f}",
+                f"{load['status_s']:.2f}", f"{load['daemon_load']:.2f}", f"{load['wal_mib']:.0f}",
                 f"{load['hostile']['calls']:,}", f"{load['hostile']['errors']:,}"]),
         ] for load in hostile["loads"]])
     costs = hostile["costs"]
@@ -126,10 +126,10 @@ def _forward(forward):
                               ("backlog during ingest", forward["rates"]["busy"]))])
     costs = _table(
         ["cost of forwarding", "thousands per second", "CPU s/million"],
-        [["ingest without forwarding", _thousands(forward["taken_in"]["records_per_second"]),
-          f"{forward['taken_in']['daemon_cpu']:.2f}"],
+        [["ingest without forwarding", _thousands(forward["ingest"]["records_per_second"]),
+          f"{forward['ingest']['daemon_cpu']:.2f}"],
          ["ingest while a backlog is forwarded", _thousands(forward["ingest_per_second"]), ""],
-         ["skipping held-back records", "", f"{forward['walk_cpu']:.2f}"]])
+         ["skipping held-back records", "", f"{forward['skip_cpu']:.2f}"]])
     return f"{table}\n\n{costs}"
 
 
@@ -138,10 +138,10 @@ def _growth(growth):
         ["growth", "thousands per second", "CPU s/million", "start to READY, ms", "p50 ms", "p99 ms", "max ms",
          "bytes per record"],
         [[
-            f"at {look['records']:,} records", _thousands(look["per_second"]), f"{look['daemon_cpu']:.2f}",
-            f"{look['ready_ms']:.1f}", f"{look['paced_p50_ms']:.2f}", f"{look['paced_p99_ms']:.2f}",
-            f"{look['paced_max_ms']:.2f}", f"{look['bytes_per_record']:.0f}",
-        ] for look in growth["looks"]])
+            f"at {one['records']:,} records", _thousands(one["per_second"]), f"{one['daemon_cpu']:.2f}",
+            f"{one['ready_ms']:.1f}", f"{one['paced_p50_ms']:.2f}", f"{one['paced_p99_ms']:.2f}",
+            f"{one['paced_max_ms']:.2f}", f"{one['bytes_per_record']:.0f}",
+        ] for one in growth["measurements"]])
 
 
 def _queries(queries):
@@ -167,14 +167,14 @@ def _client(client):
              ("to the daemon, three keys, 8 threads", calls["threads"])))])
 
 
-def _marks(results):
-    found = [mark for part in TEXTS if part in results for mark in results[part]["marks"]]
+def _targets(results):
+    found = [target for part in TEXTS if part in results for target in results[part]["targets"]]
     return _table(
-        ["target", "measured", "", "wanted", "result"],
+        ["target", "measured", "", "limit", "result"],
         [[
-            mark["what"], f"{mark['value']:,.2f}", mark["sense"], f"{mark['limit']:,.2f} {mark['unit']}",
-            "met" if mark["is_met"] else "NOT MET",
-        ] for mark in found])
+            target["name"], f"{target['value']:,.2f}", target["comparison"], f"{target['limit']:,.2f} {target['unit']}",
+            "met" if target["is_met"] else "NOT MET",
+        ] for target in found])
 
 
 def _grouping(grouping):
@@ -214,5 +214,5 @@ def text(results):
         f"{'numbered' if results['is_numbered'] else 'not numbered'}."
     ]
     parts += [text(results[part]) for part, text in TEXTS.items() if part in results]
-    parts.append(_marks(results))
+    parts.append(_targets(results))
     return "\n\n".join(parts)

@@ -5,14 +5,14 @@ import shutil
 import sqlite3
 import statistics
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import Daemon, Failure
 from .throughput import SHAPES, fresh
 
-SHARE = 0.9
+MIN_RATIO = 0.9
 MIB = 1 << 20
 # The store may exceed its limit by the unit of removal, the newest range, which is never removed, and the WAL.
-SLACK_MIB = 16 + 16 + 8
+MAX_EXCESS_MIB = 16 + 16 + 8
 
 
 def _rate(binary, folder, shape, options, limit):
@@ -22,11 +22,11 @@ def _rate(binary, folder, shape, options, limit):
         sent = programs.generate(
             daemon, shape, options.records, "--warm-up", options.warm_up, "--window", options.window,
             *options.numbering)
-        sent["daemon_cpu"] = (daemon.cpu_seconds() - before) / sent["stored_in_all"] * 1e6
+        sent["daemon_cpu"] = (daemon.cpu_seconds() - before) / sent["stored_total"] * 1e6
     if not limit:
-        programs.check(daemon, sent["stored_in_all"], shape.series)
+        programs.check(daemon, sent["stored_total"], shape.series)
     else:
-        sent["kept"] = _check(daemon, sent["stored_in_all"])
+        sent["kept"] = _check(daemon, sent["stored_total"])
     sent["mib"] = daemon.bytes_on_disk() / MIB
     shutil.rmtree(folder, ignore_errors=True)
     return sent
@@ -75,8 +75,8 @@ def measure(binary, folder, options, progress):
         },
         "ratio": ratio,
         "kept": rounds[-1]["with"]["kept"],
-        "marks": [
-            marks.at_least("rate at the size limit", ratio, SHARE, "× without a limit"),
-            marks.at_most(f"store with MaxSize={limit}M", size, limit + SLACK_MIB, "MiB"),
+        "targets": [
+            targets.at_least("rate at the size limit", ratio, MIN_RATIO, "× without a limit"),
+            targets.at_most(f"store with MaxSize={limit}M", size, limit + MAX_EXCESS_MIB, "MiB"),
         ],
     }

@@ -49,7 +49,7 @@ def _remove(path):
 
 @contextlib.contextmanager
 def use():
-    """Creates the slices and moves this process into root's. Yields whether the host allows it."""
+    """Creates the slices and moves this process into that of root. Yields `False` if the host does not allow it."""
     global _base
     hierarchy = next((one for one in _HIERARCHIES if os.path.exists(f"{one}/cgroup.procs")), None)
     try:

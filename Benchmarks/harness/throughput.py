@@ -1,11 +1,11 @@
-"""Records per second, compared with loops that store the same records. Each round runs all of them in turn."""
+"""Records per second, compared with loops that store the same records. Each round runs the loops and the daemon."""
 
 import os
 import shutil
 import statistics
 from dataclasses import dataclass
 
-from . import marks, programs
+from . import programs, targets
 from .daemon import Daemon
 
 
@@ -39,7 +39,7 @@ def _measure_loop(name, folder, shape, options):
     """Returns the result of a loop and the path of its database."""
     database = f"{folder}/{name}.db"
     result = programs.loop(name, database, shape, options.records, options.warm_up)
-    result["bytes_per_record"] = os.path.getsize(database) / result["stored_in_all"]
+    result["bytes_per_record"] = os.path.getsize(database) / result["stored_total"]
     os.sync()
     return result, database
 
@@ -51,11 +51,11 @@ def _measure_daemon(binary, folder, shape, options, loop_database):
         sent = programs.generate(
             daemon, shape, options.records, "--warm-up", options.warm_up, "--window", options.window,
             *options.numbering)
-        sent["daemon_cpu_seconds_per_million"] = (daemon.cpu_seconds() - before) / sent["stored_in_all"] * 1e6
+        sent["daemon_cpu_seconds_per_million"] = (daemon.cpu_seconds() - before) / sent["stored_total"] * 1e6
         sent["generator_cpu_seconds_per_million"] = sent["cpu_seconds"] / sent["records"] * 1e6
         sent["memory"] = daemon.memory()
-    programs.check(daemon, sent["stored_in_all"], shape.series, loop_database)
-    sent["bytes_per_record"] = daemon.bytes_on_disk() / sent["stored_in_all"]
+    programs.check(daemon, sent["stored_total"], shape.series, loop_database)
+    sent["bytes_per_record"] = daemon.bytes_on_disk() / sent["stored_total"]
     return sent
 
 
@@ -92,7 +92,7 @@ def _summary(shape, rounds, raw_rounds):
     return {
         "shape": shape.name,
         "series": shape.series,
-        "records_a_call": shape.call,
+        "records_per_call": shape.call,
         "rows_per_second": _median(rounds, "rows", "records_per_second"),
         "blocks_per_second": _median(rounds, "blocks", "records_per_second"),
         "raw_per_second": raw,
@@ -117,10 +117,10 @@ def _summary(shape, rounds, raw_rounds):
     }
 
 
-RATIO_TO_ROWS = 1.25
-RATIO_TO_BLOCKS = 0.7
-RATIO_TO_RAW = 3
-BYTES_PER_RECORD = 60
+MIN_RATIO_TO_ROWS = 1.25
+MIN_RATIO_TO_BLOCKS = 0.7
+MIN_RATIO_TO_RAW = 3
+MAX_BYTES_PER_RECORD = 60
 
 
 def measure(binary, folder, options, progress):
@@ -139,12 +139,13 @@ def measure(binary, folder, options, progress):
         summaries.append(_summary(shape, rounds, raw_rounds[shape.distribution]))
     return {
         "shapes": summaries,
-        "marks": [
-            mark for one in summaries for mark in (
-                marks.at_least(f"rate, {one['shape']}", one["ratio_to_rows"], RATIO_TO_ROWS, "× row loop"),
-                marks.at_least(f"rate, {one['shape']}", one["ratio_to_blocks"], RATIO_TO_BLOCKS, "× block loop"),
-                marks.at_least(f"rate, {one['shape']}", one["ratio_to_raw"], RATIO_TO_RAW, "× raw loop"),
-                marks.at_most(f"file, {one['shape']}", one["bytes_per_record"], BYTES_PER_RECORD, "bytes per record"),
+        "targets": [
+            target for one in summaries for target in (
+                targets.at_least(f"rate, {one['shape']}", one["ratio_to_rows"], MIN_RATIO_TO_ROWS, "× row loop"),
+                targets.at_least(f"rate, {one['shape']}", one["ratio_to_blocks"], MIN_RATIO_TO_BLOCKS, "× block loop"),
+                targets.at_least(f"rate, {one['shape']}", one["ratio_to_raw"], MIN_RATIO_TO_RAW, "× raw loop"),
+                targets.at_most(
+                    f"file, {one['shape']}", one["bytes_per_record"], MAX_BYTES_PER_RECORD, "bytes per record"),
             )
         ],
     }

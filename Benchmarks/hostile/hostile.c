@@ -1,5 +1,5 @@
 /* Acts as a hostile user: sends one message repeatedly over many connections, or
-   sends only a part of it, or only holds the connections. Prints the result as
+   sends only a part of it, or only keeps the connections open. Prints the result as
    JSON. See the README. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,7 +50,7 @@ struct sender {
     size_t placeholder_count;
     uint64_t variations;
     struct sockaddr_un address;
-    int readiness;
+    int epoll;
     struct connection *connections;
     uint64_t calls, answers, errors, closed;
     char first_error[160];
@@ -135,8 +135,8 @@ static void find_placeholders(struct sender *sender) {
     if (sender->placeholder_count == 0) fail("--vary: the message has no @@@@@@@@");
 }
 
-/* Replaces the placeholders by new letters. A connection that has sent half of the
-   message continues with the new letters, which does no harm. */
+/* Replaces the placeholders by new letters. A connection that has sent only a part of
+   the message continues with the new letters, which is not a problem. */
 static void vary(struct sender *sender) {
     for (size_t index = 0; index < sender->placeholder_count; index++) {
         uint64_t rest = sender->variations++;
@@ -160,7 +160,7 @@ static void open_connection(struct sender *sender, struct connection *connection
         return;
     }
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = connection};
-    if (epoll_ctl(sender->readiness, EPOLL_CTL_ADD, descriptor, &event) != 0) fail("epoll: %s", strerror(errno));
+    if (epoll_ctl(sender->epoll, EPOLL_CTL_ADD, descriptor, &event) != 0) fail("epoll: %s", strerror(errno));
 }
 
 /* Sends the rest of the message, as far as the kernel accepts it. */
@@ -214,7 +214,7 @@ static void receive(struct sender *sender, struct connection *connection, int64_
             connection->has_error = true;
             if (sender->errors == 0) keep_error(sender, input, (size_t)count);
         }
-        // In a stream of replies, only the last one makes this connection send the message again.
+        // In a stream of replies, the message is sent again only after the last reply.
         if (memchr(input, '\0', (size_t)count) == NULL || has(input, count, "\"continues\":true")) continue;
         sender->answers++;
         if (connection->has_error) sender->errors++;
@@ -235,13 +235,13 @@ static void run(struct sender *sender) {
             if (connection->descriptor < 0 && connection->opens_at <= now) open_connection(sender, connection, now);
         }
         if (!is_ready) {
-            // Each connection has been tried once.
+            // By now, each connection has been attempted once.
             puts("ready");
             fflush(stdout);
             is_ready = true;
         }
         struct epoll_event events[256];
-        int ready = epoll_wait(sender->readiness, events, 256, 10);
+        int ready = epoll_wait(sender->epoll, events, 256, 10);
         if (ready < 0 && errno != EINTR) fail("epoll: %s", strerror(errno));
         now = monotonic_now();
         for (int index = 0; index < ready; index++) {
@@ -268,9 +268,9 @@ int main(int argument_count, char **arguments) {
     }
     struct sigaction action = {.sa_handler = end};
     sigaction(SIGTERM, &action, NULL);
-    sender.readiness = epoll_create1(EPOLL_CLOEXEC);
+    sender.epoll = epoll_create1(EPOLL_CLOEXEC);
     sender.connections = calloc(sender.options.connections, sizeof *sender.connections);
-    if (sender.readiness < 0 || sender.connections == NULL) fail("epoll: %s", strerror(errno));
+    if (sender.epoll < 0 || sender.connections == NULL) fail("epoll: %s", strerror(errno));
     for (uint32_t index = 0; index < sender.options.connections; index++) {
         sender.connections[index].descriptor = -1;
     }

@@ -9,7 +9,7 @@
 
 enum { VERSION = 1, COLUMNS = 11, SEPARATOR = 0x1F, NUMBER_BYTES = 10 };
 
-/* The texts of the largest block, and a limit on what a block of the daemon may have. */
+/* The size of the texts of the largest block, and the maximum decoded size of a block of the daemon. */
 enum { TEXT_CAPACITY = BLOCK_RECORDS * (PARTS_CAPACITY + METADATA_CAPACITY), DECODED_CAPACITY = 1 << 24 };
 enum { HEAD_CAPACITY = (BLOCK_RECORDS + 2) * NUMBER_BYTES * COLUMNS + METADATA_CAPACITY };
 
@@ -38,7 +38,7 @@ static unsigned char *append_column(unsigned char *output, const int64_t *values
     return output;
 }
 
-/* The ends of the values in the metadata of this traffic, which are at the same offsets in each record. */
+/* The offsets of the values in the metadata of this traffic. They are the same in each record. */
 struct values {
     uint32_t count;
     uint32_t start[16];

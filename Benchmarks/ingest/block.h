@@ -7,8 +7,8 @@
 
 #include "rows.h"
 
-/* The maximum number of records in a block, as in the daemon (BlockLog.maxRecords). With this traffic, its limit on the
-   size of the text is not reached. */
+/* The maximum number of records in a block, as in the daemon (BlockLog.maxRecords). This traffic does not reach
+   its limit on the size of the text. */
 enum { BLOCK_RECORDS = 256 };
 
 struct bytes {
@@ -26,10 +26,10 @@ struct block_id {
 /* Encodes the body of a block as described in Storage.md. It is valid until the next call. */
 struct bytes encode_block(const struct row *rows, uint32_t count, int64_t received_at);
 
-/* The CRC-32 of a block. */
+/* Returns the CRC-32 of a block. */
 int64_t block_checksum(struct block_id id, struct bytes body);
 
-/* A record as far as `decode_block` reads it. */
+/* The fields of a record that `decode_block` reads. */
 struct record_head {
     int64_t id;
     int64_t series;

@@ -1,5 +1,5 @@
-/* The record log in the daemon's own blocks: consecutive records, column by column,
-   compressed. Otherwise everything that the daemon writes: see record_log.h. */
+/* Stores the record log in the daemon's own blocks: consecutive records, column by
+   column, compressed. record_log.c writes the other tables. */
 #include <string.h>
 
 #include "block.h"

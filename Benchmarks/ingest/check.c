@@ -1,6 +1,6 @@
-/* Checks the daemon's database after a run: that it has the acknowledged records,
-   that its sums match its rows, and that the loop's tables have the same columns.
-   Prints each difference, and nothing if there is none. */
+/* Checks the daemon's database after a run: it must have the acknowledged records, its
+   sums must match its rows, and the tables of the loop must have the same columns.
+   Prints each difference. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void expect(const char *what, int64_t found, int64_t wanted) {
     faults++;
 }
 
-/* Makes a temporary table of the id and series of each record. */
+/* Creates a temporary table with the id and series of each record. */
 static void read_blocks(sqlite3 *database) {
     run_sql(database, "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE records (id INTEGER PRIMARY KEY, series INTEGER)");
     sqlite3_stmt *insert = prepare(database, "INSERT INTO temp.records VALUES (?1, ?2)");

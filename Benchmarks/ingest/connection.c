@@ -27,7 +27,7 @@ static void *allocate(size_t size) {
 }
 
 /* Makes the text that follows the records of a numbered call, up to the number.
-   The producer is a new UUID, because the records would be duplicates otherwise. */
+   The producer is a new UUID; with an old one, the records would be duplicates. */
 static void name_producer(struct connection *connection) {
     unsigned char bytes[16];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) fail("getrandom failed");
@@ -63,8 +63,8 @@ void connection_open(struct connection *connection, const char *path, uint32_t w
     size_t record = longest_record(&load->traffic) + 1;
     *connection = (struct connection){
         .descriptor = descriptor,
-        .window = window < load->records_a_call ? load->records_a_call : window,
-        .longest_call = sizeof HEAD + load->records_a_call * record + TAIL_CAPACITY,
+        .window = window < load->records_per_call ? load->records_per_call : window,
+        .longest_call = sizeof HEAD + load->records_per_call * record + TAIL_CAPACITY,
         .input_capacity = INPUT_CAPACITY,
     };
     connection->output_capacity = OUTPUT_CAPACITY + connection->longest_call;
@@ -86,7 +86,7 @@ bool connection_can_send(const struct connection *connection, const struct load 
 }
 
 static uint32_t series_to_send(struct load *load) {
-    if (load->introduced < load->traffic.series_count) return load->introduced++;
+    if (load->sent_series < load->traffic.series_count) return load->sent_series++;
     return next_series(&load->traffic);
 }
 
@@ -114,7 +114,7 @@ static char *write_call(struct connection *connection, struct load *load, uint32
 }
 
 void connection_prepare(struct connection *connection, struct load *load, uint64_t records) {
-    size_t calls = (size_t)((records + load->records_a_call - 1) / load->records_a_call);
+    size_t calls = (size_t)((records + load->records_per_call - 1) / load->records_per_call);
     size_t capacity = (calls + 1) * connection->longest_call;
     connection->prepared = allocate((calls + 1) * sizeof *connection->prepared);
     free(connection->output);
@@ -124,10 +124,10 @@ void connection_prepare(struct connection *connection, struct load *load, uint64
     madvise(connection->output, capacity, MADV_HUGEPAGE);
     char *position = connection->output;
     for (size_t index = 0; index < calls; index++) {
-        uint32_t carried = records < load->records_a_call ? (uint32_t)records : load->records_a_call;
-        position = write_call(connection, load, carried, position);
-        connection->prepared[index] = (struct prepared_call){(size_t)(position - connection->output), carried};
-        records -= carried;
+        uint32_t call_records = records < load->records_per_call ? (uint32_t)records : load->records_per_call;
+        position = write_call(connection, load, call_records, position);
+        connection->prepared[index] = (struct prepared_call){(size_t)(position - connection->output), call_records};
+        records -= call_records;
     }
     connection->prepared_count = calls;
 }
@@ -195,10 +195,10 @@ static void handle_reply(
 
 void connection_receive(struct connection *connection, struct load *load) {
     for (;;) {
-        size_t room = connection->input_capacity - connection->input_length;
-        if (room == 0) fail("a reply is longer than %zu bytes", connection->input_capacity);
+        size_t space = connection->input_capacity - connection->input_length;
+        if (space == 0) fail("a reply is longer than %zu bytes", connection->input_capacity);
         char *unread = connection->input + connection->input_length;
-        ssize_t received = recv(connection->descriptor, unread, room, MSG_DONTWAIT);
+        ssize_t received = recv(connection->descriptor, unread, space, MSG_DONTWAIT);
         if (received < 0 && errno == EINTR) continue;
         if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (received < 0) fail("receiving: %s", strerror(errno));
@@ -212,6 +212,6 @@ void connection_receive(struct connection *connection, struct load *load) {
         connection->input_length = (size_t)(end - position);
         memmove(connection->input, position, connection->input_length);
         // A short read means that the socket is empty.
-        if ((size_t)received < room) return;
+        if ((size_t)received < space) return;
     }
 }

@@ -48,10 +48,10 @@ struct connection {
 /* Connects to a socket. At most `window` records may be in flight. */
 void connection_open(struct connection *connection, const char *path, uint32_t window, const struct load *load);
 
-/* Returns whether there is a call left that fits into the window and the output buffer. */
+/* Returns true if there is a further call and it fits into the window and the output buffer. */
 bool connection_can_send(const struct connection *connection, const struct load *load);
 
-/* Prepares the calls for `records` records, so that writing them takes no processor time while they are sent. */
+/* Prepares the calls for `records` records, so that no time is spent on encoding while they are sent. */
 void connection_prepare(struct connection *connection, struct load *load, uint64_t records);
 
 /* Adds a call to the output. Its latency counts from `started`. */

@@ -18,7 +18,7 @@ struct options {
     const char *distribution;
     uint32_t connections;
     uint32_t window;
-    uint32_t records_a_call;
+    uint32_t records_per_call;
     uint32_t series;
     uint64_t records;
     uint64_t warm_up;
@@ -32,7 +32,7 @@ struct generator {
     struct load load;
     struct connection *connections;
     uint32_t connection_count;
-    int readiness;
+    int epoll;
     int timeout_milliseconds;
     /* The index of the connection that sends the next call at a fixed rate. */
     uint32_t next_connection;
@@ -41,7 +41,7 @@ struct generator {
 static const char usage[] =
     "usage: generate --socket PATH [--records N] [--call N] [--connections N] [--window N]\n"
     "                [--series N] [--distribution zipf|uniform] [--seed N] [--warm-up N]\n"
-    "                [--rate RECORDS-A-SECOND] [--producer] [--timeout SECONDS]\n";
+    "                [--rate RECORDS-PER-SECOND] [--producer] [--timeout SECONDS]\n";
 
 static uint64_t number(const char *text) {
     char *end;
@@ -68,14 +68,14 @@ static struct options read_options(int argument_count, char **arguments) {
         {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
     struct options options = {
-        .distribution = "zipf", .connections = 4, .window = 16000, .records_a_call = 1, .series = 300,
+        .distribution = "zipf", .connections = 4, .window = 16000, .records_per_call = 1, .series = 300,
         .records = 1000000, .seed = 1, .timeout = 30,
     };
     for (int option; (option = getopt_long(argument_count, arguments, "", known, NULL)) != -1;) {
         switch (option) {
         case 's': options.socket = optarg; break;
         case 'n': options.records = number(optarg); break;
-        case 'r': options.records_a_call = count(optarg, 1000); break;
+        case 'r': options.records_per_call = count(optarg, 1000); break;
         case 'c': options.connections = count(optarg, 4096); break;
         case 'w': options.window = count(optarg, 10000000); break;
         case 'k': options.series = count(optarg, MAX_SERIES); break;
@@ -97,16 +97,16 @@ static struct options read_options(int argument_count, char **arguments) {
 }
 
 static void open_connections(struct generator *generator, const struct options *options) {
-    generator->readiness = epoll_create1(EPOLL_CLOEXEC);
+    generator->epoll = epoll_create1(EPOLL_CLOEXEC);
     generator->connections = calloc(options->connections, sizeof *generator->connections);
-    if (generator->readiness < 0 || generator->connections == NULL) fail("epoll: %s", strerror(errno));
+    if (generator->epoll < 0 || generator->connections == NULL) fail("epoll: %s", strerror(errno));
     generator->connection_count = options->connections;
     for (uint32_t index = 0; index < options->connections; index++) {
         struct connection *connection = &generator->connections[index];
         connection_open(connection, options->socket, options->window / options->connections, &generator->load);
         // Edge-triggered: the connection itself remembers whether it can read or write.
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = connection};
-        if (epoll_ctl(generator->readiness, EPOLL_CTL_ADD, connection->descriptor, &event) != 0) {
+        if (epoll_ctl(generator->epoll, EPOLL_CTL_ADD, connection->descriptor, &event) != 0) {
             fail("epoll: %s", strerror(errno));
         }
     }
@@ -119,7 +119,7 @@ static void update_time(struct load *load) {
     write_time(load->time, milliseconds);
 }
 
-/* Fills a connection's window. */
+/* Sends calls until the window of the connection is full. */
 static void send_all(struct connection *connection, struct load *load) {
     connection_flush(connection, load);
     while (!connection->is_blocked && connection_can_send(connection, load)) {
@@ -153,7 +153,7 @@ static void send_due(struct generator *generator, int64_t *due, double interval)
 
 static int wait_for_events(struct generator *generator, struct epoll_event *events, int capacity, int64_t nanoseconds) {
     struct timespec timeout = {nanoseconds / 1000000000, nanoseconds % 1000000000};
-    int ready = epoll_pwait2(generator->readiness, events, capacity, &timeout, NULL);
+    int ready = epoll_pwait2(generator->epoll, events, capacity, &timeout, NULL);
     if (ready < 0 && errno != EINTR) fail("epoll: %s", strerror(errno));
     return ready < 0 ? 0 : ready;
 }
@@ -165,13 +165,13 @@ static void prepare(struct generator *generator, uint64_t records) {
     if (records > MAX_PREPARED) return;
     update_time(load);
     // Each connection gets an equal share of whole calls. Only the very last call may have fewer records.
-    uint64_t calls = (records + load->records_a_call - 1) / load->records_a_call;
+    uint64_t calls = (records + load->records_per_call - 1) / load->records_per_call;
     for (uint32_t index = 0; index < generator->connection_count; index++) {
         uint64_t left = generator->connection_count - index;
-        uint64_t share = (calls + left - 1) / left * load->records_a_call;
+        uint64_t share = (calls + left - 1) / left * load->records_per_call;
         if (share > records) share = records;
         connection_prepare(&generator->connections[index], load, share);
-        calls -= (share + load->records_a_call - 1) / load->records_a_call;
+        calls -= (share + load->records_per_call - 1) / load->records_per_call;
         records -= share;
     }
 }
@@ -221,7 +221,7 @@ static void print_report(
            (double)load->bytes_sent / (double)options->records);
     printf("\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,", histogram_milliseconds(&load->latency, 0.5),
            histogram_milliseconds(&load->latency, 0.99), histogram_milliseconds(&load->latency, 1));
-    printf("\"stored_in_all\":%llu,\"rejected\":%llu,\"duplicates\":%llu,\"refused\":%llu}\n",
+    printf("\"stored_total\":%llu,\"rejected\":%llu,\"duplicates\":%llu,\"refused\":%llu}\n",
            (unsigned long long)load->stored, (unsigned long long)load->rejected, (unsigned long long)load->duplicates,
            (unsigned long long)load->refused);
 }
@@ -233,7 +233,7 @@ int main(int argument_count, char **arguments) {
     static struct generator generator;
     struct load *load = &generator.load;
     load->traffic = make_traffic(options.series, options.distribution, options.seed);
-    load->records_a_call = options.records_a_call;
+    load->records_per_call = options.records_per_call;
     load->is_numbered = options.is_numbered;
     generator.timeout_milliseconds = options.timeout * 1000;
     open_connections(&generator, &options);

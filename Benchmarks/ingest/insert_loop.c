@@ -1,5 +1,5 @@
-/* The record log as the simplest table: a row per record, with one bind and one step
-   each. Otherwise everything that the daemon writes: see record_log.h. */
+/* Stores the record log in a simple table: one row per record, each with one bind and
+   one step. record_log.c writes the other tables. */
 #include "database.h"
 #include "record_log.h"
 

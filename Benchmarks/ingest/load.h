@@ -10,10 +10,10 @@
 /* The records to send and the results so far, over all connections. */
 struct load {
     struct traffic traffic;
-    uint32_t records_a_call;
+    uint32_t records_per_call;
     bool is_numbered;
-    /* The number of series that were sent once. After all of them, series are chosen at random. */
-    uint32_t introduced;
+    /* The number of series that were sent so far. Each series is sent once, then series are chosen at random. */
+    uint32_t sent_series;
 
     uint64_t unsent;
     uint64_t in_flight;
@@ -34,7 +34,7 @@ struct load {
 
 /* Returns the number of records in the next call. */
 static inline uint32_t next_call_size(const struct load *load) {
-    return load->unsent < load->records_a_call ? (uint32_t)load->unsent : load->records_a_call;
+    return load->unsent < load->records_per_call ? (uint32_t)load->unsent : load->records_per_call;
 }
 
 #endif

@@ -51,7 +51,7 @@ void print_loop_report(const struct loop_options *options, struct stopwatch watc
     struct rusage usage_of_all;
     getrusage(RUSAGE_SELF, &usage_of_all);
     printf(
-        "{\"records\":%llu,\"stored_in_all\":%llu,\"seconds\":%.6f,\"records_per_second\":%.0f,"
+        "{\"records\":%llu,\"stored_total\":%llu,\"seconds\":%.6f,\"records_per_second\":%.0f,"
         "\"cpu_seconds\":%.6f,\"peak_memory_kib\":%ld}\n",
         (unsigned long long)options->records,
         (unsigned long long)(options->series + options->warm_up + options->records), in_seconds(watch.wall),

@@ -79,7 +79,7 @@ static void reserve_bytes(struct open_range *range) {
     }
 }
 
-static void gather(struct open_range *range) {
+static void build_postings(struct open_range *range) {
     reserve_bytes(range);
     for (uint32_t index = 0; index < range->count; index++) {
         struct posting *posting = &range->postings[range->series[index]];
@@ -125,7 +125,7 @@ static void write_posting(struct open_range *range, int64_t series, const struct
 }
 
 void close_range(struct open_range *range) {
-    gather(range);
+    build_postings(range);
     for (uint32_t series = 1; series <= range->series_count; series++) {
         if (range->postings[series].records > 0) write_posting(range, series, &range->postings[series]);
     }

@@ -1,4 +1,4 @@
-/* The obvious simple implementation, for comparison: one thread stores the JSON of
+/* A simple implementation, for comparison: one thread stores the JSON of
    each record as received, in batches, with an index by id and one by group. No
    socket. */
 #include <stdio.h>

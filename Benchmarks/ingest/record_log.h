@@ -6,7 +6,7 @@
 
 #include "rows.h"
 
-/* One way to store the record log. */
+/* The functions of a format in which the record log is stored. */
 struct record_log {
     /* Creates the tables and prepares the statements. */
     void (*create)(sqlite3 *database);
@@ -14,8 +14,8 @@ struct record_log {
     void (*store)(const struct row *rows, uint32_t count, int64_t first_id, int64_t received_at);
 };
 
-/* The main function of a loop that stores records as the daemon does, without socket, JSON, lookups and receipts:
-   the record log with posting lists, totals, counts and the ledger. */
+/* The main function of a loop. Stores records as the daemon does, but without socket, JSON, lookups and receipts:
+   the record log, posting lists, totals, counts and the ledger. */
 int run_loop(int argument_count, char **arguments, const struct record_log *log);
 
 #endif

@@ -17,8 +17,8 @@ static bool starts(const char **position, const char *end, const char *text, siz
 
 #define STARTS(position, end, text) starts(position, end, text, sizeof(text) - 1)
 
-/* Returns whether the reply has only ids, in the usual form. This is a fast path for
-   most replies; the others are read again by `read_reply`. */
+/* Returns true if the reply has only ids, in the usual form. This is a fast path for
+   most replies; `read_reply` parses the others. */
 static bool is_all_stored(const char *bytes, size_t length, uint32_t records) {
     const char *position = bytes, *end = bytes + length;
     if (!STARTS(&position, end, HEAD)) return false;

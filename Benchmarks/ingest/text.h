@@ -4,29 +4,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The characters that stand in a pattern for parts that differ from record to record:
-   a decimal digit, a hexadecimal digit, a character of the time. */
+/* Characters in a pattern that are replaced in each record: by a decimal digit, a
+   hexadecimal digit, and a character of the time. */
 #define DIGIT "\001"
 #define HEX "\002"
 #define TIME "\003"
 
-enum { DIGIT_HOLE = 1, HEX_HOLE = 2, TIME_HOLE = 3 };
+enum { DIGIT_PLACEHOLDER = 1, HEX_PLACEHOLDER = 2, TIME_PLACEHOLDER = 3 };
 
-enum { TEXT_HOLES = 12, TIME_WIDTH = 24 };
+enum { MAX_PLACEHOLDERS = 12, TIME_WIDTH = 24 };
 
-/* A part of a text that differs from record to record. */
-struct hole {
+/* A part of a text that is replaced in each record. */
+struct placeholder {
     uint16_t offset;
     uint8_t width;
     uint8_t kind;
 };
 
-/* A text that is made once. Each copy of it gets its holes filled. */
+/* A text that is parsed once. `write_text` copies it and replaces the placeholders. */
 struct text {
     char *bytes;
     uint32_t length;
-    uint32_t hole_count;
-    struct hole holes[TEXT_HOLES];
+    uint32_t placeholder_count;
+    struct placeholder placeholders[MAX_PLACEHOLDERS];
 };
 
 /* A small and fast generator of random numbers (SplitMix64). Equal seeds give equal
@@ -46,7 +46,7 @@ static inline uint64_t next_random(struct randomness *randomness) {
 struct text text_from(const char *pattern);
 
 /* Writes a text with random digits and with a time of TIME_WIDTH characters (NULL if
-   the text has no hole for one). Returns the end of the text. */
+   the text has no placeholder for one). Returns the end of the text. */
 char *write_text(char *output, const struct text *text, const char *time, struct randomness *randomness);
 
 /* Writes a time in the format of RFC 3339, without a final NUL. */

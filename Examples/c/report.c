@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Returns true if a user has this name, or this number. */
+/* Returns true if a user has this name or number. */
 static bool is_user(uid_t user, const char *name) {
     if (name == NULL || *name == '\0') return false;
     char number[16];
@@ -23,7 +23,7 @@ static bool is_user(uid_t user, const char *name) {
     return found != NULL && found->pw_uid == user;
 }
 
-/* Returns true if root, this user, "issued" or the user in ISSUED_SOCKET_USER serves a socket: no other user may
+/* Returns true if a socket belongs to root, this user, "issued" or the user in ISSUED_SOCKET_USER. No other user may
    receive reports. */
 static bool is_trusted(int descriptor) {
     struct ucred server;
@@ -47,7 +47,7 @@ static int connect_to(const char *path) {
     return -1;
 }
 
-/* Connects to the socket in ISSUED_SOCKET, or else to the user's, or else to the system's. */
+/* Connects to the socket in ISSUED_SOCKET. If it is not set, connects to the user's daemon or else to the system's. */
 static int connect_to_daemon(void) {
     const char *path = secure_getenv("ISSUED_SOCKET");
     if (path != NULL) return connect_to(path);

@@ -30,7 +30,7 @@ import report
 MAX_RECORDS = 200
 MAX_BYTES = 256 * 1024
 MAX_TEXT = 32 * 1024
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+FIRST_PAUSE, MAX_PAUSE = 0.5, 30.0
 TIMEOUT = 30.0
 # A daemon that replies with one of these accepts the same call later.
 TEMPORARY = ("Busy", "NoSpace")
@@ -46,11 +46,11 @@ class IssueHandler(logging.Handler):
         self.capacity = capacity
         self._start()
         os.register_at_fork(after_in_child=self._start)
-        # Before logging.shutdown(), which runs when no thread may start any more.
+        # atexit calls this before logging.shutdown(), during which no thread can be started.
         atexit.register(self.close)
 
     def _start(self):
-        # After a fork, the records of the parent are the parent's, and so is its connection.
+        # Also called in the child after a fork, which must not send the records of its parent or use its connection.
         self.changed = threading.Condition()
         self.waiting = collections.deque()
         self.dropped = 0
@@ -63,7 +63,7 @@ class IssueHandler(logging.Handler):
 
     def emit(self, record):
         try:
-            # Encoded here, since arguments may change later.
+            # Encoded now, since the arguments may change later.
             text = json.dumps(self._issue(record)).encode()
         except Exception:
             self.handleError(record)
@@ -82,7 +82,7 @@ class IssueHandler(logging.Handler):
             self.changed.notify_all()
 
     def flush(self, timeout=2.0):
-        """Waits until all records are stored, or until the timeout. Returns whether they are."""
+        """Waits until all records are stored, or until the timeout. Returns True if they are stored."""
         with self.changed:
             return self.changed.wait_for(lambda: not self.waiting or self.thread is None, timeout) and not self.waiting
 
@@ -93,7 +93,7 @@ class IssueHandler(logging.Handler):
             self.changed.notify_all()
         super().close()
 
-    # The record on the wire.
+    # The format of a record.
 
     def _issue(self, record):
         issue = {
@@ -110,12 +110,12 @@ class IssueHandler(logging.Handler):
         issue.update(template(record))
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
-            issue["domain"] = name(error)
+            issue["domain"] = type_name(error)
             issue["causes"] = causes(error)
             issue["metadata"]["traceback"] = plain("".join(traceback.format_exception(*record.exc_info)))
         return issue
 
-    # The thread.
+    # The thread that sends the records.
 
     def _run(self):
         pause = FIRST_PAUSE
@@ -131,7 +131,7 @@ class IssueHandler(logging.Handler):
             with self.changed:
                 if self.changed.wait_for(lambda: self.is_closed, pause):
                     break
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, MAX_PAUSE)
         self._disconnect()
 
     def _batch(self):
@@ -196,7 +196,7 @@ def connect():
 
 
 def call(connection, producer, sequence, texts):
-    """Reports records that are JSON already, and returns the reply."""
+    """Reports records, each given as JSON, and returns the reply."""
     numbers = json.dumps({"producer": producer, "sequence": sequence})[1:-1].encode()
     head = b'{"method":"org.issued.Collector.Report","parameters":{"records":['
     connection.sendall(head + b",".join(texts) + b"]," + numbers + b"}}\0")
@@ -210,27 +210,28 @@ def call(connection, producer, sequence, texts):
 
 
 def plain(text):
-    """Returns a text without lone surrogates, which names of files may contain, and which are not JSON."""
+    """Returns a text of limited length without lone surrogates. Names of files may contain them, but JSON may not."""
     return text[:MAX_TEXT].encode("utf-8", "replace").decode()
 
 
-def name(error):
+def type_name(error):
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def causes(error):
-    """The error and those that caused it, the nearest one first."""
+    """Returns the error and its causes, beginning with the error."""
     found = []
     while error is not None and len(found) < 8:
-        found.append({"domain": name(error), "message": plain(str(error))})
+        found.append({"domain": type_name(error), "message": plain(str(error))})
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return found
 
 
 def severity(level):
-    words = [(logging.CRITICAL, "critical"), (logging.ERROR, "error"), (logging.WARNING, "warning")]
-    return next((word for lowest, word in words + [(logging.INFO, "info")] if level >= lowest), "debug")
+    severities = [
+        (logging.CRITICAL, "critical"), (logging.ERROR, "error"), (logging.WARNING, "warning"), (logging.INFO, "info")]
+    return next((severity for minimum, severity in severities if level >= minimum), "debug")
 
 
 def timestamp(seconds):
@@ -239,7 +240,10 @@ def timestamp(seconds):
 
 
 def template(record):
-    """The constant text of "Order %s", which makes all such messages one issue whatever their values look like."""
+    """Returns the constant text of a message and its values, if its format has only %s and %d.
+
+    The daemon then treats all messages with this format as one issue, no matter what their values are.
+    """
     args = record.args if isinstance(record.args, tuple) else ()
     if not isinstance(record.msg, str) or not args or len(args) > 64:
         return {}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the newest records of a database of issued as lines of JSON. Needs liblz4.so.1, and nothing of issued.
+"""Prints the newest records of a database of issued as lines of JSON. Needs liblz4.so.1, but no part
+of issued.
 
     read_blocks.py DATABASE [LIMIT]
 """
@@ -59,7 +60,7 @@ def records(first_id, last_id, count, checksum, body):
     ids = itertools.accumulate((n + 1 for n in skips), initial=first_id - 1)
     for i, row in enumerate(itertools.islice(ids, 1, None)):
         parts, values, detail = texts[i::count]
-        if shape[i]:  # a JSON object whose values are kept apart
+        if shape[i]:  # a JSON object whose values are stored separately
             values = re.sub(b"\x1f", lambda _, rest=iter(values.split(b"\x1f")): next(rest), shapes[shape[i]])
         yield {"id": row, "series": series[i], "process": process[i], "received_at": received[i],
                "occurred": times[0][i], "first_occurred": times[1][i], "count": counts[i],

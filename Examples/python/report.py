@@ -12,6 +12,7 @@ import sys
 
 
 def candidates():
+    """Returns the paths at which a daemon may listen, in the order in which they are tried."""
     path = os.environ.get("ISSUED_SOCKET")
     if path is not None:
         return [path] if path else []
@@ -23,13 +24,13 @@ def candidates():
 
 
 def server(connection):
-    """Returns the id of the user who serves a socket."""
+    """Returns the id of the user whose process listens on a socket."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
     return struct.unpack("iII", credentials)[1]
 
 
 def user(name):
-    """Returns the id of a user, given by name or number, or None if there is no such user."""
+    """Returns the id of a user, given by name or number, or None if the user does not exist."""
     try:
         return int(name) if name.isascii() and name.isdigit() else pwd.getpwnam(name).pw_uid
     except (KeyError, ValueError):
@@ -37,8 +38,9 @@ def user(name):
 
 
 def is_trusted(connection):
-    """Returns True if root, this user, "issued" or the user in ISSUED_SOCKET_USER serves it: no other user may receive
-    reports."""
+    """Returns True if the socket belongs to root, this user, "issued" or the user in ISSUED_SOCKET_USER.
+
+    No other user may receive reports."""
     return server(connection) in (0, os.geteuid(), user("issued"), user(os.environ.get("ISSUED_SOCKET_USER", "")))
 
 

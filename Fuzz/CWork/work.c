@@ -1,5 +1,5 @@
 /*
-* Counts the comparisons that instrumented code executes. The compiler makes the
+ * Counts the comparisons that instrumented code executes. The compiler makes the
  * code call the fuzzing engine for each comparison, and the linker option --wrap
  * redirects these calls to this file (see .ci/fuzz). Each iteration of a loop has
  * at least one comparison, so the count is proportional to the work and does not
@@ -38,7 +38,7 @@ void __wrap___sanitizer_cov_trace_switch(uint64_t value, uint64_t *cases) {
 }
 
 /*
-* Called at the end of each statement. Adds the steps of SQLite's virtual machine
+ * Called at the end of each statement. Adds the steps of SQLite's virtual machine
  * and the pages that were read. Statements that the full-text index runs itself
  * are included, but its work within a page is not counted.
  */
@@ -53,9 +53,9 @@ static int add_statement(unsigned kind, void *database, void *statement, void *n
     return 0;
 }
 
-static int opened(sqlite3 *database, char **error, const void *functions) {
+static int trace_connection(sqlite3 *database, char **error, const void *functions) {
     (void)error, (void)functions;
     return sqlite3_trace_v2(database, SQLITE_TRACE_PROFILE, add_statement, database);
 }
 
-void fuzz_count_statements(void) { sqlite3_auto_extension((void (*)(void))opened); }
+void fuzz_count_statements(void) { sqlite3_auto_extension((void (*)(void))trace_connection); }

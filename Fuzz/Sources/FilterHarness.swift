@@ -6,10 +6,10 @@ import UnixIO
 
 @testable import IssueStore
 
-/// A query with any filter finds the same as a plain scan, or is refused with the name of the invalid part. Its work is
-/// limited. Queries run on a real store.
+/// A query with any filter returns the same as a plain scan, or is refused with the name of the invalid field. Its work
+/// is limited. Queries run on a real store.
 ///
-/// Input: a byte that selects the viewer and the order, and the filter's JSON.
+/// Input: a byte that selects the viewer and the order, and the JSON of the filter.
 final class FilterHarness {
     /// Three times the maximum measured for a query on this store: steps of SQLite's virtual machine, pages read, and
     /// comparisons of our own code.
@@ -17,12 +17,12 @@ final class FilterHarness {
 
     static func run(_ input: Span<UInt8>) {
         guard input.count > 1, let filter = try? IssueFilter(json: input.extracting(1..<input.count)) else { return }
-        let how = input[0]
+        let selector = input[0]
         shared.withLock { shared in
             do {
                 let harness = try shared ?? FilterHarness()
                 shared = harness
-                harness.ask(filter, how)
+                harness.check(filter, selector: selector)
             } catch {
                 fatalError("The sample store can't be created: \(error)")
             }
@@ -32,26 +32,26 @@ final class FilterHarness {
     /// Created with the first input.
     private static let shared = Mutex<FilterHarness?>(nil)
 
-    private func ask(_ filter: IssueFilter, _ how: UInt8) {
-        let viewer = [Viewer.everything, .user(1000), .user(1001), .nothing][Int(how & 3)]
+    private func check(_ filter: IssueFilter, selector: UInt8) {
+        let viewer = [Viewer.everything, .user(1000), .user(1001), .nothing][Int(selector & 3)]
         let matching = self.matching(filter, viewer)
-        askRecords(filter, viewer, isAscending: how & 4 == 0, matching)
-        // No deployment is declared, so nothing has happened with one.
+        checkRecords(filter, viewer, isAscending: selector & 4 == 0, matching)
+        // The store has no deployment, so no group matches a filter with one.
         let matchingGroups = filter.sinceDeployment == nil ? matching : []
-        askGroups(filter, viewer, ResultOrder.allCases[Int(how >> 3 & 3)], matchingGroups)
-        askHistogram(filter, viewer, matchingGroups)
+        checkGroups(filter, viewer, ResultOrder.allCases[Int(selector >> 3 & 3)], matchingGroups)
+        checkHistogram(filter, viewer, matchingGroups)
     }
 
     // MARK: Queries
 
-    private func askRecords(
+    private func checkRecords(
         _ filter: IssueFilter, _ viewer: Viewer, isAscending: Bool, _ matching: [Row]
     ) {
         var refusals = self.refusals(filter)
         if let name = filter.destination, name != "a" { refusals.insert("destination") }
         if filter.sinceDeployment != nil { refusals.insert("since_deploy") }
         guard
-            let ids = answer(
+            let ids = result(
                 refusals,
                 {
                     var ids: [String] = []
@@ -73,13 +73,13 @@ final class FilterHarness {
         require(ids == inOrder, "\(filter) finds \(ids) instead of \(inOrder)")
     }
 
-    private func askGroups(
+    private func checkGroups(
         _ filter: IssueFilter, _ viewer: Viewer, _ order: ResultOrder, _ matching: [Row]
     ) {
         var refusals = self.refusals(filter)
         if filter.outcomes != nil || filter.destination != nil { refusals.insert("fates") }
         guard
-            let page = answer(
+            let page = result(
                 refusals,
                 {
                     try reader.groups(
@@ -91,16 +91,16 @@ final class FilterHarness {
         let found = Set(page.groups.map(\.id))
         require(
             found.count == page.groups.count && page.next == nil, "A group is listed twice, or there is a second page")
-        let (least, most) = counts(filter, inMatchingGroups(matching, filter))
-        require(found.isSubset(of: most.keys), "\(filter) finds groups without a matching record")
-        require(found.isSuperset(of: least.keys), "\(filter) finds \(found) instead of \(least)")
+        let (minimum, maximum) = counts(filter, inMatchingGroups(matching, filter))
+        require(found.isSubset(of: maximum.keys), "\(filter) finds groups without a matching record")
+        require(found.isSuperset(of: minimum.keys), "\(filter) finds \(found) instead of \(minimum)")
         for group in page.groups {
-            let range = (least[group.id] ?? 0)...(most[group.id] ?? 0)
+            let range = (minimum[group.id] ?? 0)...(maximum[group.id] ?? 0)
             require(range.contains(group.records), "\(group.id) has \(group.records) records instead of \(range)")
         }
     }
 
-    private func askHistogram(_ filter: IssueFilter, _ viewer: Viewer, _ matching: [Row]) {
+    private func checkHistogram(_ filter: IssueFilter, _ viewer: Viewer, _ matching: [Row]) {
         guard
             let frame = try? HistogramFrame(
                 bucket: .seconds(3600), since: filter.since ?? SampleStore.start, until: filter.until, now: end)
@@ -108,31 +108,33 @@ final class FilterHarness {
         var refusals = self.refusals(filter)
         if filter.outcomes != nil || filter.destination != nil { refusals.insert("fates") }
         guard
-            let series = answer(refusals, { try reader.histogram(filter, frame, by: .app, viewer: viewer) })
+            let series = result(refusals, { try reader.histogram(filter, frame, by: .app, viewer: viewer) })
         else { return }
         let counted = series.reduce(0) { $0 + $1.counts.reduce(0, +) }
-        let (least, most) = counts(filter, inMatchingGroups(matching, filter))
+        let (minimum, maximum) = counts(filter, inMatchingGroups(matching, filter))
         // The last minute counts as a whole, even if the filter ends within it.
-        require(counted <= most.values.reduce(0, +), "\(filter) counts \(counted) records; at most \(most) match")
+        require(
+            counted <= maximum.values.reduce(0, +), "\(filter) counts \(counted) records; at most \(maximum) match")
         guard filter.until.map({ $0 >= filter.since ?? SampleStore.start }) ?? true else {
             return
         }
-        require(counted >= least.values.reduce(0, +), "\(filter) counts \(counted) records; at least \(least) match")
+        require(
+            counted >= minimum.values.reduce(0, +), "\(filter) counts \(counted) records; at least \(minimum) match")
     }
 
     /// Runs a query and returns its result, or nil if it was refused.
     ///
     /// - Parameter refusals: The invalid fields. The query must be refused for one of them, or succeed if there are
     ///   none.
-    private func answer<Answer>(_ refusals: Set<String>, _ ask: () throws -> Answer) -> Answer? {
+    private func result<Value>(_ refusals: Set<String>, _ query: () throws -> Value) -> Value? {
         let before = fuzz_work()
-        let result = Result(catching: ask)
+        let result = Result(catching: query)
         let work = fuzz_work() - before
         require(work <= Self.maxWork, "A query takes \(work) steps")
         switch result {
-        case .success(let answer):
+        case .success(let value):
             require(refusals.isEmpty, "A query with invalid fields was not refused: \(refusals)")
-            return answer
+            return value
         case .failure(QueryFailure.invalidFilter(let field, let reason)):
             require(refusals.contains(field), "A query was wrongly refused for \(field): \(reason)")
             return nil
@@ -143,10 +145,10 @@ final class FilterHarness {
     // MARK: Expected results
 
     /// Returns the minimum and maximum number of records per group. Closed ranges have counts per minute, so records
-    /// within the first and last minute of the filter may count or not.
+    /// within the first and last minute of the filter may be counted or not.
     private func counts(
         _ filter: IssueFilter, _ matching: [Row]
-    ) -> (least: [String: Int], most: [String: Int]) {
+    ) -> (minimum: [String: Int], maximum: [String: Int]) {
         var wide = filter
         let minute: Int64 = 60_000
         wide.since = filter.since.map {
@@ -161,7 +163,8 @@ final class FilterHarness {
         return (count(filter), count(wide))
     }
 
-    /// Returns the rows of those groups of which a record or the title matches the text and metadata of the filter.
+    /// Returns the rows of the groups that match the text, metadata and context of the filter: by their title, or by at
+    /// least one record.
     private func inMatchingGroups(_ matching: [Row], _ filter: IssueFilter) -> [Row] {
         guard filter.text != nil || filter.metadata != nil || !filter.contextConditions.isEmpty else {
             return matching
@@ -229,7 +232,7 @@ final class FilterHarness {
         for ending in ["", "-wal", "-shm"] { try FileSystem.remove(path + ending) }
     }
 
-    /// Returns the rows that match all of the filter except times, fates, text, metadata and context.
+    /// Returns the rows that match the filter, without regard to its times, fates, text, metadata and context.
     func matching(_ filter: IssueFilter, _ viewer: Viewer) -> [Row] {
         rows.filter { row in
             let record = row.entry.record
@@ -249,8 +252,8 @@ final class FilterHarness {
         }
     }
 
-    /// Returns whether a record of the sample matches the filter's text, metadata and context. Its metadata has one
-    /// member.
+    /// Returns `true` if a record matches the text, metadata and context of the filter. The metadata of a record in the
+    /// sample store has at most one member.
     private func hasContent(_ filter: IssueFilter, _ record: IssueRecord) -> Bool {
         for (ids, own) in [
             (filter.traceIDs?.map { $0.lowercased() }, record.context.traceID),

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// However a stream is split, it yields the same messages as a plain search for NUL bytes.
+/// A stream yields the same messages as a plain search for NUL bytes, no matter how the stream is split.
 ///
 /// Input: the limit, the number of cuts, the size of each piece as a byte, and the stream.
 enum FramingHarness {
@@ -25,7 +25,7 @@ enum FramingHarness {
         }
     }
 
-    /// Returns the expected events.
+    /// Returns the events that a plain search for NUL bytes yields.
     private static func expectedEvents(of stream: [UInt8], limit: Int) -> [Event] {
         var events: [Event] = []
         var rest = stream[...]
@@ -51,8 +51,10 @@ enum FramingHarness {
         return pieces
     }
 
-    /// - Parameter exactly: Whether the decoder is given each piece with its exact size. Otherwise it offers more space
-    ///   than the piece needs, as for a read from a socket.
+    /// Returns the events of a decoder that receives the pieces.
+    ///
+    /// - Parameter exactly: `true` to pass each piece as an array. Otherwise the decoder provides a buffer that is
+    ///   larger than the piece, as for a read from a socket.
     private static func received(_ pieces: [[UInt8]], limit: Int, exactly: Bool) -> [Event] {
         var decoder = FrameDecoder(limit: limit)
         var events: [Event] = []

@@ -6,8 +6,8 @@ import UnixIO
 /// Parts of an input are repeated until it is `size` bytes long, and then twice and four times as long. Work is counted
 /// in comparisons, not in time, so that the same input always gives the same result.
 enum Growth {
-    /// The length of the first of three inputs in bytes, or nil if growth is not tested. It is set in the environment,
-    /// so that a long run can come near the real limits.
+    /// The length in bytes of the smallest of the three inputs, or nil if growth is not tested. `.ci/fuzz` sets it in
+    /// the environment, for some inputs close to the limits of the product.
     static let size: Int? = ProcessEnvironment["ISSUED_FUZZ_GROWTH"].flatMap { Int($0) }
 
     /// An input of twice the length may take this many times the work, plus the constant.
@@ -45,14 +45,14 @@ enum Growth {
                 !isSteep,
                 """
                 The work of \(harness.rawValue) grows faster than its input: \(work) comparisons for \
-                \(inputs.map(\.count)) bytes, where \(Array(seed[start..<end]).shown.debugDescription) is repeated
+                \(inputs.map(\.count)) bytes, where \(Array(seed[start..<end]).asText.debugDescription) is repeated
                 """)
             let perByte = Double(work[2]) / Double(inputs[2].count)
             require(
                 perByte <= harness.maxWorkPerByte,
                 """
                 \(harness.rawValue) makes \(Int(perByte)) comparisons for each byte, where \
-                \(Array(seed[start..<end]).shown.debugDescription) is repeated
+                \(Array(seed[start..<end]).asText.debugDescription) is repeated
                 """)
             let growth = max(Double(work[1]) / Double(max(1, work[0])), Double(work[2]) / Double(max(1, work[1])))
             print("growth \(growth) work \(perByte) of \(inputs[2].count) bytes")

@@ -1,4 +1,4 @@
-/// The harnesses. The program runs the one whose name it was started by.
+/// The harnesses. The program runs the one with the name under which it was started.
 enum Harness: String, CaseIterable {
     case framing
     case json
@@ -59,7 +59,7 @@ enum Harness: String, CaseIterable {
         }
     }
 
-    /// The maximum of comparisons per byte of a large input, including those of the harness and its plain reader. The
-    /// inputs of the corpus need less than 2,400. Redaction applies all rules to four copies of the text.
+    /// The maximum number of comparisons per byte of a large input, including those of the harness and its plain
+    /// reader. The inputs of the corpus need less than 2,400. Redaction applies all rules to four copies of the text.
     var maxWorkPerByte: Double { 3000 }
 }

@@ -15,15 +15,15 @@ enum JSONHarness {
             } else {
                 require(scanned == nil, "JSON with a depth of \(plain.depth) was accepted")
             }
-            require(passesAnySize(input), "skipValueOfAnySize rejects valid JSON")
+            require(canSkipValueOfAnySize(input), "skipValueOfAnySize rejects valid JSON")
         } catch {
             require(scanned == nil, "Invalid JSON was read as \(String(describing: scanned))")
-            if error == .malformed { require(!passesAnySize(input), "skipValueOfAnySize accepts invalid JSON") }
+            if error == .malformed { require(!canSkipValueOfAnySize(input), "skipValueOfAnySize accepts invalid JSON") }
         }
-        require(passes(input) == (scanned != nil), "Skipping and reading a value disagree")
+        require(canSkipValue(input) == (scanned != nil), "Skipping and reading a value disagree")
         // The scanner reads several bytes at once if enough bytes follow.
         let padded = bytes + [UInt8](repeating: 0x20, count: 16)
-        require(value(in: padded.span) == scanned, "Blanks after a value change the result")
+        require(value(in: padded.span) == scanned, "Spaces after a value change the result")
         if let scanned { check(scanned) }
         checkKeys(input)
     }
@@ -36,7 +36,7 @@ enum JSONHarness {
         }
     }
 
-    private static func passes(_ bytes: Span<UInt8>) -> Bool {
+    private static func canSkipValue(_ bytes: Span<UInt8>) -> Bool {
         do throws(JSONError) {
             var scanner = JSONScanner(bytes, maximumDepth: maximumDepth)
             let range = try scanner.skipValue()
@@ -50,7 +50,7 @@ enum JSONHarness {
         }
     }
 
-    private static func passesAnySize(_ bytes: Span<UInt8>) -> Bool {
+    private static func canSkipValueOfAnySize(_ bytes: Span<UInt8>) -> Bool {
         do throws(JSONError) {
             var scanner = JSONScanner(bytes, maximumDepth: 1, maximumKeys: 0)
             try scanner.skipValueOfAnySize()
@@ -64,7 +64,7 @@ enum JSONHarness {
     private static func check(_ value: JSONValue) {
         let written = value.json
         require(!written.contains { $0 < 0x20 }, "A control character was written without escaping")
-        require(Self.value(in: written.span) == value, "\(written.shown) was written for \(value)")
+        require(Self.value(in: written.span) == value, "\(written.asText) was written for \(value)")
         require((try? UTF8Span(validating: written.span)) != nil, "The written JSON is not UTF-8")
     }
 
@@ -74,18 +74,18 @@ enum JSONHarness {
         do throws(JSONError) {
             try scanner.openObject()
             while let text = try scanner.nextMember() {
-                let meant = Array(scanner.string(text).utf8)
+                let unescaped = Array(scanner.string(text).utf8)
                 let key = scanner.key(text)
                 require(
-                    key == JSONKey(meant.span, from: 0, to: meant.count),
-                    "The key \(meant.shown) has two comparable forms")
-                let longer = meant + Array("xxxxxxxx".utf8)
+                    key == JSONKey(unescaped.span, from: 0, to: unescaped.count),
+                    "The key \(unescaped.asText) has two comparable forms")
+                let longer = unescaped + Array("xxxxxxxx".utf8)
                 require(
-                    key == JSONKey(longer.span, from: 0, to: meant.count),
+                    key == JSONKey(longer.span, from: 0, to: unescaped.count),
                     "The bytes after a key change its comparable form")
-                if !meant.isEmpty {
-                    var other = meant
-                    let index = meant.count <= 16 ? meant.count / 2 : 0
+                if !unescaped.isEmpty {
+                    var other = unescaped
+                    let index = unescaped.count <= 16 ? unescaped.count / 2 : 0
                     other[index] ^= 1
                     require(
                         key != JSONKey(other.span, from: 0, to: other.count),

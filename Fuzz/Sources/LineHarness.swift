@@ -47,17 +47,17 @@ enum LineHarness {
         do throws(PlainJSON.Failure) {
             return try PlainJSON.value(line).value
         } catch {
-            fatalError("A line is not JSON: \(line.shown)")
+            fatalError("A line is not JSON: \(line.asText)")
         }
     }
 
     private static func check(_ line: [UInt8]) {
         let value = value(of: line)
-        guard let members = value.asObject else { fatalError("A line is not an object: \(line.shown)") }
-        require(!line.contains { $0 < 0x20 }, "A line has a control character: \(line.shown)")
-        require(value.json == line, "A line is not minified: \(line.shown)")
+        guard let members = value.asObject else { fatalError("A line is not an object: \(line.asText)") }
+        require(!line.contains { $0 < 0x20 }, "A line has a control character: \(line.asText)")
+        require(value.json == line, "A line is not minified: \(line.asText)")
         require(line.count < 500_000, "A line has \(line.count) bytes")
-        require(Set(members.map(\.key)).count == members.count, "A line has a field twice: \(line.shown)")
+        require(Set(members.map(\.key)).count == members.count, "A line has a field twice: \(line.asText)")
         require(fields(in: value) <= 1000, "A line has more than 1000 fields")
         require(depth(of: value) <= 20, "A line is nested more than 20 levels deep")
     }

@@ -46,9 +46,9 @@ enum ParametersHarness {
         do throws(FieldError) {
             let again = try Value(json: written)
             require(again == value, "\(value) became \(again)")
-            require(again.json == written, "The same value is written in two ways: \(written.shown)")
+            require(again.json == written, "The same value is written in two ways: \(written.asText)")
         } catch {
-            fatalError("\(written.shown) was written and can't be read: \(error)")
+            fatalError("\(written.asText) was written and can't be read: \(error)")
         }
     }
 }

@@ -21,7 +21,7 @@ struct PlainJSON {
         guard String(validating: bytes, as: UTF8.self) != nil else { throw .malformed }
         var reader = PlainJSON(bytes: bytes)
         let value = try reader.value(depth: 0)
-        reader.blanks()
+        reader.skipWhitespace()
         guard reader.index == bytes.count else { throw .malformed }
         return (value, reader.depth, reader.keys)
     }
@@ -31,15 +31,15 @@ struct PlainJSON {
     }
 
     private mutating func value(depth: Int) throws(Failure) -> JSONValue {
-        blanks()
+        skipWhitespace()
         guard index < bytes.count else { throw .malformed }
         switch bytes[index] {
         case UInt8(ascii: "{"): return try object(depth: depth + 1)
         case UInt8(ascii: "["): return try array(depth: depth + 1)
         case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): return try word("true", .bool(true))
-        case UInt8(ascii: "f"): return try word("false", .bool(false))
-        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
         default: return try number()
         }
     }
@@ -48,7 +48,7 @@ struct PlainJSON {
         guard depth <= Self.maxDepth else { throw .tooDeep }
         self.depth = max(self.depth, depth)
         index += 1
-        blanks()
+        skipWhitespace()
     }
 
     private mutating func object(depth: Int) throws(Failure) -> JSONValue {
@@ -56,13 +56,13 @@ struct PlainJSON {
         var members: [JSONValue.Member] = []
         if take("}") { return .object(members) }
         repeat {
-            blanks()
+            skipWhitespace()
             let key = try string()
             keys += 1
-            blanks()
+            skipWhitespace()
             guard take(":") else { throw .malformed }
             members.append(JSONValue.Member(key, try value(depth: depth)))
-            blanks()
+            skipWhitespace()
         } while take(",")
         guard take("}") else { throw .malformed }
         return .object(members)
@@ -74,7 +74,7 @@ struct PlainJSON {
         if take("]") { return .array(elements) }
         repeat {
             elements.append(try value(depth: depth))
-            blanks()
+            skipWhitespace()
         } while take(",")
         guard take("]") else { throw .malformed }
         return .array(elements)
@@ -150,9 +150,9 @@ struct PlainJSON {
         guard index > start else { throw .malformed }
     }
 
-    private mutating func word(_ word: String, _ value: JSONValue) throws(Failure) -> JSONValue {
-        guard bytes[index...].starts(with: word.utf8) else { throw .malformed }
-        index += word.utf8.count
+    private mutating func literal(_ text: String, _ value: JSONValue) throws(Failure) -> JSONValue {
+        guard bytes[index...].starts(with: text.utf8) else { throw .malformed }
+        index += text.utf8.count
         return value
     }
 
@@ -162,7 +162,7 @@ struct PlainJSON {
         return true
     }
 
-    private mutating func blanks() {
+    private mutating func skipWhitespace() {
         while index < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index]) { index += 1 }
     }
 }

@@ -10,7 +10,7 @@ enum ProcessHarness {
         switch input[0] {
         case UInt8(ascii: "s"):
             guard let time = ProcessMetadata.startTime(inStat: bytes) else { return }
-            let fields = bytes.shown.split(separator: ")", omittingEmptySubsequences: false).last ?? ""
+            let fields = bytes.asText.split(separator: ")", omittingEmptySubsequences: false).last ?? ""
             let plain = fields.split { $0 == " " || $0 == "\n" }.dropFirst(19).first.flatMap { UInt64($0) }
             require(plain == time, "The start time is \(time) instead of \(String(describing: plain))")
         case UInt8(ascii: "c"):
@@ -19,14 +19,14 @@ enum ProcessHarness {
                 "A command is longer than the file")
         case UInt8(ascii: "e"):
             require(
-                bytes.shown.hasPrefix(ProcessMetadata.executable(inLink: bytes)),
+                bytes.asText.hasPrefix(ProcessMetadata.executable(inLink: bytes)),
                 "An executable is not the beginning of its link")
         case UInt8(ascii: "g"):
             guard let unit = ProcessMetadata.unit(inCgroup: bytes) else { return }
             require(!unit.contains("/") && !unit.contains("\n"), "The unit \(unit) is a path")
             require(unit.unicodeScalars.count <= 255, "A unit's name has \(unit.unicodeScalars.count) characters")
             require(
-                bytes.shown.unicodeScalars.count >= unit.unicodeScalars.count, "A unit's name is longer than the file")
+                bytes.asText.unicodeScalars.count >= unit.unicodeScalars.count, "A unit's name is longer than the file")
         default: return
         }
     }

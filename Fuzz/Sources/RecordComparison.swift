@@ -75,7 +75,7 @@ struct RecordComparison {
         let message =
             switch decoded.messageForm {
             case .template, .parts: MessageTemplate.message(template: template, parts: text)
-            case .whole: text.shown
+            case .whole: text.asText
             }
         require(message == record.message, "The restored message is \(message)")
         if decoded.messageForm == .template { require(text.isEmpty, "A complete template has parts") }
@@ -86,7 +86,7 @@ struct RecordComparison {
         guard let metadata = record.metadata else { return require(json.isEmpty, "A record without metadata has some") }
         require(
             (try? JSONValue(json: json)) == metadata,
-            "The stored metadata is \(json.shown)")
+            "The stored metadata is \(json.asText)")
     }
 
     /// Causes and backtrace are stored as sent, the ids of the context if they are valid, and can be read.
@@ -105,7 +105,7 @@ struct RecordComparison {
             require(read.backtrace == record.backtrace, "The backtrace has changed")
             require(read.context == record.context, "The context is \(read.context) instead of \(record.context)")
         } catch {
-            fatalError("The stored causes and backtrace can't be read: \(json.shown): \(error)")
+            fatalError("The stored causes and backtrace can't be read: \(json.asText): \(error)")
         }
     }
 }

@@ -99,8 +99,8 @@ enum RecordHarness {
         }
     }
 
-    /// Returns whether a record must be rejected although `IssueRecord` accepts it: it is too large, or a count is out
-    /// of range. If `count` occurs twice, `IssueRecord` may have checked only one of them.
+    /// Returns `true` if a record must be rejected although `IssueRecord` accepts it: it is too large, or a count is
+    /// out of range. If `count` occurs twice, `IssueRecord` may have checked only one of them.
     private static func isBeyondLimits(_ record: IssueRecord, _ bytes: Span<UInt8>) -> Bool {
         guard bytes.count <= limits.recordBytes else { return true }
         guard let value = try? JSONValue(json: bytes) else { return false }
@@ -123,7 +123,7 @@ enum RecordHarness {
         var again = RecordBatch()
         let json = record.json
         let outcome = decode(json.span, &decoder, &again)
-        require(outcome == .stored, "\(json.shown) was written, and decoded as \(String(describing: outcome))")
+        require(outcome == .stored, "\(json.asText) was written, and decoded as \(String(describing: outcome))")
         require(
             again.seriesKey(of: again.records[0]) == batch.seriesKey(of: decoded),
             "The record has another series after writing it")

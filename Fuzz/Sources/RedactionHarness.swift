@@ -1,9 +1,10 @@
 import IssueCore
 import IssueProtocol
 
-/// A redacted message has the template of its redacted form, redaction of it changes nothing, and metadata stays JSON.
+/// The template of a redacted message is the one of its redacted text, and redacted metadata stays JSON.
 ///
-/// Input: a message, and metadata of which it is a key and a value. All rules are used, and two configured names.
+/// Input: a message. The harness also uses it as a key and as values of metadata. All rules are enabled, with two
+/// configured names of secrets.
 enum RedactionHarness {
     private static let settings: RedactionSettings = {
         var settings = RedactionSettings()
@@ -32,9 +33,10 @@ enum RedactionHarness {
         guard let raw else { return }
         let title = String(decoding: raw.message, as: UTF8.self)
         let again = store("{\"message\":\(String(decoding: JSONValue.string(title).json, as: UTF8.self))}")
-        // A mark may make another value of the text around it: only a message that stays the same has the same template.
+        // A mark can turn the text around it into a value, which is then redacted, too. So the templates are compared
+        // only if redacting the message again does not change it.
         if let again, again.message == raw.message {
-            require(again.template == raw.template, "\(message.shown) has another template as \(title)")
+            require(again.template == raw.template, "\(message.asText) has another template as \(title)")
         }
     }
 

@@ -3,8 +3,8 @@ import UnixIO
 
 @testable import Issues
 
-/// For any bytes of a server, the client reads the same replies as a plain reader, accepts or refuses each, and settles
-/// each issue once.
+/// The client reads any bytes from a server as the same replies as a plain reader. Each issue is answered once or stays
+/// in the outbox.
 ///
 /// Input: the maximum size of a read, and a stream of replies, each with its NUL.
 enum ReplyHarness {
@@ -24,7 +24,7 @@ enum ReplyHarness {
             let message = Array(messages[messages.startIndex + replies.count])
             require((try? VarlinkReply(decoding: message)) == nil, "A reply is lost")
         }
-        drive(replies)
+        deliver(replies)
     }
 
     /// Returns the replies that a connection reads until the end of the stream or the first invalid reply.
@@ -35,7 +35,7 @@ enum ReplyHarness {
             let path = "\(SampleStore.folder)/replies"
             try FileDescriptor.open(path, [.writeOnly, .create, .truncate]).writeAll(stream)
             let file = try FileDescriptor.open(path)
-            // Large inputs are read in large pieces. Otherwise the work would be mostly that of reading.
+            // Large inputs are read in large pieces. Otherwise most of the counted work would be that of reading.
             while try reader.read(from: file, atMost: max(count, stream.count / 64)) > 0 {
                 do {
                     while let reply = try reader.next() { replies.append(reply) }
@@ -72,7 +72,7 @@ enum ReplyHarness {
     }
 
     /// Passes the replies to an outbox with some issues, as the delivery does.
-    private static func drive(_ replies: [VarlinkReply]) {
+    private static func deliver(_ replies: [VarlinkReply]) {
         var limits = OutboxLimits()
         limits.callEntries = 2
         var outbox = Outbox<Int>(limits: limits)
@@ -84,30 +84,30 @@ enum ReplyHarness {
         for reply in replies.prefix(64) {
             send(&outbox, at: now)
             let answer = ReportResult(reply)
-            let settled: [OutboxEntry<Int>]?
+            let entries: [OutboxEntry<Int>]?
             switch answer {
-            case .receipts(let receipts): settled = outbox.answered(receipts: receipts.count, at: now)
-            case .tooLarge(let limit): settled = outbox.refusedAsTooLarge(limit: limit, at: now)
-            case .refused: settled = outbox.refusedPermanently(at: now)
+            case .receipts(let receipts): entries = outbox.answered(receipts: receipts.count, at: now)
+            case .tooLarge(let limit): entries = outbox.refusedAsTooLarge(limit: limit, at: now)
+            case .refused: entries = outbox.refusedPermanently(at: now)
             case .later(let delay):
-                settled = outbox.refusedForNow(retryAfter: delay, at: now, unit: 0.5) ? [] : nil
-            case .malformed: settled = nil
+                entries = outbox.refusedForNow(retryAfter: delay, at: now, unit: 0.5) ? [] : nil
+            case .malformed: entries = nil
             }
-            guard let settled else {
+            guard let entries else {
                 outbox.disconnected(at: now, unit: 0.5)
                 now = now.advanced(by: .seconds(60))
                 outbox.connected()
                 continue
             }
-            for index in settled.indices { _ = answer.outcome(at: index, path: "/s") }
-            answered += settled.map(\.payload)
+            for index in entries.indices { _ = answer.outcome(at: index, path: "/s") }
+            answered += entries.map(\.payload)
             now = now.advanced(by: .seconds(1))
         }
-        require(Set(answered).count == answered.count, "An issue is settled twice: \(answered)")
-        let left = outbox.takeAll().flatMap { $0.entries.map(\.payload) }
+        require(Set(answered).count == answered.count, "An issue is answered twice: \(answered)")
+        let remaining = outbox.takeAll().flatMap { $0.entries.map(\.payload) }
         require(
-            (answered + left).sorted() == Array(0..<count),
-            "Issues are lost: \(answered) are settled and \(left) are left")
+            (answered + remaining).sorted() == Array(0..<count),
+            "Issues are lost: \(answered) are answered, \(remaining) are in the outbox")
     }
 
     private static func send(_ outbox: inout Outbox<Int>, at now: KernelInstant) {

@@ -4,9 +4,9 @@ import IssueStore
 
 @testable import IssueDaemon
 
-/// A report is read the same in one pass and in two, and its records have the same values as in `ReportParameters`.
+/// Reading a report in one pass and in two passes gives the same result, with the same values as in `ReportParameters`.
 ///
-/// Input: the rest of a message with the usual beginning, or a whole message that begins with a space.
+/// Input: the rest of a message with the usual beginning; or a whole message, if it begins with a space.
 enum ReportHarness {
     private static let start = Array(#"{"method":"org.issued.Collector.Report","parameters":"#.utf8)
 
@@ -19,7 +19,7 @@ enum ReportHarness {
         let slow = Outcome(message.span, isFast: false)
         if beginsFast {
             let quick = Outcome(message.span, isFast: true)
-            require(quick == slow, "In one pass: \(quick.shown). In two: \(slow.shown)")
+            require(quick == slow, "In one pass: \(quick.asText). In two: \(slow.asText)")
         }
         guard case .read(let report) = slow, let envelope = try? VarlinkCall.Envelope(scanning: message.span) else {
             return
@@ -34,7 +34,7 @@ enum ReportHarness {
         /// The message is not a call. The connection is closed.
         case noCall
 
-        var shown: String {
+        var asText: String {
             switch self {
             case .read(let report): "\(report.rejected), \(report.texts)"
             case .refused(let error): "\(error)"

@@ -1,6 +1,6 @@
 /// Ends the program if a condition does not hold. The fuzzing engine treats this as a crash and keeps the input.
-func require(_ holds: Bool, _ message: @autoclosure () -> String) {
-    if !holds { fatalError(message()) }
+func require(_ condition: Bool, _ message: @autoclosure () -> String) {
+    if !condition { fatalError(message()) }
 }
 
 extension Span<UInt8> {
@@ -18,6 +18,6 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
-    /// The bytes as text for a message.
-    var shown: String { String(decoding: self, as: UTF8.self) }
+    /// The bytes as text, for a message. Invalid UTF-8 is replaced.
+    var asText: String { String(decoding: self, as: UTF8.self) }
 }

@@ -7,7 +7,8 @@ import IssueCore
 /// Input: the status as two bytes, a header's value up to a line feed, and the body.
 struct SampleAnswer {
     private static let secret = "s3cret+tok/en="
-    private static let forms = [secret, "s3cret%2Btok%2Fen%3D", "s3cret%2btok%2fen%3d"]
+    /// The secret, also in its percent-encoded forms.
+    private static let secretForms = [secret, "s3cret%2Btok%2Fen%3D", "s3cret%2btok%2fen%3d"]
 
     static let origin = "listener.example.com:8071"
 
@@ -18,7 +19,7 @@ struct SampleAnswer {
         let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? 2
         var headers = HTTPHeaders()
         if end > 2 {
-            for name in names { headers.append(name: name, value: Array(rest[..<end]).shown) }
+            for name in names { headers.append(name: name, value: Array(rest[..<end]).asText) }
         }
         response = HTTPResponse(
             status: Int(input[0]) << 8 | Int(input[1]), headers: headers, body: Array(rest[end...]))
@@ -28,7 +29,7 @@ struct SampleAnswer {
         let summary = answer.summary.text
         require(summary.count <= ResponseSummary.maxCharacters, "A summary has \(summary.count) characters")
         require(!summary.isEmpty, "A summary is empty")
-        for form in Self.forms { require(!summary.utf8Contains(form), "A summary has the token: \(summary)") }
+        for form in Self.secretForms { require(!summary.utf8Contains(form), "A summary has the token: \(summary)") }
         require(
             !summary.unicodeScalars.contains { $0.properties.generalCategory == .control },
             "A summary has a control character")
@@ -45,7 +46,7 @@ struct SampleAnswer {
 }
 
 extension String {
-    /// Returns whether the bytes of another text occur in this one, even within characters.
+    /// Returns `true` if this text contains the bytes of another one, even within characters.
     fileprivate func utf8Contains(_ other: String) -> Bool {
         let (bytes, wanted) = (Array(utf8), Array(other.utf8))
         guard bytes.count >= wanted.count else { return false }

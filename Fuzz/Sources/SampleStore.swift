@@ -13,7 +13,7 @@ enum SampleStore {
         return folder
     }()
 
-    /// A record that was stored, as it was sent.
+    /// A stored record, with the values that were sent.
     struct Entry {
         var row: RowID
         var id: String
@@ -27,7 +27,7 @@ enum SampleStore {
 
     static func settings(_ path: String, code: UInt64) -> StoreWriterSettings {
         var settings = StoreWriterSettings(path: path, limits: LimitSettings(), randomBits: { code })
-        // So small that the store has several closed ranges and an open one.
+        // A small value, so that the store has several closed ranges and an open one.
         settings.rangeRecords = 37
         return settings
     }

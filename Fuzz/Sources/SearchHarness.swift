@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// A word or phrase is found exactly where a plain comparison finds it, in any bytes, and by the fast search too.
+/// The search for a term finds it in any bytes exactly if a plain comparison does, and then the fast search does, too.
 ///
 /// Input: the length of the term, the term, and the bytes to search.
 enum SearchHarness {
@@ -40,7 +40,7 @@ enum SearchHarness {
 
 /// The search of texts, as `Documentation/WireProtocol.md` defines it, in the simplest way.
 enum PlainSearch {
-    /// Returns the words and phrases of a search text.
+    /// Returns the terms of a search text. A term is a single word or a phrase.
     static func terms(_ text: String) -> [String] {
         var terms: [String] = []
         var rest = Array(text.unicodeScalars)[...]
@@ -71,7 +71,7 @@ enum PlainSearch {
         }
     }
 
-    /// Returns whether the scalars of `term` occur in `text` one after the other.
+    /// Returns `true` if `text` contains the scalars of `term`, one after the other.
     static func contains(_ text: [Unicode.Scalar], _ term: [Unicode.Scalar]) -> Bool {
         guard text.count >= term.count else { return false }
         return (0...text.count - term.count).contains { start in

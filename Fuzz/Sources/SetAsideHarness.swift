@@ -7,13 +7,14 @@ import UnixIO
 @testable import IssueDaemon
 @testable import IssueStore
 
-/// A quarantined database with any damage is read to its end, as by `repair`: the file stays unchanged, no row is read
-/// twice, and work and output are limited. The result can be stored, and the ledger balances.
+/// A set-aside database with any damage is read to its end, as by `repair`: the file stays unchanged, no row is read
+/// twice, and work and output are limited. The records can be stored, and the ledger balances.
 ///
-/// Input: edits of a real database of half a megabyte and its WAL, of six bytes each: the kind of edit, the offset
-/// (three bytes), and a number.
+/// Input: edits of a real database of half a megabyte and its WAL. Each edit has six bytes: its kind, the offset (three
+/// bytes), and a number (two bytes).
 enum SetAsideHarness {
-    /// Three times the work for a file without a readable row: 131,072 failed lookups, and one for every eight bytes.
+    /// Three times the work for a file without a readable row: 131,072 failed lookups, and one more for every eight
+    /// bytes.
     private static let maxWork: UInt64 = 150_000_000
     private static let maxSteps = 2_000
 
@@ -23,12 +24,12 @@ enum SetAsideHarness {
 
     private static func check(_ edits: [UInt8]) throws {
         let sample = try sample.get()
-        let (database, log) = edit(sample.database, sample.log, by: edits)
+        let (database, wal) = edit(sample.database, sample.wal, by: edits)
         let folder = SampleStore.folder
         let (old, new, copy) = ("\(folder)/old.db", "\(folder)/new.db", "\(folder)/copy.db")
         for path in [old, new, copy] { StoreFiles.remove(path) }
         try write(database, to: old)
-        if !log.isEmpty { try write(log, to: old + "-wal") }
+        if !wal.isEmpty { try write(wal, to: old + "-wal") }
         try write(sample.fresh, to: new)
 
         let work = fuzz_work()
@@ -42,10 +43,10 @@ enum SetAsideHarness {
                 store = try? QuarantinedStore(path: copy, original: old, randomBits: 7)
             }
         }
-        if let store { try importSalvaged(store, to: new, atMost: database.count + log.count) }
+        if let store { try importSalvaged(store, to: new, atMost: database.count + wal.count) }
         require(fuzz_work() - work <= maxWork, "Reading takes \(fuzz_work() - work) steps")
         require(try FileSystem.read(old, limit: 1 << 24) == database, "The database has changed")
-        if !log.isEmpty { require(try FileSystem.read(old + "-wal", limit: 1 << 24) == log, "The WAL has changed") }
+        if !wal.isEmpty { require(try FileSystem.read(old + "-wal", limit: 1 << 24) == wal, "The WAL has changed") }
     }
 
     private static func importSalvaged(_ store: QuarantinedStore, to path: String, atMost size: Int) throws {
@@ -94,20 +95,20 @@ enum SetAsideHarness {
 
     /// Applies the edits. An offset after the end of the database refers to the WAL.
     private static func edit(
-        _ database: [UInt8], _ log: [UInt8], by edits: [UInt8]
-    ) -> (database: [UInt8], log: [UInt8]) {
+        _ database: [UInt8], _ wal: [UInt8], by edits: [UInt8]
+    ) -> (database: [UInt8], wal: [UInt8]) {
         var database = database
-        // Without the WAL: a database that was closed, or that was copied without it.
-        var log = edits.first.map { $0 & 0x80 == 0 } ?? true ? log : []
+        // Some inputs have no WAL, like a database that was closed, or copied without its WAL.
+        var wal = edits.first.map { $0 & 0x80 == 0 } ?? true ? wal : []
         for start in stride(from: 0, to: edits.count - 5, by: 6) {
             let edit = edits[start..<start + 6]
             let offset = edit[(start + 1)..<(start + 4)].reduce(0) { $0 << 8 | Int($1) }
             let number = edit[(start + 4)...].reduce(0) { $0 << 8 | Int($1) }
             let size = database.count
             guard size > 0 else { break }
-            if offset >= size, !log.isEmpty {
-                let index = (offset - size) % log.count
-                if edit[start] & 1 == 0 { log[index] = UInt8(number & 0xFF) } else { log.removeLast(log.count - index) }
+            if offset >= size, !wal.isEmpty {
+                let index = (offset - size) % wal.count
+                if edit[start] & 1 == 0 { wal[index] = UInt8(number & 0xFF) } else { wal.removeLast(wal.count - index) }
                 continue
             }
             let index = offset % size
@@ -129,14 +130,14 @@ enum SetAsideHarness {
             default: database += [UInt8](repeating: UInt8(number & 0xFF), count: min(number, 2 * pageBytes))
             }
         }
-        return (database, log)
+        return (database, wal)
     }
 
     private static let pageBytes = 8192
 
     private struct Sample {
         var database: [UInt8]
-        var log: [UInt8]
+        var wal: [UInt8]
         /// A new store, before its first record.
         var fresh: [UInt8]
         var pages: SchemaPages
@@ -154,7 +155,7 @@ enum SetAsideHarness {
         // The last calls are only in the WAL.
         return Sample(
             database: try FileSystem.read(path, limit: 1 << 24),
-            log: try FileSystem.read(path + "-wal", limit: 1 << 24), fresh: fresh,
+            wal: try FileSystem.read(path + "-wal", limit: 1 << 24), fresh: fresh,
             pages: try SchemaPages(makingStoreAt: "\(SampleStore.folder)/pages.db"))
     }
 

@@ -3,12 +3,12 @@ import UnixIO
 
 @testable import Issues
 
-/// An earlier run has left files behind. One of them, or the file with the count of lost issues, has any damage. The
-/// others are still sent, once each. No call is stored under numbers that differ from the name of its file. The damaged
-/// file is not tried again in the next run.
+/// An earlier run has left spill files behind. One of them, or the file with the number of lost issues, has any damage.
+/// The other files are still sent, once each. No call is stored under a number that differs from the name of its file.
+/// The next run does not send the damaged file again.
 ///
-/// Input: a byte that selects the damaged file, and its content or edits of a valid file, of four bytes each: the kind
-/// of edit, the offset (two bytes), and a byte.
+/// Input: a byte that selects the damaged file and the kind of damage, and the content of the file, or edits of a valid
+/// file. Each edit has four bytes: its kind, the offset (two bytes), and a byte.
 enum SpillHarness {
     static func run(_ input: Span<UInt8>) {
         guard input.count > 1 else { return }
@@ -31,7 +31,7 @@ enum SpillHarness {
         }
         let content = try FileSystem.read(damaged, limit: 4 << 20)
 
-        let lost = pickUp(folder, to: daemon.path)
+        let lost = sendFiles(folder, to: daemon.path)
         let (stored, requests) = daemon.state.withLock { ($0.stored, $0.requests) }
         require(requests <= calls.count, "\(requests) calls were sent")
         require(Set(stored).count == stored.count, "A call is stored twice: \(stored)")
@@ -41,13 +41,14 @@ enum SpillHarness {
         require(
             try FileSystem.names(in: folder.path).allSatisfy { $0 == "lost" || $0 == "lock" }, "A file was not removed")
         // A file that was not sent counts as lost.
-        require(requests == calls.count || lost > 0, "A damaged file does not count as lost: \(content.shown)")
+        require(requests == calls.count || lost > 0, "A damaged file does not count as lost: \(content.asText)")
         require(lost >= 0 && lost <= 10_000 * (bytes.count + 1), "\(lost) issues are lost")
-        require(pickUp(folder, to: daemon.path) == 0, "Issues are lost again")
+        require(sendFiles(folder, to: daemon.path) == 0, "Issues are lost again")
         require(daemon.state.withLock { $0.requests } == requests, "A call was sent again")
     }
 
-    private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
+    /// Sends the spill files, and returns the number of lost issues.
+    private static func sendFiles(_ folder: SpillFolder, to path: String) -> Int {
         let lost = Monitor(0)
         SpillSender(
             // If a call gets no reply, the calls after it are not sent, and a check fails.
@@ -95,7 +96,7 @@ enum SpillHarness {
     }
 }
 
-/// A daemon in a thread of this process. It records the number of each report, refuses other calls, and closes the
+/// A simple daemon on a thread of this process. It records the numbers of reports, refuses other calls, and closes the
 /// connection if a message is not a call.
 private final class Daemon: Sendable {
     struct State: Sendable {

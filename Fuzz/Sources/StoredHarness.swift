@@ -14,9 +14,9 @@ enum StoredHarness {
         case UInt8(ascii: "p"): checkPostings(bytes)
         case UInt8(ascii: "m"): checkMark(bytes)
         case UInt8(ascii: "k"): checkKey(bytes)
-        case UInt8(ascii: "i"): checkID(bytes.shown)
+        case UInt8(ascii: "i"): checkID(bytes.asText)
         case UInt8(ascii: "t"): checkTime(bytes)
-        case UInt8(ascii: "u"): checkProducer(bytes.shown)
+        case UInt8(ascii: "u"): checkProducer(bytes.asText)
         default: return
         }
     }
@@ -30,7 +30,8 @@ enum StoredHarness {
         }
     }
 
-    /// The first two bytes are the number of records and how many more ids there are; the rest is the body.
+    /// The first byte is the number of records minus one, the second the number of ids without a record. The rest is
+    /// the body.
     private static func checkBlock(_ bytes: [UInt8]) {
         guard bytes.count > 2 else { return }
         let (records, body) = (Int(bytes[0]) + 1, Array(bytes[2...]))
@@ -82,7 +83,7 @@ enum StoredHarness {
     private static func checkTime(_ bytes: [UInt8]) {
         guard let time = IssueTimestamp(bytes.span, from: 0, to: bytes.count) else { return }
         require(time.description.utf8.count == 24, "\(time.description) does not have 24 bytes")
-        require(IssueTimestamp(time.description) == time, "\(bytes.shown) became \(time.description)")
+        require(IssueTimestamp(time.description) == time, "\(bytes.asText) became \(time.description)")
     }
 
     private static func checkProducer(_ text: String) {

@@ -24,7 +24,7 @@ enum TemplateHarness {
         case .template: require(cut.template == message, "The template alone is not the message")
         case .parts:
             let text = MessageTemplate.message(template: cut.template, parts: cut.parts)
-            require(text == message.shown, "\(message.shown) was restored as \(text)")
+            require(text == message.asText, "\(message.asText) was restored as \(text)")
         case .whole:
             require(
                 message.count > limit || message.contains { $0 < 0x20 || $0 == 0x7F },

@@ -9,7 +9,7 @@ import IssueProtocol
 enum TextHarness {
     static func run(_ input: Span<UInt8>) {
         let bytes = input.array()
-        let text = bytes.shown
+        let text = bytes.asText
         let line = TerminalSanitizer.line(text)
         require(!line.unicodeScalars.contains(where: TerminalSanitizer.isActive), "A line has a control sequence")
         // Sanitizing the line again may change it: combining marks after an escaped character join the last letter of
@@ -28,7 +28,7 @@ enum TextHarness {
         require(summary.count <= ResponseSummary.maxCharacters, "A summary is too long")
     }
 
-    /// The maximum of combining marks of one character.
+    /// The maximum number of combining marks of one character.
     private static let maxMarks = 16
 
     /// Returns the length of the longest sequence of combining marks.
@@ -55,13 +55,13 @@ enum TextHarness {
         }
     }
 
-    /// Reads the entry as journald does. The sender's text must not create a field.
+    /// Reads the entry as journald does. The text of the sender must not create additional fields.
     private static func checkJournal(_ text: String) {
         let entry = JournalEntry(.issueNew, .info, ["name": text])
         var rest = entry.bytes[...]
         var names: [String] = []
         while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "\n") }) {
-            names.append(Array(rest[..<end]).shown)
+            names.append(Array(rest[..<end]).asText)
             let isPlain = rest[end] == UInt8(ascii: "=")
             rest = rest[(end + 1)...]
             if isPlain {
@@ -82,7 +82,7 @@ enum TextHarness {
     private static func checkJSON(_ bytes: [UInt8]) {
         let safe = TerminalSafeJSON.escape(bytes)
         require(
-            !safe.shown.unicodeScalars.contains { TerminalSanitizer.isActive($0) && $0 != "\n" && $0 != "\t" },
+            !safe.asText.unicodeScalars.contains { TerminalSanitizer.isActive($0) && $0 != "\n" && $0 != "\t" },
             "JSON for a terminal has a control sequence")
         guard let value = try? JSONValue(json: bytes) else { return }
         require((try? JSONValue(json: safe)) == value, "JSON has another meaning after escaping")

@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS issued.records (
     function String,
     unit String,
     command String,
-    -- The ids that the application gave. To add them to an older table:
+    -- Ids set by the application. To add them to an older table:
     --     ALTER TABLE issued.records ADD COLUMN trace_id String, ADD COLUMN span_id String,
     --         ADD COLUMN request_id String, ADD COLUMN user_id String
     trace_id String,

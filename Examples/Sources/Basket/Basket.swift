@@ -10,7 +10,7 @@ package struct Basket {
         articles.append(article)
     }
 
-    /// Removes an article. If it isn't in the basket, that is a bug, but no reason to stop.
+    /// Removes an article. If it isn't in the basket, reports an issue and continues.
     package mutating func remove(_ article: String) {
         guard let index = articles.firstIndex(of: article) else {
             return reportIssue("An article is not in the basket", level: .error, metadata: ["article": .init(article)])

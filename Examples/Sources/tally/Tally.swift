@@ -10,15 +10,15 @@ struct Tally {
             reportIssue("usage: tally FILE", level: .info)
             exit(64)
         }
-        // The reporters receive the report first: standard error, and the daemon if it is running.
+        // Responders run after the reporters: standard error, and the daemon if it is running.
         ErrorResponders.root = [.present(on: .terminal)]
         count(CommandLine.arguments[1])
     }
 
     private static func count(_ path: String) {
         do {
-            let words = try TextFile(path: path).words
-            print("\(words) words")
+            let count = try TextFile(path: path).wordCount
+            print("\(count) words")
         } catch {
             leaveBreadcrumb("cannot count words", metadata: ["path": .init(path)])
             reportIssue(

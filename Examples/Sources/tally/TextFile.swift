@@ -13,17 +13,17 @@ struct TextFile {
     var path: String
 
     /// The word count. Each run of characters between white space counts as one.
-    var words: Int {
+    var wordCount: Int {
         get throws {
             guard let file = fopen(path, "r") else { throw Unreadable(code: Int(errno)) }
             defer { fclose(file) }
-            var words = 0
+            var count = 0
             var isInWord = false
             while true {
                 let byte = getc(file)
-                guard byte != EOF else { return words }
+                guard byte != EOF else { return count }
                 let isBlank = isspace(byte) != 0
-                if !isBlank, !isInWord { words += 1 }
+                if !isBlank, !isInWord { count += 1 }
                 isInWord = !isBlank
             }
         }

@@ -24,7 +24,7 @@ struct BasketTests {
     }
 
     @Test("The report has the article in its metadata")
-    func facts() {
+    func metadata() {
         let sink = CollectingSink()
         var basket = Basket()
         withIssueReporters([sink]) { basket.remove("lamp") }

@@ -1,11 +1,11 @@
 // A stand-in for the module `Tracing` of swift-distributed-tracing 1, as far as
 // the recipe and its tests use it. Package.swift describes how to replace it.
 
-/// The values that a task passes on.
+/// The values that are propagated with a task.
 public struct ServiceContext: Sendable {
     @TaskLocal public static var current: ServiceContext?
 
-    /// With the real library, a value under a key of the tracer.
+    /// In the real library, the tracer stores this value under a key of its own.
     public var span: String?
 
     public init(span: String? = nil) {
@@ -19,7 +19,7 @@ public protocol Injector: Sendable {
     func inject(_ value: String, forKey key: String, into carrier: inout Carrier)
 }
 
-/// Passes a context on to other services. A tracer is one.
+/// Propagates a context to other services. A tracer is an instrument.
 public protocol Instrument: Sendable {
     func inject<Carrier, Inject>(_ context: ServiceContext, into carrier: inout Carrier, using injector: Inject)
     where Inject: Injector, Inject.Carrier == Carrier

@@ -10,7 +10,7 @@ public protocol LogHandler: Sendable {
     func log(event: LogEvent)
 }
 
-/// Everything about one message.
+/// A message with its level, metadata and location.
 public struct LogEvent: Sendable {
     public var level: Logger.Level
     public var message: Logger.Message

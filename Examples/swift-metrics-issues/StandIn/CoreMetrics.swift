@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// A number that only grows.
+/// A number that only increases.
 public final class Counter: Sendable {
     public let label: String
     public let dimensions: [(String, String)]
@@ -22,6 +22,6 @@ public final class Counter: Sendable {
         increment(by: 1)
     }
 
-    /// The values by label and dimensions. With swift-metrics, the backend has them.
+    /// The values by label and dimensions. With swift-metrics, the backend stores them.
     public static let values = Mutex<[String: Int]>([:])
 }

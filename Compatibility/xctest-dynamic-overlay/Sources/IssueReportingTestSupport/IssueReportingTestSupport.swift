@@ -1,1 +1,1 @@
-// Issues needs no support to fail a test, so this module is empty. Packages only link it.
+// Empty, since Issues can fail a test without a support library. Packages that depend on this module can still link it.

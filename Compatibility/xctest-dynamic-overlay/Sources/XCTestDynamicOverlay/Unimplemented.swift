@@ -31,7 +31,7 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// Returns an empty value of a type; nil if it is not known to have one.
+/// Returns an empty value of a type, or nil if the type has none.
 private func emptyValue(of type: Any.Type) -> Any? {
     switch type {
     case is Bool.Type: false
@@ -49,7 +49,7 @@ private func firstCase(of type: (some CaseIterable).Type) -> Any? {
     type.allCases.first
 }
 
-/// A type of the standard library whose empty value no other protocol offers.
+/// A type of the standard library that has an empty value, but conforms to none of the protocols above.
 private protocol EmptyInitializable {
     init()
 }

@@ -18,10 +18,10 @@ public func XCTFail(
     reportIssue(message, fileID: fileID, filePath: file, line: line, column: 0)
 }
 
-/// Whether this process runs tests.
+/// `true` if this process runs tests.
 public var _XCTIsTesting: Bool { isTesting }
 
-/// The test case that is running. Nil on Linux, as in the original.
+/// The running test case. Always nil on Linux, as in the original.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @_spi(CurrentTestCase)
 public var XCTCurrentTestCase: AnyObject? { nil }

@@ -19,13 +19,13 @@ struct LambdaTests {
         let counts = Mutex<[Int]>([])
     }
 
-    @Test("An error is reported with the id of the request and thrown on, and reports are sent before every return")
+    @Test("An error is reported with the id of the request and rethrown, and reports are sent before every return")
     func flushed() async throws {
         let sink = CollectingSink()
         let flushes = Flushes()
         @Sendable func handle(_ event: Int) async throws -> Int {
             var handler = ReportingHandler(Handler()) {
-                // Together with the number of reports that were made before.
+                // The number of reports before this flush.
                 flushes.counts.withLock { $0.append(sink.reports.count) }
             }
             return try await handler.handle(event, context: LambdaContext(requestID: "r-7"))

@@ -7,8 +7,9 @@ import Issues
 /// router.add(middleware: IssueMiddleware())
 /// ```
 ///
-/// An error with a status below 500 is the client's, and is not reported. Issues that a handler reports itself also have
-/// the request's id and method, and breadcrumbs of their own. `issuectl records --request ID` lists them.
+/// An error with a status below 500 is an error of the client, and is not reported. Issues that a handler reports
+/// itself also have the id and the method of the request, and breadcrumbs of this request only.
+/// `issuectl records --request ID` lists them.
 public struct IssueMiddleware<Context: RequestContext>: RouterMiddleware {
     public init() {}
 
@@ -33,9 +34,9 @@ public struct IssueMiddleware<Context: RequestContext>: RouterMiddleware {
         guard !(error is CancellationError) else { return }
         // The route is known only after the router has run.
         var metadata: IssueMetadata = ["route": .init(context.endpointPath ?? "none")]
-        if let known = error as? any HTTPResponseError {
-            guard known.status.code >= 500 else { return }
-            metadata["status"] = .init(known.status.code)
+        if let responseError = error as? any HTTPResponseError {
+            guard responseError.status.code >= 500 else { return }
+            metadata["status"] = .init(responseError.status.code)
         }
         reportIssue(error, "Handling a request", metadata: metadata)
     }

@@ -33,7 +33,7 @@ struct HummingbirdTests {
         #expect(found.first?.context.requestID == "r-7")
     }
 
-    @Test("An error with a status is reported from 500 on, with the status")
+    @Test("An error with a status is reported if the status is 500 or above")
     func statuses() async {
         #expect(await reports { throw HTTPError(.notFound) }.isEmpty)
         #expect(await reports { throw CancellationError() }.isEmpty)

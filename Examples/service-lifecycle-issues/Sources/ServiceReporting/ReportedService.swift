@@ -1,9 +1,9 @@
 import Issues
 import ServiceLifecycle
 
-/// A service whose failure is reported with its name.
+/// Wraps a service, and reports its failure with its name.
 ///
-/// A service group ends with the error of the service that failed first, but without its name:
+/// A service group throws the error of the service that failed first, but not the name of that service:
 ///
 /// ```swift
 /// let group = ServiceGroup(services: [ReportedService(database), ReportedService(server)], logger: logger)

@@ -24,7 +24,7 @@ struct ServiceTests {
         return sink.reports
     }
 
-    @Test("A failure is reported with the name of the service, and thrown on")
+    @Test("A failure is reported with the name of the service, and rethrown")
     func failure() async {
         let found = await reports(Refused())
         #expect(found.map(\.message) == ["The cache is cold", "The service Database failed: Refused()"])

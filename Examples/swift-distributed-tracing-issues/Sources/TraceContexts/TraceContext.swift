@@ -1,10 +1,10 @@
 import Issues
 import Tracing
 
-/// Gives reports the ids of the trace and the span in which the current task works.
+/// Adds the ids of the current trace and span to reports.
 ///
-/// Call `install()` once, after the tracer was bootstrapped. It works with every tracer that passes its context on to
-/// other services in the header `traceparent` of W3C Trace Context, such as that of swift-otel.
+/// Call `install()` once, after bootstrapping the tracer. It works with every tracer that uses the header `traceparent`
+/// of W3C Trace Context to propagate its context, such as that of swift-otel.
 public enum TraceContext {
     public static func install() {
         IssueReporters.context = { current }

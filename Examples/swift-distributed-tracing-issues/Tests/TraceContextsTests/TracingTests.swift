@@ -7,7 +7,7 @@ import Tracing
 struct TracingTests {
     private static let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-    @Test("A report has the ids of the trace in which its task works, and others have none")
+    @Test("A report has the ids of the trace of its task, and no ids outside of a trace")
     func ids() {
         let sink = CollectingSink()
         TraceContext.install()

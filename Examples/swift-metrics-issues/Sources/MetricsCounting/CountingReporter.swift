@@ -9,7 +9,7 @@ import Issues
 /// IssueReporters.current.append(CountingReporter())
 /// ```
 ///
-/// The level is the only dimension: messages and locations would make a time series for each issue.
+/// The level is the only dimension, since messages and locations would create a time series for each issue.
 public struct CountingReporter: IssueSink {
     private let counters: [IssueLevel: Counter]
 

@@ -9,8 +9,9 @@ import Vapor
 /// app.middleware.use(IssueMiddleware())
 /// ```
 ///
-/// An error with a status below 500 is the client's, and is not reported. Issues that a handler reports itself also have
-/// the request's id and metadata, and breadcrumbs of their own. `issuectl records --request ID` lists them.
+/// An error with a status below 500 is an error of the client, and is not reported. Issues that a handler reports
+/// itself also have the id and the metadata of the request, and breadcrumbs of this request only.
+/// `issuectl records --request ID` lists them.
 public struct IssueMiddleware: AsyncMiddleware {
     public init() {}
 

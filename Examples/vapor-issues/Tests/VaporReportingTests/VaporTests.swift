@@ -26,7 +26,7 @@ struct VaporTests {
         return sink.reports
     }
 
-    @Test("An unexpected error is reported once, with the request, and thrown on")
+    @Test("An unexpected error is reported once, with the request, and rethrown")
     func unexpected() async throws {
         let found = await reports { throw Refused() }
         #expect(found.map(\.message) == ["Handling a request: Refused()"])
@@ -39,7 +39,7 @@ struct VaporTests {
         }
     }
 
-    @Test("An error with a status is reported from 500 on, with the status")
+    @Test("An error with a status is reported if the status is 500 or above")
     func statuses() async {
         #expect(await reports { throw Abort(.notFound) }.isEmpty)
         #expect(await reports { throw CancellationError() }.isEmpty)

@@ -1,6 +1,6 @@
 import Issues
 
-/// The calls that are measured. None is inlined into its loop.
+/// The measured calls. None is inlined into the loop that measures it.
 enum Reports {
     @inline(never)
     static func plain(_ number: Int) {
@@ -14,7 +14,7 @@ enum Reports {
             metadata: ["shelf": .init(number), "article": "A lamp of glass", "isOpen": true])
     }
 
-    /// A message with three values, which stay apart from its constant text.
+    /// A message with three values, which the library keeps separate from the constant text.
     @inline(never)
     static func threeValues(_ number: Int) {
         reportIssue("Shelf \(number) of \(article(number)) has \(number &* 7919) articles left")
@@ -32,5 +32,5 @@ enum Reports {
     }
 
     @inline(never)
-    static func nothing(_ number: Int) {}
+    static func empty(_ number: Int) {}
 }

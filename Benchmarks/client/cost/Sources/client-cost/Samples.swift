@@ -16,7 +16,9 @@ struct Samples: Sendable {
         nanoseconds += others.nanoseconds
     }
 
-    /// Returns the time in nanoseconds that this share of the calls did not exceed, or 0 without calls.
+    /// Returns the quantile of the times, in nanoseconds, or 0 if there are none.
+    ///
+    /// - Parameter share: The share of the calls that took at most this long, from 0 to 1.
     func quantile(_ share: Double) -> Int64 {
         guard !nanoseconds.isEmpty else { return 0 }
         return nanoseconds.sorted()[min(nanoseconds.count - 1, Int(Double(nanoseconds.count) * share))]

@@ -35,7 +35,7 @@ func bursts(_ body: (Int) -> Void) -> Samples {
     return samples
 }
 
-/// Times the calls of two kinds in bursts that take turns, so that both meet the same load.
+/// Times two kinds of calls in alternating bursts, so that both are measured under the same load of the machine.
 func alternatingBursts(_ first: (Int) -> Void, _ second: (Int) -> Void) -> (Samples, Samples) {
     var samples = (Samples(reserving: burst * rounds), Samples(reserving: burst * rounds))
     for round in 0..<2 * rounds + 6 {
@@ -72,11 +72,11 @@ case "disabled":
     let calls = 20_000_000
     _ = perCall(1_000_000, Reports.plain)
     let (empty, plain, threeKeys) = (
-        perCall(calls, Reports.nothing), perCall(calls, Reports.plain), perCall(calls, Reports.threeKeys)
+        perCall(calls, Reports.empty), perCall(calls, Reports.plain), perCall(calls, Reports.threeKeys)
     )
     print("{\"empty\": \(empty), \"plain\": \(plain), \"three_keys\": \(threeKeys)}")
 case "clock":
-    printQuantiles(bursts(Reports.nothing))
+    printQuantiles(bursts(Reports.empty))
 case "plain":
     IssueReporters.current = [.daemon]
     printQuantiles(bursts(Reports.plain))
