@@ -141,6 +141,18 @@ package struct LineSet: Equatable, Sendable {
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) { insert(range) }
     }
 
+    /// Returns the lines below `count` that are not among `lines`, which must be in ascending order.
+    package static func lines(missingFrom lines: [Int], count: Int) -> LineSet {
+        var missing = LineSet()
+        var start = 0
+        for line in lines {
+            if start < line { missing.insert(start..<line) }
+            start = line + 1
+        }
+        if start < count { missing.insert(start..<count) }
+        return missing
+    }
+
     package var isEmpty: Bool { ranges.isEmpty }
     package var count: Int { ranges.reduce(0) { $0 + $1.count } }
 

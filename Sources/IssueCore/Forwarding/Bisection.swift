@@ -6,7 +6,8 @@
 ///
 /// A line may also make the destination hang or close the connection. A line that was sent alone and got no response is
 /// then sent in turn with other lines. It counts as refused only if it keeps getting no response while each request in
-/// between is accepted. In an outage no request is accepted, so no line is given up.
+/// between is accepted. In an outage no request is accepted, so no line is given up. The number of requests in between
+/// varies, so that a destination that fails for every second request is not mistaken for one that refuses the line.
 package struct Bisection: Equatable, Sendable {
     /// The lines to put into the next request.
     package struct Part: Equatable, Sendable {
@@ -20,14 +21,23 @@ package struct Bisection: Equatable, Sendable {
         var isKnownBad = false
         /// The number of requests with only this line that got no response.
         var unansweredCount = 0
-        /// The number of those that directly followed an accepted request, without a failure of other lines in between.
+        /// The number of those that are proofs: they directly followed `acceptedNeeded` accepted requests, and no other
+        /// line failed in between.
         var provenCount = 0
+        /// `true` if the line, since its last proof, was also sent directly after a failed request and got no response.
+        var hasFailedAgain = false
         /// `true` if this single line may be the reason why the destination did not respond.
         var isSuspect = false
 
         init(_ range: Range<Int>) {
             self.range = range
         }
+
+        /// The number of consecutive accepted requests after which a request without a response is a proof.
+        ///
+        /// Two before every second proof. Otherwise a destination that fails for every second request, such as a load
+        /// balancer with one broken server, would accept all other lines and never this one.
+        var acceptedNeeded: Int { provenCount % 2 == 1 && !hasFailedAgain ? 2 : 1 }
     }
 
     package enum Step: Equatable, Sendable {
@@ -43,12 +53,12 @@ package struct Bisection: Equatable, Sendable {
     /// The maximum number of refused lines that may be the lines' own fault even if they are the majority of the lines
     /// tried.
     package static let maxDead = 32
-    /// A line counts as refused after this number of requests that had only this line, directly followed an accepted
-    /// request and got no response. Also the number of requests without a response after which a line is a suspect, and
-    /// after which the batch is stuck.
+    /// A line counts as refused after this number of proofs: requests that had only this line, directly followed
+    /// accepted requests and got no response. Also the number of requests without a response after which a line is a
+    /// suspect, and after which the batch is stuck.
     package static let maxUnanswered = 5
-    /// The same number for further lines of a user after a line of theirs was given up this way.
-    package static let maxUnansweredOfKnownUser = 2
+    /// The number of proofs for further lines of a user after a line of theirs was given up this way.
+    package static let maxUnansweredOfKnownUser = 3
     /// The number of suspects from which on, without proof, other lines are no longer sent before them.
     private static let maxSuspects = 8
 
@@ -65,16 +75,18 @@ package struct Bisection: Equatable, Sendable {
     /// A stack: the last part is sent next.
     private var parts: [Part]
     private var inFlight: Part?
-    /// `true` if the last request was accepted, so the destination works. It may have been a request of another batch.
-    private var wasAccepted = false
+    /// The number of accepted requests since the last failed one. Includes requests of other batches.
+    private var acceptedInSequence = 0
     private var hasSuspects = false
+    /// `true` if the last failed request consisted of a suspect.
+    private(set) var isLastFailureOfSuspect = false
     /// `true` if a single line got no response directly after an accepted request.
     private var hasProof = false
     /// The number of requests without a response since the last accepted request.
     private var unansweredInSequence = 0
     /// `true` from the time at which `maxUnanswered` consecutive requests got no response, or at which all remaining
     /// lines are suspects, until a line of this batch is accepted.
-    private var isStuck = false
+    private(set) var isStuck = false
     /// The users of lines that were given up because they got no response, in this batch or earlier ones.
     package private(set) var unansweredUsers: Set<UInt32>
 
@@ -93,6 +105,12 @@ package struct Bisection: Equatable, Sendable {
     /// `true` if the destination works, but probably responds to none of the remaining lines. Other batches may then be
     /// sent first.
     package var isBlocked: Bool { hasProof && isStuck }
+
+    /// `true` if only suspects are left, and more requests of other batches must be accepted before the next request
+    /// without a response is a proof.
+    var needsOtherRequests: Bool {
+        isBlocked && parts.allSatisfy { $0.isSuspect && $0.acceptedNeeded > acceptedInSequence }
+    }
 
     package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
@@ -132,10 +150,13 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// Handles a response that accepts the whole part.
-    package mutating func accepted() -> Step {
+    ///
+    /// - Parameter unsent: The lines of the part, as indexes in it, that were not sent because their records were
+    ///   removed.
+    package mutating func accepted(unsent: LineSet = LineSet()) -> Step {
         let part = takeInFlight()
-        delivered.append(part.range)
-        wasAccepted = true
+        finish(part.range, of: part, except: unsent)
+        acceptedInSequence += 1
         unansweredInSequence = 0
         isStuck = false
         if let last = parts.indices.last, parts[last].otherHalf == part.range { parts[last].isKnownBad = true }
@@ -153,7 +174,7 @@ package struct Bisection: Equatable, Sendable {
         let invalidLines = Set(answer.invalidLines.filter { (0..<length).contains($0) })
         if !invalidLines.isEmpty, invalidLines.count == length - successful {
             // The known rules explain the response exactly.
-            markDead(part, invalidLines)
+            markDead(part, invalidLines, unsent: answer.unsent)
         } else if length == 1 {
             dead.append(.init(line: part.range.lowerBound, reason: .refused))
         } else {
@@ -192,26 +213,28 @@ package struct Bisection: Equatable, Sendable {
     /// - Returns: `true` if the line was given up.
     package mutating func unanswered() -> Bool {
         var part = takeInFlight()
-        let isProof = wasAccepted
+        let followsAccepted = acceptedInSequence > 0
+        let isProof = acceptedInSequence >= part.acceptedNeeded
         noteFailure(of: part)
         unansweredInSequence += 1
         if unansweredInSequence >= Self.maxUnanswered { isStuck = true }
         guard part.range.count == 1 else {
             // The destination worked just before, so some of the lines may be the cause.
-            if isProof { part = halve(part, isRefused: false) }
+            if followsAccepted { part = halve(part, isRefused: false) }
             parts.append(part)
             return false
         }
         let line = part.range.lowerBound
         let user = users.isEmpty ? nil : users[line]
         part.unansweredCount += 1
+        if followsAccepted { hasProof = true } else { part.hasFailedAgain = true }
         if isProof {
             part.provenCount += 1
-            hasProof = true
+            part.hasFailedAgain = false
         }
         let isKnownUser = user.map { unansweredUsers.contains($0) } ?? false
         guard part.provenCount >= (isKnownUser ? Self.maxUnansweredOfKnownUser : Self.maxUnanswered) else {
-            if isProof || part.unansweredCount >= Self.maxUnanswered {
+            if followsAccepted || part.unansweredCount >= Self.maxUnanswered {
                 part.isSuspect = true
                 hasSuspects = true
             }
@@ -226,9 +249,18 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// Records the result of a request for another batch of the same destination.
-    package mutating func otherRequestEnded(isAccepted: Bool) {
-        wasAccepted = isAccepted
-        if isAccepted { unansweredInSequence = 0 } else { discardProofs() }
+    ///
+    /// - Parameters:
+    ///   - isAccepted: `true` if it was accepted.
+    ///   - isOfSuspect: `true` if it consisted of a suspect of the other batch.
+    package mutating func otherRequestEnded(isAccepted: Bool, isOfSuspect: Bool = false) {
+        if isAccepted {
+            acceptedInSequence += 1
+            unansweredInSequence = 0
+        } else {
+            acceptedInSequence = 0
+            if !isOfSuspect { discardProofs() }
+        }
     }
 
     /// Handles a part that was not sent because the records of all its lines were removed.
@@ -238,22 +270,26 @@ package struct Bisection: Equatable, Sendable {
     }
 
     private mutating func noteFailure(of part: Part) {
-        wasAccepted = false
+        acceptedInSequence = 0
+        isLastFailureOfSuspect = part.isSuspect
         if hasSuspects, !part.isSuspect { discardProofs() }
     }
 
     /// Handles a failed request with other lines: the destination may be the cause.
     private mutating func discardProofs() {
-        for index in parts.indices { parts[index].provenCount = 0 }
+        for index in parts.indices {
+            parts[index].provenCount = 0
+            parts[index].hasFailedAgain = false
+        }
     }
 
-    /// After an accepted request, moves a suspect to the top of the stack; after a failed one, a part that is none.
+    /// After enough accepted requests, moves a suspect to the top of the stack; otherwise a part that is no suspect.
     private mutating func orderSuspects() {
-        if wasAccepted {
-            guard let index = parts.lastIndex(where: \.isSuspect) else {
-                hasSuspects = false
-                return
-            }
+        guard parts.contains(where: \.isSuspect) else {
+            hasSuspects = false
+            return
+        }
+        if let index = parts.lastIndex(where: { $0.isSuspect && $0.acceptedNeeded <= acceptedInSequence }) {
             parts.append(parts.remove(at: index))
             return
         }
@@ -313,14 +349,33 @@ package struct Bisection: Equatable, Sendable {
         return afterRefusal()
     }
 
-    private mutating func markDead(_ part: Part, _ invalidLines: Set<Int>) {
-        var begin = part.range.lowerBound
+    private mutating func markDead(_ part: Part, _ invalidLines: Set<Int>, unsent: LineSet) {
+        var start = part.range.lowerBound
         for line in invalidLines.sorted().map({ part.range.lowerBound + $0 }) {
-            if begin < line { delivered.append(begin..<line) }
+            finish(start..<line, of: part, except: unsent)
             dead.append(.init(line: line, reason: .refused))
-            begin = line + 1
+            start = line + 1
         }
-        if begin < part.range.upperBound { delivered.append(begin..<part.range.upperBound) }
+        finish(start..<part.range.upperBound, of: part, except: unsent)
+    }
+
+    /// Marks lines of a part as delivered, except those that were not sent. These are skipped.
+    ///
+    /// - Parameters:
+    ///   - lines: The lines, as indexes in the batch.
+    ///   - part: The part to which they belong.
+    ///   - unsent: The lines that were not sent, as indexes in the part.
+    private mutating func finish(_ lines: Range<Int>, of part: Part, except unsent: LineSet) {
+        var start = lines.lowerBound
+        for range in unsent.ranges {
+            let first = part.range.lowerBound + range.lowerBound
+            let skippedLines = (first..<first + range.count).clamped(to: lines)
+            guard !skippedLines.isEmpty else { continue }
+            if start < skippedLines.lowerBound { delivered.append(start..<skippedLines.lowerBound) }
+            skipped.append(skippedLines)
+            start = skippedLines.upperBound
+        }
+        if start < lines.upperBound { delivered.append(start..<lines.upperBound) }
     }
 
     private mutating func afterRefusal() -> Step {
@@ -409,6 +464,7 @@ package struct Bisection: Equatable, Sendable {
             moved.isKnownBad = part.isKnownBad
             moved.unansweredCount = part.unansweredCount
             moved.provenCount = part.provenCount
+            moved.hasFailedAgain = part.hasFailedAgain
             moved.isSuspect = part.isSuspect
             return moved
         }
@@ -417,5 +473,109 @@ package struct Bisection: Equatable, Sendable {
         delivered = []
         skipped = []
         dead = []
+    }
+}
+
+/// Judges whether refused lines are bad themselves, or whether the sender or the account is the cause.
+struct RefusalEvidence: Equatable, Sendable {
+    /// The outcomes of lines that have already been removed from the batch.
+    private var delivered = 0
+    private var refused = 0
+    /// The users of those lines.
+    private(set) var triedUsers = TriedUsers()
+    /// The largest number of refusals that were taken back.
+    private var maxTakenBack = 0
+    /// The size of the largest part with refused lines, and how many of its lines were refused. If all lines are sent
+    /// at once, this is the whole batch.
+    private var (largestRefused, largestCount) = (0, 0)
+
+    mutating func met(refused: Int, of count: Int) {
+        if count > largestCount { (largestRefused, largestCount) = (refused, count) }
+    }
+
+    mutating func recordTakenBack(refused: Int) { maxTakenBack = max(maxTakenBack, refused) }
+
+    /// - Parameter users: The users of these lines and of those removed before.
+    mutating func ended(delivered: Int, refused: Int, _ users: TriedUsers) {
+        self.delivered += delivered
+        self.refused += refused
+        triedUsers = users
+    }
+
+    /// Returns `true` if the lines are probably not the cause. The number of refused lines is then above
+    /// `Bisection.maxDead`, the number of delivered lines, and the number stated in the response for the largest part.
+    ///
+    /// - Parameters:
+    ///   - delivered: The number of delivered lines that are still in the batch.
+    ///   - refused: The number of refused lines that are still in the batch.
+    func isSystemicFailure(delivered: Int, refused: Int) -> Bool {
+        let refused = refused + self.refused
+        return refused > max(Bisection.maxDead, delivered + self.delivered, statedRefusals)
+    }
+
+    func isMajorityAccepted(delivered: Int, refused: Int) -> Bool {
+        max(delivered + self.delivered, statedRefusals) > max(refused + self.refused, maxTakenBack)
+    }
+
+    /// The number of refused lines stated in the response for the largest part, if at least half of its lines were
+    /// accepted; otherwise 0.
+    private var statedRefusals: Int { largestRefused * 2 <= largestCount ? largestRefused : 0 }
+}
+
+/// The users whose lines the destination has accepted or refused.
+struct TriedUsers: Equatable, Sendable {
+    private(set) var accepted: Set<UInt32> = []
+    private(set) var refused: Set<UInt32> = []
+
+    mutating func accept(_ users: ArraySlice<UInt32?>) {
+        var last: UInt32?
+        for case let user? in users where user != last {
+            accepted.insert(user)
+            last = user
+        }
+    }
+
+    mutating func refuse(_ user: UInt32?) {
+        if let user { refused.insert(user) }
+    }
+
+    /// `true` if some users had lines refused, and at least as many other users had all of their tried lines accepted.
+    /// The refused lines are then bad themselves, however many they are.
+    var isMajorityAccepted: Bool {
+        !refused.isEmpty && accepted.count { !refused.contains($0) } >= refused.count
+    }
+}
+
+/// A response that accepts some lines and refuses others (Logz.io's 400).
+package struct PartialAnswer: Equatable, Sendable {
+    /// The number of accepted lines; nil if the response does not state it.
+    package var successful: Int?
+    /// The indexes of the lines in the request that are known to break the destination's rules.
+    package var invalidLines: [Int]
+    /// The lines, as indexes in the part, that were not sent because their records were removed. `successful` includes
+    /// them, but they say nothing about the destination.
+    package private(set) var unsent = LineSet()
+    /// The number of those lines.
+    package var unsentCount: Int { unsent.count }
+
+    package init(successful: Int?, invalidLines: [Int] = []) {
+        self.successful = successful
+        self.invalidLines = invalidLines
+    }
+
+    /// Returns the response for a part from which some lines were not sent because their records were removed. Those
+    /// count as accepted.
+    ///
+    /// - Parameters:
+    ///   - count: The number of lines in the part.
+    ///   - sent: The indexes, within the part, of the lines that were sent, in ascending order.
+    package func ofPart(count: Int, sent: [Int]) -> PartialAnswer {
+        let unsent = LineSet.lines(missingFrom: sent, count: count)
+        let unsentCount = unsent.count
+        var answer = PartialAnswer(
+            successful: successful.map { min($0, .max - unsentCount) + unsentCount },
+            invalidLines: invalidLines.compactMap { sent.indices.contains($0) ? sent[$0] : nil })
+        answer.unsent = unsent
+        return answer
     }
 }

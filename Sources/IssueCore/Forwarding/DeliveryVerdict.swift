@@ -33,6 +33,8 @@ package struct DeliveryResult: Equatable, Sendable {
 
     /// The number of rejected lines that the response does not identify.
     package var rejected: Int
+    /// The lines, as indexes in the part, that were not sent because their records were removed.
+    package var unsent = LineSet()
 
     package init(
         _ verdict: DeliveryVerdict, _ summary: ResponseSummary, rejected: Int = 0, mayHaveArrivedTwice: Bool = false

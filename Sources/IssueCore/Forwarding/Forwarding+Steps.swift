@@ -5,7 +5,9 @@ extension Forwarding {
     package func progress(at now: MonotonicInstant) -> RetryProgress {
         // A destination that was probed carefully must be probed carefully after a restart too.
         let attempts = breaker.isOpen ? max(schedule.attempts, CircuitBreaker.threshold) : schedule.attempts
-        return RetryProgress(attempts: attempts, spent: (preempted ?? current)?.clock.spent(at: now) ?? .zero)
+        let unfinished = [current, preempted].compactMap(\.self).filter { !$0.bisection.isDone }
+        let spent = unfinished.map { $0.clock.spent(at: now) }.max()
+        return RetryProgress(attempts: attempts, spent: spent ?? .zero)
     }
 
     /// The end of the wait that the destination has requested, to be stored; nil if there is none.
@@ -53,6 +55,7 @@ extension Forwarding {
             isFlushing = false
             return .none
         }
+        if let wait = requestedWait, wait.until > now { return waitForRecords(until: wait.until) }
         let due = batchDue(at: now)
         return isFlushing || due <= now ? build(at: now) : waitForRecords(until: due)
     }
@@ -179,7 +182,17 @@ extension Forwarding {
             return .none
         }
         // The destination accepted other lines, but it may still reject these.
-        guard let pause, !isAnswered || pause.reason == .manyLinesRefused else { return .send(nextShipment(at: now)) }
+        guard let pause, !isAnswered || pause.reason == .manyLinesRefused else {
+            // The other batch may have been given up while the destination wanted no requests.
+            if let wait = requestedWait, wait.until > now {
+                state = .waiting(until: wait.until, .failure(wait.failure, isRequestedByDestination: true))
+                return .wait(until: wait.until)
+            }
+            if isAnswered, current?.bisection.needsOtherRequests == true, let action = overtake(at: now) {
+                return action
+            }
+            return .send(nextShipment(at: now))
+        }
         if pause.until <= now { return .send(probe(pause.reason, at: now)) }
         state = .paused(pause.reason, until: pause.until)
         return waitInPause(pause.reason, until: pause.until, at: now)
@@ -196,10 +209,27 @@ extension Forwarding {
     }
 
     /// Retries the batch. Sends priority records first if there are any, or any other records if the destination
-    /// probably responds only to those.
+    /// probably responds only to those. Of two unfinished batches, the lines of only one may be the cause of the
+    /// failures, so a batch that gets no response does not block the other one.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         if canPreempt(at: now) { return preempt(at: now) }
-        return overtake(at: now) ?? .send(nextShipment(at: now))
+        if let action = overtake(at: now) { return action }
+        if preempted != nil, current?.bisection.isStuck == true || isPriorityStuckBehindCurrent {
+            swap(&current, &preempted)
+        }
+        return .send(nextShipment(at: now))
+    }
+
+    /// `true` if a priority batch got no response and the batch that it had preempted is sent instead for now.
+    private var isPriorityStuckBehindCurrent: Bool {
+        guard let current, let preempted else { return false }
+        return preempted.batch.isPriority && !current.batch.isPriority && preempted.bisection.isStuck
+    }
+
+    /// Tries the priority batch that got no response again, once enough requests of the other batch were accepted.
+    private mutating func resumeStuckPriority() {
+        guard isPriorityStuckBehindCurrent, preempted?.bisection.needsOtherRequests == false else { return }
+        swap(&current, &preempted)
     }
 
     /// Preempts a batch with lines that the destination does not respond to, and asks for a batch of any other records.
@@ -282,7 +312,7 @@ extension Forwarding {
                 resent = sentBefore.resent
                 current?.sentUpTo = sentBefore.upTo
             }
-            return act(on: answer.verdict, unit: unit, at: now)
+            return act(on: answer.verdict, unsent: answer.unsent, unit: unit, at: now)
         case .stopped:
             // The response arrived after the shutdown. The store still holds the batch, so nothing is lost: the next
             // start sends it again.
@@ -317,7 +347,9 @@ extension Forwarding {
         }
     }
 
-    private mutating func act(on verdict: DeliveryVerdict, unit: Double, at now: MonotonicInstant) -> AnswerAction {
+    private mutating func act(
+        on verdict: DeliveryVerdict, unsent: LineSet, unit: Double, at now: MonotonicInstant
+    ) -> AnswerAction {
         switch verdict {
         case .accepted, .unconfirmed:
             if verdict == .unconfirmed { current?.isConfirmed = false }
@@ -325,7 +357,7 @@ extension Forwarding {
             destinationResponded()
             preempted?.bisection.otherRequestEnded(isAccepted: true)
             pacer.succeeded(at: now)
-            return go(on: current?.bisection.accepted(), at: now)
+            return go(on: current?.bisection.accepted(unsent: unsent), at: now)
         case .partial(let answer):
             // A response without counters does not state whether records were accepted.
             if let successful = answer.successful { isAcceptingRecords = successful > answer.unsentCount }
@@ -380,6 +412,7 @@ extension Forwarding {
         preempted?.clock = RetryStopwatch()
         probeDelay = Self.firstProbeDelay
         failing = nil
+        requestedWait = nil
     }
 
     private mutating func go(on step: Bisection.Step?, at now: MonotonicInstant) -> AnswerAction {
@@ -397,6 +430,7 @@ extension Forwarding {
                 return settle(then: .sendNext)
             }
             if canPreempt(at: now), case .preempt(let limit) = preempt(at: now) { return .preempt(limit) }
+            resumeStuckPriority()
             return .send(nextShipment(at: now))
         case .cut(let line):
             return isStopping ? end() : .cut(line: line, thenSend: nextShipment(at: now))
@@ -404,19 +438,28 @@ extension Forwarding {
     }
 
     /// Records that the destination does not accept records now, and discards what depended on the opposite.
-    private mutating func markUnavailable(failing failure: FailureClass?) {
+    ///
+    /// - Parameters:
+    ///   - failure: Why the request failed; nil if the destination is paused.
+    ///   - isOfSuspect: `true` if the request consisted of a line that may itself be the reason.
+    private mutating func markUnavailable(failing failure: FailureClass?, isOfSuspect: Bool = false) {
         isAcceptingRecords = false
         failing = failure
         preemptedPause = nil
         current?.bisectingSince = nil
-        preempted?.bisection.otherRequestEnded(isAccepted: false)
+        preempted?.bisection.otherRequestEnded(isAccepted: false, isOfSuspect: isOfSuspect)
     }
 
     private mutating func retry(
         _ failure: FailureClass, retryAfter: Duration?, unit: Double, at now: MonotonicInstant
     ) -> AnswerAction {
         let hasGivenUpLine = takeBackRequest(failure)
-        markUnavailable(failing: failure)
+        let isOfSuspect = failure.isWithoutResponse && current?.bisection.isLastFailureOfSuspect == true
+        markUnavailable(failing: failure, isOfSuspect: isOfSuspect)
+        let isRequestedByDestination = retryAfter.map { $0 > .zero } ?? false
+        if isRequestedByDestination, let retryAfter {
+            requestedWait = (now.advanced(by: min(retryAfter, RetrySchedule.maxRetryAfter)), failure)
+        }
         current?.clock.resume(at: now)
         preempted?.clock.resume(at: now)
         breaker.failed(opens: failure.mayHaveTimedOut)
@@ -432,7 +475,6 @@ extension Forwarding {
             current?.bisection.giveUp()
             return settle(then: .plan)
         }
-        let isRequestedByDestination = retryAfter.map { $0 > .zero } ?? false
         let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: begun, at: now)
         let wait = Wait.failure(failure, isRequestedByDestination: isRequestedByDestination)
         // The line that was given up stays refused. Uncertain refusals have already been taken back.

@@ -4,7 +4,8 @@ package import IssueProtocol
 ///
 /// There is one batch at a time. It is stored before its first request, and its outcome is stored after its last one.
 /// In between the store holds the batch, so a stop or a crash at any point means that it is sent again. A batch that
-/// cannot be finished may be preempted by a batch of critical or new records.
+/// cannot be finished may be preempted by a batch of critical or new records, or of any records if the destination
+/// probably responds only to those. At most one batch is preempted at a time.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
@@ -43,7 +44,8 @@ package struct Forwarding: Sendable {
     package static let maxProbeDelay: Duration = .seconds(900)
     /// The time after which a destination that keeps refusing the majority of lines is considered to be at fault.
     package static let bisectionTimeout: Duration = .seconds(300)
-    /// The number of remembered users with such lines; when there are more, all are forgotten.
+    /// The maximum number of users that are remembered because a line of theirs got no response and was given up. When
+    /// there are more, all are forgotten.
     static let maxUnansweredUsers = 100
     /// The minimum delay before another batch is built after a build that found nothing.
     static let minEmptyBuildDelay: Duration = .seconds(1)
@@ -70,7 +72,7 @@ package struct Forwarding: Sendable {
     var sentBefore: (resent: Int64, upTo: Int, fullRequestStart: MonotonicInstant?) = (0, 0, nil)
     /// The pacer before the last request, to be restored if the request was not made.
     var pacerBefore: SendPacer
-    /// The users of lines that were given up because they got no response.
+    /// The users of lines that were given up because they got no response. At most `maxUnansweredUsers`.
     var unansweredUsers: Set<UInt32> = []
     /// The lines of the last request.
     var lastRange = 0..<0
@@ -84,6 +86,9 @@ package struct Forwarding: Sendable {
     var pacer: SendPacer
     var size: AdaptiveBodyLimit
     var probeDelay = Self.firstProbeDelay
+    /// The end of the wait that the destination has requested, and the failure that caused it; nil if it requested none
+    /// or has responded since. The wait also applies to the next batch if this one ends meanwhile.
+    var requestedWait: (until: MonotonicInstant, failure: FailureClass)?
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
@@ -201,9 +206,12 @@ package struct Forwarding: Sendable {
 
     /// Handles the end of storing an outcome.
     ///
+    /// If no lines are left, the next batch follows. It too waits as long as the destination has requested.
+    ///
     /// - Parameters:
     ///   - pending: The current counts of pending records.
-    ///   - rest: The lines without an outcome, stored as a batch of their own; nil if none are left.
+    ///   - rest: The lines without an outcome, stored as a batch of their own; nil if none are left, also because their
+    ///     records were removed.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
     package mutating func settled(

@@ -98,9 +98,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         let bytes = part.reduce(0) { $0 + $1.count + 1 }
         count(bytes, for: lines.users(in: bytes))
         var answer = shipper.send(body, within: shipment.timeLimit)
-        if part.count < range.count, case .partial(let partial) = answer.verdict {
-            let places = range.filter { all[$0] != nil }.map { $0 - range.lowerBound }
-            answer.verdict = .partial(partial.ofPart(count: range.count, sent: places))
+        guard part.count < range.count else { return answer }
+        let sent = range.filter { all[$0] != nil }.map { $0 - range.lowerBound }
+        answer.unsent = LineSet.lines(missingFrom: sent, count: range.count)
+        if case .partial(let partial) = answer.verdict {
+            answer.verdict = .partial(partial.ofPart(count: range.count, sent: sent))
         }
         return answer
     }
@@ -212,8 +214,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         if !outcome.left.isEmpty { _ = try allLines() }
         guard let current else { preconditionFailure("The finished batch was never stored") }
         let (batch, left) = (current.batch, current.lines.left)
-        let deliveredCount = outcome.delivered.reduce(0) { $0 + $1.count }
-        if deliveredCount > left.count { state.lastSuccess = Clock.wall }
+        // Lines whose records were removed count as delivered, but were not sent.
+        let isAnyDelivered = outcome.delivered.contains { lines in lines.contains { !left.contains($0) } }
+        if isAnyDelivered { state.lastSuccess = Clock.wall }
         state.maybeDuplicate += Int64(outcome.possibleDuplicates)
         state.progress = machine.progress(at: now)
         if !machine.isStopped { state.retryAt = requestedRetry }
@@ -227,7 +230,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         // been found.
         let rejection = dead.isEmpty ? answer : current.refusal ?? answer
         let acceptance =
-            deliveredCount > left.count ? current.acceptance ?? "accepted, while others were rejected" : rejection
+            isAnyDelivered ? current.acceptance ?? "accepted, while others were rejected" : rejection
         let attempts = state.batchAttempts
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {

@@ -258,11 +258,12 @@ extension BisectionTests {
         var roundCount = 0
         while !bisection.isDone, roundCount < 100 {
             roundCount += 1
-            bisection.otherRequestEnded(isAccepted: true)
+            // One would not suffice: the destination could be failing for every second request.
+            for _ in 0..<2 { bisection.otherRequestEnded(isAccepted: true) }
             _ = bisection.next(atMost: 1)
             _ = bisection.unanswered()
         }
-        #expect(roundCount <= 60)
+        #expect(roundCount <= 80)
         #expect(bisection.dead.map(\.line).sorted() == Array(0..<20))
         #expect(bisection.delivered.map(\.count).reduce(0, +) == 200)
     }
@@ -298,7 +299,8 @@ extension BisectionTests {
         var isGivenUp = false
         while !isGivenUp, roundCount < 10 {
             roundCount += 1
-            bisection.otherRequestEnded(isAccepted: true)
+            // One would not suffice: the destination could be failing for every second request.
+            for _ in 0..<2 { bisection.otherRequestEnded(isAccepted: true) }
             _ = bisection.next()
             isGivenUp = bisection.unanswered()
         }
@@ -307,6 +309,71 @@ extension BisectionTests {
         #expect(bisection.dead == [.init(line: 1, reason: .refused)])
         #expect(bisection.isDone)
     }
+
+    @Test(
+        "A destination that fails at regular intervals, such as for every second request, costs no line",
+        arguments: 2...5)
+    func regularFailures(interval: Int) {
+        let two = [UInt32?](repeating: 1000, count: 100) + [UInt32?](repeating: 1001, count: 100)
+        for users in [two, []] {
+            var bisection = Bisection(count: 200, users: users)
+            _ = run(&bisection, unanswerable: [], isUp: { $0 % interval != 0 })
+            #expect(bisection.dead.isEmpty)
+            #expect(bisection.isDone)
+        }
+    }
+
+    @Test("A line is not given up if it fails alternately with an accepted request of another batch")
+    func alternatingBatches() {
+        var bisection = Bisection(count: 1)
+        for _ in 0..<40 {
+            bisection.otherRequestEnded(isAccepted: true)
+            _ = bisection.next()
+            let isGivenUp = bisection.unanswered()
+            #expect(!isGivenUp)
+        }
+        // Two accepted requests in a row show that the destination does not fail for every second one.
+        for _ in 0..<4 {
+            for _ in 0..<2 { bisection.otherRequestEnded(isAccepted: true) }
+            _ = bisection.next()
+            _ = bisection.unanswered()
+        }
+        #expect(bisection.dead == [.init(line: 0, reason: .refused)])
+    }
+
+    @Test("The failure of a suspect of another batch does not show that the destination is the cause")
+    func suspectOfOtherBatch() {
+        func isGivenUp(isOfSuspect: Bool) -> Bool {
+            var bisection = Bisection(count: 1)
+            for _ in 0..<Bisection.maxUnanswered {
+                bisection.otherRequestEnded(isAccepted: false, isOfSuspect: isOfSuspect)
+                for _ in 0..<2 { bisection.otherRequestEnded(isAccepted: true) }
+                _ = bisection.next()
+                if bisection.unanswered() { return true }
+            }
+            return false
+        }
+        #expect(isGivenUp(isOfSuspect: true))
+        #expect(!isGivenUp(isOfSuspect: false))
+    }
+
+    @Test("Lines of an accepted request that were not sent count as skipped, not as delivered")
+    func partlyAccepted() {
+        var bisection = Bisection(count: 6)
+        _ = bisection.next(atMost: 4)
+        let step = bisection.accepted(unsent: LineSet([0..<1, 2..<3]))
+        #expect(step == .proceed)
+        #expect(bisection.delivered == [1..<2, 3..<4])
+        #expect(bisection.skipped == [0..<1, 2..<3])
+        _ = bisection.next()
+        let end = bisection.partiallyAccepted(
+            PartialAnswer(successful: 0, invalidLines: [0]).ofPart(count: 2, sent: [1]))
+        #expect(end == .done)
+        #expect(bisection.dead == [.init(line: 5, reason: .refused)])
+        #expect(bisection.skipped == [0..<1, 2..<3, 4..<5])
+        #expect(bisection.delivered == [1..<2, 3..<4])
+    }
+
     @Test("Lines that were not sent do not show that the destination works")
     func skipped() {
         var bisection = Bisection(count: 40, users: [1001] + [UInt32?](repeating: 1000, count: 39))

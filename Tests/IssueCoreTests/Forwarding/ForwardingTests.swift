@@ -118,6 +118,36 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.flushRequested(at: at(1)) == .wait(until: at(120)))
     }
 
+    @Test("If the batch ends meanwhile, the next batch waits for the delay requested by the destination")
+    func retryAfterForNextBatch() {
+        let failure = answer(.again(.overloaded, retryAfter: .seconds(120)))
+        var settings = ForwardSettings()
+        settings.retryFor = .seconds(60)
+        var expired = sending(3, settings: settings)
+        _ = expired.answered(failure, unit: 0, at: at(0))
+        _ = expired.waited(at: at(120))
+        guard case .settle = expired.answered(failure, unit: 0, at: at(121)) else {
+            Issue.record("The batch was not given up")
+            return
+        }
+        #expect(expired.settled(pending(500, since: 0), at: at(121)) == .wait(until: at(241)))
+        #expect(expired.flushRequested(at: at(122)) == .wait(until: at(241)))
+        guard case .build = expired.waited(at: at(241)) else {
+            Issue.record("The next batch was not built")
+            return
+        }
+
+        // The records of the remaining lines were removed meanwhile.
+        var removed = sending(3)
+        _ = removed.answered(answer(.tooLarge), unit: 0, at: at(0))
+        _ = removed.answered(answer(.accepted), unit: 0, at: at(0))
+        guard case .settle = removed.answered(failure, unit: 0, at: at(1)) else {
+            Issue.record("The outcome of the first line was not stored")
+            return
+        }
+        #expect(removed.settled(pending(500, since: 0), at: at(1)) == .wait(until: at(121)))
+    }
+
     @Test("After a restart the delay requested by the destination is still honoured, and a flush does not shorten it")
     func retryAfterAcrossRestart() {
         var forwarding = sending(3)

@@ -103,6 +103,27 @@ struct RefusedLinesTests {
         #expect(run.pendingLines == 0)
     }
 
+    @Test("A priority record that gets no response does not block the batch that it preempted")
+    func blockedByPriority() {
+        var run = ForwardingRun(Self.unlimited, seed: 9)
+        run.mood = { $0 < 30 ? .answers(.overloaded) : .takes }
+        run.unanswerable = [20]
+        run.report(20)
+        run.run(until: 10)
+        run.report(1, isPriority: true)
+        run.run(until: 300)
+        #expect(run.delivered == 20)
+        #expect(run.dead == 0)
+        // The next records complete the proof.
+        for time in [400.0, 500] {
+            run.report(1)
+            run.run(until: time)
+        }
+        #expect(run.delivered == 22)
+        #expect(run.dead == 1)
+        #expect(run.pendingLines == 0)
+    }
+
     @Test("In an outage without responses no line is given up, even if lines of the batch were accepted before")
     func noOutage() {
         var run = ForwardingRun(Self.unlimited, seed: 7)
