@@ -292,7 +292,7 @@ package enum PostingList {
         return output
     }
 
-    /// Decodes ids in an array.
+    /// Decodes ids in an array, or returns nil if the bytes are corrupt.
     package static func decode(_ bytes: [UInt8], base: RowID) -> [RowID]? {
         decode(bytes.span, base: base)
     }

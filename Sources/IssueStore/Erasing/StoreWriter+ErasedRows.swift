@@ -36,7 +36,7 @@ extension ForwardingOutbox {
         var inFlight: Set<RowID> = []
         for destination in destinations {
             var sums: [Key: LedgerChanges.Sum] = [:]
-            var scanned: SentBatch?
+            var scanned: (batch: SentBatch, fates: SentBatch.Fates)?
             var sending: Set<RowID> = []
             for record in toErase where record.row >= destination.first && record.row <= destination.last {
                 var fate = IssueFate.Outcome.pending
@@ -47,12 +47,12 @@ extension ForwardingOutbox {
                         if fate == .pending { sending.insert(record.row) }
                     }
                 } else if record.row <= destination.cursor {
-                    if scanned?.rows.contains(record.row) != true {
-                        scanned = try batch(with: record.row, destination.id)
+                    if scanned?.batch.rows.contains(record.row) != true {
+                        scanned = try batch(with: record.row, destination.id).map { ($0, $0.fates()) }
                     }
                     if let scanned {
-                        fate = scanned.fate(of: record.row)
-                        holder = scanned
+                        fate = scanned.fates[record.row]
+                        holder = scanned.batch
                         if fate == .pending { sending.insert(record.row) }
                     }
                 }

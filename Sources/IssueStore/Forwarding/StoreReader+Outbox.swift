@@ -343,3 +343,92 @@ package struct SeriesInfo: Equatable, Sendable {
             receivedAt: step.receivedAt)
     }
 }
+
+extension ForwardingOutbox {
+    /// The row of a batch, as far as it determines the fates of its records.
+    struct SentBatch {
+        var id: BatchID
+        var rows: ClosedRange<RowID>
+        /// 0 awaits a response, 1 is delivered, 2 was sent to a destination that does not confirm.
+        private var state: Int64
+        var sent: [RowID]
+        private var withheld: [RowID]
+        private var dead: [RowID]
+        var notes: BatchManifest
+        var at: IssueTimestamp
+        var attempts: Int64
+        var answer: String?
+        var maybeDuplicate: Bool
+
+        /// Reads the columns `id`, `first_id`, `last_id`, `state`, `sent`, `withheld`, `dead`, `notes`, `at`,
+        /// `attempts`, `answer` and `maybe_duplicate`.
+        init(_ row: borrowing Row) {
+            let first = row.id(1, as: RowID.self)
+            id = row.id(0)
+            rows = first...max(first, row.id(2))
+            state = row.int64(3)
+            sent = PostingList.decode(row.bytes(4), base: first) ?? []
+            withheld = PostingList.decode(row.bytes(5), base: first) ?? []
+            dead = PostingList.decode(row.bytes(6), base: first) ?? []
+            notes = BatchManifest(json: row.text(7))
+            at = row.time(8)
+            attempts = row.int64(9)
+            answer = row.optionalText(10)
+            maybeDuplicate = row.int64(11) != 0
+        }
+
+        /// Returns the fate of a record that the batch covers. Searches the ids of the batch one by one.
+        func fate(of row: RowID) -> IssueFate.Outcome {
+            if withheld.contains(row) { return .withheld }
+            if dead.contains(row) { return .deadLettered }
+            return sent.contains(row) ? fateOfSent : .summarised
+        }
+
+        /// Returns the fates of many records that the batch covers, found in constant time each.
+        func fates() -> Fates {
+            Fates(withheld: Set(withheld), dead: Set(dead), sent: Set(sent), fateOfSent: fateOfSent)
+        }
+
+        private var fateOfSent: IssueFate.Outcome {
+            switch state {
+            case 0: .pending
+            case 2: .unconfirmed
+            default: .delivered
+            }
+        }
+
+        /// The fates of the records that a batch covers.
+        struct Fates {
+            fileprivate let withheld: Set<RowID>
+            fileprivate let dead: Set<RowID>
+            fileprivate let sent: Set<RowID>
+            fileprivate let fateOfSent: IssueFate.Outcome
+
+            subscript(row: RowID) -> IssueFate.Outcome {
+                if withheld.contains(row) { return .withheld }
+                if dead.contains(row) { return .deadLettered }
+                return sent.contains(row) ? fateOfSent : .summarised
+            }
+        }
+    }
+
+    /// Returns the batch of a destination whose span contains a row; nil if there is none.
+    func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
+        try connection.first(
+            """
+            SELECT id, first_id, last_id, state, sent, withheld, dead, notes, at, attempts, answer, maybe_duplicate
+            FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
+            """, destination, row
+        ) { SentBatch($0) }.flatMap { $0.rows.contains(row) ? $0 : nil }
+    }
+
+    /// Returns a batch; nil if it does not exist.
+    func batch(_ id: BatchID) throws(SQLiteError) -> SentBatch? {
+        try connection.first(
+            """
+            SELECT id, first_id, last_id, state, sent, withheld, dead, notes, at, attempts, answer, maybe_duplicate
+            FROM batches WHERE id = ?1
+            """, id
+        ) { SentBatch($0) }
+    }
+}

@@ -19,7 +19,7 @@ extension StoreWriter {
             var facts = RetentionSnapshot(
                 oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
                 spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
-            facts.excessWALBytes = excessWALBytes
+            facts.excessWALBytes = connection.excessWALBytes
             try addAges(to: &facts)
             if Retention(settings: retention).lacksRoom(facts) { facts.holdings = try holdings() }
             return facts
@@ -264,7 +264,7 @@ extension StoreReader {
             usage.spareBytes = try connection.pragma("freelist_count") * pageSize
             usage.usedBytes = try connection.pragma("page_count") * pageSize - usage.spareBytes
             usage.freeBytes = freeBytes
-            usage.excessWALBytes = max(0, (connection.walFileBytes ?? 0) - WALLimits.typicalBytes)
+            usage.excessWALBytes = connection.excessWALBytes
             usage.records = try connection.integer(Self.recordCount)
             usage.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
                 $0.time(0)
@@ -336,4 +336,9 @@ extension StoreReader {
             """, list, found
         ) { ($0.time(1), $0.int64(0)) }
     }
+}
+
+extension DatabaseConnection {
+    /// Bytes by which the WAL file exceeds its usual size. A truncating checkpoint frees them.
+    var excessWALBytes: Int64 { max(0, (walFileBytes ?? 0) - WALLimits.typicalBytes) }
 }

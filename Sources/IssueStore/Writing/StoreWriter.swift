@@ -257,10 +257,7 @@ package final class StoreWriter {
     }
 
     /// `true` if the WAL file is larger than it should stay.
-    private var isWALFileLarge: Bool { (connection.walFileBytes ?? 0) > WALLimits.typicalBytes }
-
-    /// Bytes by which the WAL file exceeds its usual size. A truncating checkpoint frees them.
-    var excessWALBytes: Int64 { max(0, (connection.walFileBytes ?? 0) - WALLimits.typicalBytes) }
+    private var isWALFileLarge: Bool { connection.excessWALBytes > 0 }
 
     /// The size of the WAL file, in bytes.
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }

@@ -69,7 +69,9 @@ final class CallQueue: CallWork {
     var wantsReplies: Bool { true }
     var nextSend: KernelInstant? { inFlight == nil && !waiting.isEmpty ? .distantPast : nil }
     var deadline: KernelInstant? {
-        (waiting + [inFlight].compactMap(\.self)).compactMap(\.deadline).min()
+        let first = waiting.lazy.compactMap(\.deadline).min()
+        guard let inFlight = inFlight?.deadline else { return first }
+        return first.map { min($0, inFlight) } ?? inFlight
     }
 
     func removeFinished(at now: KernelInstant) -> Bool {
