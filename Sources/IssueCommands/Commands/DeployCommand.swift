@@ -108,8 +108,10 @@ struct DeploysCommand: Command {
         ) { limit, after throws(CommandFailure) in
             try collector.call(
                 CollectorCalls.deployments, DeploymentsParameters(app: app, limit: limit, after: after))
-        } page: { (reply: DeploymentsReply) in
-            (reply.deployments.map { row($0, in: context) }, reply.next)
+        } rows: { (reply: DeploymentsReply) in
+            reply.deployments.map { row($0, in: context) }
+        } following: {
+            $0.next
         }
         return .success
     }

@@ -145,11 +145,12 @@ extension PagingOptions {
     ///   - columns: The columns of the table.
     ///   - empty: The line for users if there are no results.
     ///   - fetch: Fetches a page. `after` is the `next` of the previous page.
-    ///   - page: Returns the results as rows of the table, and the `next` of the reply.
+    ///   - rows: Returns the results as rows of the table. Called only if a table is printed.
+    ///   - following: Returns the `next` of the reply.
     func print<Reply>(
         _ member: String, _ columns: [Column], empty: String, in context: CommandContext,
         fetch: (_ limit: Int, _ after: String?) throws(CommandFailure) -> BrowserReply<Reply>,
-        page: (Reply) -> (rows: [[Cell]], next: String?)
+        rows: (Reply) -> [[Cell]], following: (Reply) -> String?
     ) throws(CommandFailure) {
         let count = isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
         var table = Table(columns, width: context.width, painter: context.painter)
@@ -162,10 +163,11 @@ extension PagingOptions {
             let elements = answer.elements(of: member)
             shown += Int64(elements.count)
             // A page may be empty although others follow, if the daemon has searched many records.
-            let (rows, following) = page(answer.value)
-            next = following
+            next = following(answer.value)
             switch context.format {
-            case .human: if !rows.isEmpty { try context.print(table.lines(rows)) }
+            case .human:
+                let rows = rows(answer.value)
+                if !rows.isEmpty { try context.print(table.lines(rows)) }
             case .lines: for element in elements { try context.print(json: element) }
             case .json: document += elements
             }

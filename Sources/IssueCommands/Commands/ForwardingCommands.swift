@@ -184,8 +184,10 @@ struct DeadLettersCommand: Command {
         ) { limit, after throws(CommandFailure) in
             try collector.call(
                 CollectorCalls.deadLetters, DeadLettersParameters(destination: destination, limit: limit, after: after))
-        } page: { (reply: DeadLettersReply) in
-            (reply.deadLetters.map { row($0, now: context.now) }, reply.next)
+        } rows: { (reply: DeadLettersReply) in
+            reply.deadLetters.map { row($0, now: context.now) }
+        } following: {
+            $0.next
         }
     }
 

@@ -65,8 +65,10 @@ struct ListCommand: Command {
                 ListParameters(
                     filter: filter, order: paging.order, limit: limit, after: after,
                     sparkline: hasSparkline ? Self.buckets : nil))
-        } page: { (reply: ListReply) in
-            (reply.groups.map { row($0, hasSparkline: hasSparkline, in: context) }, reply.next)
+        } rows: { (reply: ListReply) in
+            reply.groups.map { row($0, hasSparkline: hasSparkline, in: context) }
+        } following: {
+            $0.next
         }
         return .success
     }

@@ -34,8 +34,10 @@ struct RecordsCommand: Command {
             try collector.call(
                 CollectorCalls.records,
                 RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
-        } page: { (reply: RecordsReply) in
-            (reply.records.map { row($0, now: context.now) }, reply.next)
+        } rows: { (reply: RecordsReply) in
+            reply.records.map { row($0, now: context.now) }
+        } following: {
+            $0.next
         }
         return .success
     }
