@@ -5,6 +5,15 @@ import IssueStore
 import SQLiteKit
 import UnixIO
 
+@main
+enum Program {
+    static func main() {
+        IssueControl.runProcess(Array(CommandLine.arguments.dropFirst())) { (path) throws(CommandFailure) in
+            try StoreQueries(path: path)
+        }
+    }
+}
+
 /// Queries that a user has written, on the daemon's database or a copy of it.
 ///
 /// The database is opened read-only, and only statements that read are allowed. A result is collected before any of it
