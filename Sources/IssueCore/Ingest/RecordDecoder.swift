@@ -69,16 +69,15 @@ package struct RecordDecoder: Sendable {
     package mutating func decodeNext(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
     ) throws(JSONError) -> RecordRejection? {
-        scanner.startCountingKeys()
-        var start = scanner
+        let start = scanner.startCountingKeysAndMark()
         let byteCount = batch.bytes.count
         do {
             try read(&scanner, into: &batch)
         } catch {
             // The record is invalid. Skipping it as a whole shows whether its JSON is invalid too.
             batch.bytes.truncate(to: byteCount)
-            try start.skipValueOfAnySize()
-            scanner = start
+            scanner.rewind(to: start)
+            try scanner.skipValueOfAnySize()
             return error
         }
         return nil

@@ -163,8 +163,7 @@ package struct FrameDecoder: Sendable {
         precondition(wantsBytes, "All complete messages must be read before a buffer is lent")
         guard borrowed.count - (end - start) > buffer.count else { return }
         let held = start..<end
-        var bytes = borrowed.mutableSpan
-        for index in held { bytes[index - held.lowerBound] = buffer[index] }
+        borrowed.replaceSubrange(0..<held.count, with: buffer[held])
         swap(&buffer, &borrowed)
         (start, end, searched) = (0, held.count, held.count)
     }
