@@ -73,8 +73,8 @@ static inline CURLcode ccurl_allow_http_only(CURL *easy) {
 }
 
 /*
- * Otherwise a name lookup that is still running would delay the end of a transfer until the resolver gives up. The
- * option exists since 7.87; with an older library at run time, transfers only end later.
+ * Without this option, a name lookup that is still running delays the end of a transfer until the resolver gives up. It
+ * exists since 7.87. With an older library at run time it has no effect, and such transfers end later.
  */
 static inline void ccurl_leave_resolver_behind(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075700

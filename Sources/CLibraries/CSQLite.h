@@ -19,8 +19,9 @@ static inline int csqlite_vtab_config_directonly(sqlite3 *db) {
     return sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
 }
 
-/// Returns the errno of the last failed call on an open file, or 0. (The methods of a file are in a structure that
-/// SQLite returns untyped.)
+/// Returns the errno of the last failed call on an open file, or 0. (SQLite returns the structure with the file's
+/// methods untyped.) Here and below, `which` is SQLITE_FCNTL_FILE_POINTER for the database file, or
+/// SQLITE_FCNTL_JOURNAL_POINTER for its WAL.
 static inline int csqlite_file_errno(sqlite3 *db, int which) {
     sqlite3_file *file = 0;
     int code = 0;
@@ -44,14 +45,15 @@ typedef struct csqlite_batch_vtab {
     const void *table;
 } csqlite_batch_vtab;
 
-/// A value of a row in memory. For a text or blob, `value` is the offset of its bytes.
+/// A value of a row in memory. `kind` is 0 for NULL, 1 for an integer, 2 for a text and 3 for a blob. For a text or
+/// blob, `value` is the offset of its bytes, and `length` their number.
 typedef struct csqlite_batch_cell {
     sqlite3_int64 value;
     unsigned int length;
     unsigned int kind;
 } csqlite_batch_cell;
 
-/// Rows in memory that are lent to a table.
+/// Rows in memory that a table may read until `is_over` is set.
 typedef struct csqlite_batch_rows {
     const csqlite_batch_cell *cells;
     const unsigned char *bytes;
@@ -149,7 +151,8 @@ static inline sqlite3_uint64 csqlite_planned_columns(const char *text) {
     return columns;
 }
 
-/// A scan of a table whose rows are made on demand, some at a time. The first column of a row is its id.
+/// A scan of a table whose rows are made on demand, some at a time. The first column of a row is its id. `step` is 1,
+/// or -1 to read the rows in memory backwards. `refill` loads the next rows, and sets `count` to 0 at the end.
 typedef struct csqlite_row_cursor {
     sqlite3_vtab_cursor base;
     const void *state;
@@ -197,7 +200,7 @@ static inline sqlite3_int64 csqlite_file_size(sqlite3 *db) {
     return size;
 }
 
-/// Extends the database file to a size in bytes, and allocates the disk space.
+/// Extends the database file to a size in bytes, and allocates the disk space in units of `page` bytes.
 static inline int csqlite_file_extend(sqlite3 *db, sqlite3_int64 size, int page) {
     // SQLite does this only for a file with a chunk size, which is otherwise not set.
     int none = 0;
@@ -207,6 +210,7 @@ static inline int csqlite_file_extend(sqlite3 *db, sqlite3_int64 size, int page)
     return code;
 }
 
+/// Returns the open file, or NULL if there is none.
 static inline sqlite3_file *csqlite_file(sqlite3 *db, int which) {
     sqlite3_file *file = 0;
     if (sqlite3_file_control(db, "main", which, &file) != SQLITE_OK) return 0;

@@ -52,6 +52,7 @@ int clinux_return_addresses(uintptr_t mark, uintptr_t *addresses, int capacity) 
     return count;
 }
 
+// Sets `id` and `length` to the build id in the notes of an image. Leaves them unchanged if there is none.
 static void find_build_id(const struct dl_phdr_info *info, const uint8_t **id, size_t *length) {
     for (int index = 0; index < info->dlpi_phnum; index++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[index];
@@ -85,6 +86,7 @@ static int visit_image(struct dl_phdr_info *info, size_t size, void *context) {
     if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
         visit->generation = info->dlpi_adds + info->dlpi_subs;
     }
+    // Each image reports the same counters, so the first one is enough.
     if (visit->visitor == NULL) return 1;
     uintptr_t start = UINTPTR_MAX, end = 0;
     for (int index = 0; index < info->dlpi_phnum; index++) {

@@ -28,7 +28,8 @@ static void leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
-// A thread that forks while it delays forks does not wait for itself.
+// The number of holders that are this thread, 0 or 1. A thread that forks while it delays forks does not wait for
+// itself.
 static int own(void) { return depth > 0 ? 1 : 0; }
 
 static void before_fork(void) {

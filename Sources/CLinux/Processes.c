@@ -6,9 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Represents a page that could not be allocated.
+// `known` points to this if no page could be allocated.
 static _Atomic int no_page;
 
+// The page that holds the process id, or 0 in a child that has not asked for its id yet. NULL before the first call.
 static _Atomic(_Atomic int *) known;
 
 // Allocates a page that the kernel clears in the child of any fork.

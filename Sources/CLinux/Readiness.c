@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+// The maximum number of events that one wait fetches.
 enum { BATCH = 256 };
 
 static uint32_t to_epoll(uint32_t flags) {
@@ -44,7 +45,7 @@ int clinux_poller_modify(int poller, int descriptor, uint32_t flags, uint64_t to
 }
 
 int clinux_poller_remove(int poller, int descriptor) {
-    // Kernels before 2.6.9 required an event here, and glibc's manual still does.
+    // Kernels before 2.6.9 required an event here: see BUGS in epoll_ctl(2).
     struct epoll_event event = {0};
     return epoll_ctl(poller, EPOLL_CTL_DEL, descriptor, &event);
 }

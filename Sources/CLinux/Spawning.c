@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// glibc has it since 2.34. Programs that never spawn also run with an older one.
+// In glibc since 2.34. The symbol is weak, so that programs which never spawn also run with an older glibc.
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int) __attribute__((weak));
 
 static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int input, int output) {

@@ -7,10 +7,10 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
     // the heap because zlib checks that it has not moved.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// The number of bytes that the output grows by at a time.
+    /// The number of bytes by which the output grows at a time.
     private static let pieceBytes = 64 << 10
 
-    /// Creates a compressor, which takes 256 KiB of memory.
+    /// Creates a compressor, which uses 256 KiB of memory.
     ///
     /// - Parameter level: The effort, from 1 to 9; 0 stores the bytes uncompressed.
     package init(level: Int) throws(GzipError) {
@@ -27,12 +27,12 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
         unsafe stream.deallocate()
     }
 
-    /// Compresses the next part of the body.
+    /// Compresses the next part of the body, of at most 4 GiB, and appends the output. Some of it may follow later.
     package mutating func append(_ bytes: [UInt8], to output: inout [UInt8]) throws(GzipError) {
         try run(bytes, Z_NO_FLUSH, to: &output)
     }
 
-    /// Ends the body. Nothing can be appended afterwards.
+    /// Ends the body, and appends the remaining output. No part can follow.
     package mutating func finish(into output: inout [UInt8]) throws(GzipError) {
         try run([], Z_FINISH, to: &output)
     }
@@ -55,7 +55,7 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
                 }
             } while unsafe result == Z_OK && stream.pointee.avail_out == 0
         }
-        // zlib reports with Z_BUF_ERROR that there was nothing left to do.
+        // Z_BUF_ERROR means that there was nothing left to do.
         let isDone = flush == Z_FINISH ? result == Z_STREAM_END : result == Z_OK || result == Z_BUF_ERROR
         guard isDone else { throw .failed }
     }

@@ -12,7 +12,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     private var multi: UnsafeMutableRawPointer?
     private let sockets = TransferSockets()
 
-    /// Costs nothing: libcurl is initialized by the first request.
+    /// Creates a client. This is cheap, because the first request initializes libcurl.
     package init() {
         unsafe easy = nil
         unsafe multi = nil
@@ -28,8 +28,11 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Sends a request and waits for the response, whatever its status.
+    /// Sends a request and waits for the response, which may have any status.
     ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - cancellation: Cancels the request from another thread; nil if it is not cancelled.
     /// - Throws: `HTTPTransferError` if there was no complete response.
     package mutating func perform(
         _ request: HTTPRequest, cancellation: HTTPCancellation? = nil
@@ -43,8 +46,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         }
         TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
         defer { TransferWatchdog.shared.end(sockets) }
-        // Reset afterwards too, so that the URL, which may contain a credential, does not stay in memory until the next
-        // request.
+        // The URL may contain a credential, so it must not stay in memory until the next request.
         defer { unsafe curl_easy_reset(easy) }
 
         let start = ContinuousClock.now
@@ -73,7 +75,8 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
 
 /// Writes bytes to a TLS connection without reading a response, and keeps the connection for later writes.
 ///
-/// It blocks the thread that uses it. Written bytes have been passed to the kernel; whether they arrived is unknown.
+/// It blocks the thread that uses it. Written bytes have been passed to the kernel, but may not have arrived. The
+/// process must ignore SIGPIPE.
 @safe
 package struct StreamClient: ~Copyable, @unchecked Sendable {
     // Sendable is safe because there is a single owner, and libcurl does not tie a handle to a thread.
@@ -105,9 +108,9 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Sends bytes to the address of a request, over the existing connection or a new one.
+    /// Sends bytes over the existing connection, or over a new one to the address of `request`.
     ///
-    /// - Throws: `HTTPTransferError` with `bodyFullySent` if some of the bytes may have arrived.
+    /// - Throws: `HTTPTransferError`. Its `bodyFullySent` is `true` if some of the bytes may have arrived.
     package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {
         guard let origin = HTTPOrigin(url: request.url) else {
             throw HTTPTransferError(
@@ -176,7 +179,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         self.exchange = exchange
     }
 
-    /// `true` unless the peer has ended the connection, as far as the kernel knows.
+    /// `true` unless the kernel knows that the peer has ended the connection. Discards a byte that the peer has sent.
     private var isOpen: Bool {
         var byte: UInt8 = 0
         var count = 0
@@ -184,6 +187,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         return result == CURLE_AGAIN || (result == CURLE_OK && count > 0)
     }
 
+    /// Waits until the socket accepts more bytes. Returns `false` at the deadline or after an error.
     private func waitForRoom(until deadline: ContinuousClock.Instant) -> Bool {
         var socket: curl_socket_t = -1
         guard unsafe ccurl_get_socket(easy, &socket) == CURLE_OK, socket >= 0 else { return false }
@@ -210,7 +214,8 @@ struct HTTPAttempt {
     private let origin: HTTPOrigin
     private let cancellation: HTTPCancellation?
 
-    /// The connection broke while the body was being sent, and no response was received.
+    /// `true` if the connection broke while the body was being sent, and no response was received. The peer may have
+    /// rejected the request before that.
     private(set) var mayHaveMissedRefusal = false
 
     init(
@@ -258,6 +263,7 @@ struct HTTPAttempt {
             info: info, exchange: exchange, bodyFullySent: isSent)
     }
 
+    /// Returns the response if it can be used in spite of the result of libcurl; nil otherwise.
     private func response(to result: CURLcode, in exchange: HTTPExchange) -> HTTPResponse? {
         if result == CURLE_OK { return exchange.response(isTruncated: false) }
         guard let response = exchange.response(isTruncated: true) else { return nil }
@@ -296,7 +302,7 @@ struct HTTPAttempt {
             guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
             let result = unsafe message.pointee.data.result
             guard result != CURLE_OK else { return result }
-            // libcurl reports only that the connection has ended, and not why.
+            // After a shutdown of the socket, libcurl reports only that the connection has ended.
             if cancellation?.isCancelled == true { return nil }
             return sockets.isOverdue ? CURLE_OPERATION_TIMEDOUT : result
         }

@@ -7,7 +7,8 @@ import UnixIO
 ///
 /// It is a class because libcurl holds its address during the transfer.
 final class HTTPExchange {
-    /// More than any legitimate response has. libcurl limits the length of a header line, but not the number of lines.
+    /// The maximum size of all header lines, in bytes: more than any legitimate response has. libcurl limits the length
+    /// of a line, but not the number of lines.
     private static let headerLimit = 64 * 1024
 
     private let responseLimit: Int
@@ -21,6 +22,7 @@ final class HTTPExchange {
     private(set) var body: [UInt8] = []
     private(set) var isOverLimit = false
     private(set) var hasTooLongHeaders = false
+    /// `true` once the header of the final response was received, and not only that of an interim one.
     private(set) var hasWholeHead = false
     /// `true` if the request may have been sent twice: libcurl began it again, or opened another connection after it
     /// had begun.
@@ -40,6 +42,7 @@ final class HTTPExchange {
     /// `true` once the request has begun on any connection.
     var hasBegun: Bool { requestsBegun > 0 }
 
+    /// Returns the response received so far; nil if its header is not complete.
     func response(isTruncated: Bool) -> HTTPResponse? {
         guard hasWholeHead, let status else { return nil }
         return HTTPResponse(
@@ -50,8 +53,8 @@ final class HTTPExchange {
     /// Records that a socket was created for a new connection.
     func connectionOpens(_ socket: CInt) {
         sockets.add(socket)
-        // libcurl repeats a request on its own if a kept connection ends without a response. Whether the peer had acted
-        // on it is unknown.
+        // libcurl repeats a request on its own if a kept connection ends without a response. The peer may have acted on
+        // the first one.
         if hasBegun { wasRepeated = true }
         isConnecting = true
     }
@@ -161,7 +164,7 @@ final class TransferSockets: Sendable {
 
     private let state = Mutex(State())
 
-    /// `true` if the watchdog has ended the current or the last transfer.
+    /// `true` if the watchdog has ended the current transfer or, between transfers, the last one.
     var isOverdue: Bool { state.withLock { $0.isOverdue } }
 
     /// Adds a socket. libcurl closes it with ``close(_:)``.
@@ -273,11 +276,11 @@ final class TransferWatchdog: Sendable {
     }
 }
 
-/// Cancels transfers from another thread: those that are running, and all later ones. Programs of notifiers check it too.
+/// Cancels transfers from another thread: those that are running, and all later ones. The programs of notifiers use it,
+/// too.
 package final class HTTPCancellation: Sendable {
-    /// A running transfer.
     @safe
-    private struct Sleeper: @unchecked Sendable {
+    private struct RunningTransfer: @unchecked Sendable {
         /// The argument of `curl_multi_wakeup`, the only function of libcurl that may be called while another thread
         /// uses the handle. Nil for a transfer that does not wait in libcurl.
         let multi: UnsafeMutableRawPointer?
@@ -286,7 +289,7 @@ package final class HTTPCancellation: Sendable {
 
     private struct State {
         var isCancelled = false
-        var sleepers: [Sleeper] = []
+        var transfers: [RunningTransfer] = []
     }
 
     private let state = Mutex(State())
@@ -300,10 +303,10 @@ package final class HTTPCancellation: Sendable {
         state.withLock { state in
             state.isCancelled = true
             // Transfers are removed under the same lock, so the handle is valid. The call only writes to an eventfd.
-            for sleeper in state.sleepers {
-                if let multi = unsafe sleeper.multi { _ = unsafe curl_multi_wakeup(multi) }
+            for transfer in state.transfers {
+                if let multi = unsafe transfer.multi { _ = unsafe curl_multi_wakeup(multi) }
                 // In case the transfer is in a call of the TLS library.
-                sleeper.sockets.shutDown()
+                transfer.sockets.shutDown()
             }
         }
     }
@@ -314,15 +317,15 @@ package final class HTTPCancellation: Sendable {
     ///   - multi: The handle in which libcurl waits; nil if the transfer does not wait in libcurl.
     ///   - sockets: The sockets to shut down.
     func add(_ multi: UnsafeMutableRawPointer?, _ sockets: TransferSockets) {
-        let sleeper = unsafe Sleeper(multi: multi, sockets: sockets)
-        state.withLock { $0.sleepers.append(sleeper) }
+        let transfer = unsafe RunningTransfer(multi: multi, sockets: sockets)
+        state.withLock { $0.transfers.append(transfer) }
     }
 
     /// Removes the transfer of these sockets that was added last.
     func remove(_ sockets: TransferSockets) {
         state.withLock { state in
-            if let index = state.sleepers.lastIndex(where: { $0.sockets === sockets }) {
-                state.sleepers.remove(at: index)
+            if let index = state.transfers.lastIndex(where: { $0.sockets === sockets }) {
+                state.transfers.remove(at: index)
             }
         }
     }

@@ -15,13 +15,14 @@ package struct HTTPRequest: Sendable {
     package var body: [UInt8]
     /// The time limit for establishing the connection, including the TLS handshake.
     package var connectTimeout: Duration = .seconds(10)
-    /// The time limit for the whole request. It also covers a peer that responds very slowly.
+    /// The time limit for the whole request, from connecting to the end of the response.
     package var totalTimeout: Duration = .seconds(30)
     /// The URL of the proxy; nil to use `https_proxy` and similar variables, empty for no proxy.
     package var proxy: String?
-    /// The path of a PEM file with authorities that replace those of the system; nil to use the system's.
+    /// The path of a PEM file with certificates of authorities, which replace those of the system; nil to use the
+    /// system's.
     package var caFile: String?
-    /// The maximum number of bytes kept of the response body.
+    /// The maximum size of the response body, in bytes. The transfer ends at this limit.
     package var responseLimit: Int = 64 * 1024
     package var userAgent: String = "issued"
 
@@ -69,7 +70,7 @@ package struct HTTPResponse: Equatable, Sendable {
     }
 }
 
-/// The host and port of a URL, which may be shown to users.
+/// The host and port of a URL. They may be shown to users, because they contain no credential.
 struct HTTPOrigin: Equatable, CustomStringConvertible {
     let host: String
     let port: String
@@ -166,7 +167,8 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
     /// A sentence composed of the peer's name and fixed text. It never contains the URL, which may hold a credential in
     /// its query, nor any text from the peer or libcurl.
     package let message: String
-    /// `true` if the whole request was passed to the kernel, so that the peer may have acted on it.
+    /// `true` if the whole request may have been passed to the kernel, so that the peer may have acted on it. For
+    /// `StreamClient`, a part of the bytes is enough.
     package let bodyFullySent: Bool
 
     package init(code: Code, message: String, bodyFullySent: Bool) {
@@ -182,7 +184,7 @@ extension HTTPTransferError {
     /// Creates the error for a result of libcurl.
     ///
     /// - Parameters:
-    ///   - result: The result of libcurl.
+    ///   - result: The result, which is not `CURLE_OK`.
     ///   - origin: The peer.
     ///   - proxy: The host and port of the proxy; nil if none was used.
     ///   - authorities: The path of the CA file; nil for the system's authorities.
@@ -240,8 +242,8 @@ extension HTTPTransferError {
         }
         switch verification {
         case 0, 1:
-            // OpenSSL found no fault, so the name did not match. libcurl checks the name before it stores the result,
-            // whose initial value is 1.
+            // OpenSSL found no fault, so the host name did not match. libcurl checks the name before it stores the
+            // result, so the result may still have its initial value, 1.
             return "The certificate of \(origin) is for another host name"
         case 9:
             return "The certificate of \(origin) is not valid yet"

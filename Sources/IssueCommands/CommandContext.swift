@@ -11,6 +11,7 @@ protocol Command: Sendable, SendableMetatype {
     /// Creates the command from its arguments. Relative times refer to `now`.
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError)
 
+    /// Runs the command. Blocks the calling thread.
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode
 }
 
@@ -31,10 +32,10 @@ struct CommandContext {
     var format = OutputFormat.human
     var painter = Painter(isColored: false)
     var socket: String?
-    /// The maximum time to wait for the reply to a query.
+    /// The maximum time to wait for the reply to a query (`--timeout`).
     var timeout: Duration = .seconds(30)
 
-    /// The time after which a user should know that the command waits.
+    /// The time after which a note on standard error explains the wait.
     private static let noticeableDelay: Duration = .seconds(2)
 
     /// Set once a connection to the daemon was established.
@@ -46,7 +47,7 @@ struct CommandContext {
 
     private let userNames = UserNames()
 
-    /// The names of users, each of which is looked up once.
+    /// A cache of user names.
     private final class UserNames {
         private var known: [UInt32: String?] = [:]
 
@@ -80,8 +81,8 @@ struct CommandContext {
     /// Connects to the daemon for queries.
     ///
     /// - Parameters:
-    ///   - notFound: Returns the error message if the daemon does not find what has this id; nil for the default.
-    ///   - denied: The error message if the user may not do this; nil for the default.
+    ///   - notFound: Returns the error message for an id that the daemon does not find; nil for the default message.
+    ///   - denied: The error message if the user may not do this; nil for the default message.
     func collector(
         notFound: ((_ id: String) -> String)? = nil, denied: String? = nil
     ) throws(CommandFailure) -> Collector {
@@ -117,7 +118,7 @@ struct CommandContext {
         try print(bytes: Array(text.utf8))
     }
 
-    /// Prints a JSON text on a line of its own.
+    /// Prints a JSON text on a line of its own, with characters escaped that a terminal would interpret.
     func print(json: [UInt8]) throws(CommandFailure) {
         try print(bytes: TerminalSafeJSON.escape(json) + [UInt8(ascii: "\n")])
     }
@@ -246,7 +247,7 @@ extension CommandFailure {
             + subject
     }
 
-    /// The options by the fields of a filter on the wire.
+    /// The option for each field of a filter on the wire.
     private static let filterOptions = [
         "apps": FilterOptions.app, "versions": FilterOptions.version, "environments": FilterOptions.environment,
         "domains": FilterOptions.domain, "codes": FilterOptions.code, "files": FilterOptions.file,

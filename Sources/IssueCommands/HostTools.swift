@@ -30,13 +30,16 @@ package struct HostTools {
 }
 
 extension HostTools {
-    /// The maximum size of the output of a program and of a file, in bytes.
+    /// The number of bytes that are kept of the output of a program.
     private static let maxOutput = 2 << 20
+    /// The maximum size of a file that is read, in bytes.
     private static let maxFile = 256 << 10
+    /// The maximum duration of a program.
     private static let timeout: Duration = .seconds(20)
+    /// The maximum number of files of a folder that are listed.
     private static let maxFiles = 200
 
-    /// The variables that programs get.
+    /// The environment variables that are passed on to programs.
     private static let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "ISSUED_SOCKET"]
     private static let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/sbin", "/bin"]
 
@@ -59,7 +62,7 @@ extension HostTools {
                 }
             },
             userName: { userID in
-                // A name that consists of digits is not an id.
+                // `user(named:)` prefers a user with these digits as the name, who may have another id.
                 UserDatabase.user(named: "\(userID)").flatMap { $0.userID == userID ? $0.name : nil }
             })
     }
@@ -129,7 +132,7 @@ extension HostTools {
 
 /// Copies the file that the daemon has passed, to a new file or into a folder.
 package struct FileSaving {
-    /// Throws if the destination cannot be written, as far as that can be determined in advance.
+    /// Throws if it is clear in advance that the destination cannot be written.
     package var check: (_ destination: String) throws(CommandFailure) -> Void
     /// Saves the file and returns its path. In a folder, the file is called `name`.
     package var save: (_ file: PassedFile, _ destination: String, _ name: String) throws(CommandFailure) -> String
@@ -185,7 +188,7 @@ extension FileSaving {
 
     /// Returns the path of a new file: the destination, or `name` in it if the destination is an existing folder.
     ///
-    /// - Parameter consequence: What did not happen, for the error if the folder does not exist.
+    /// - Parameter consequence: A clause for the error if the folder does not exist, such as `nothing was copied`.
     static func path(
         at destination: String, named name: String, otherwise consequence: String
     ) throws(CommandFailure) -> String {

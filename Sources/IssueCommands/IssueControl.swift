@@ -20,8 +20,8 @@ package struct IssueControl {
         PurgeCommand.self,
     ]
 
-    /// The commands for other names that users may try. The most similar name would be the wrong suggestion, such as
-    /// `mute` for `unmute`.
+    /// The suggestions for other names that users may try. The most similar name would be wrong, such as `mute` for
+    /// `unmute`.
     private static let otherNames = [
         "unmute": "reopen", "unresolve": "reopen", "export": "dead-letters export", "check": "doctor",
         "monitor": "health", "prometheus": "metrics", "tail": "follow", "search": "records", "delete": "purge",
@@ -81,7 +81,8 @@ package struct IssueControl {
         return try run(try command(named: name), leading + rest.dropFirst())
     }
 
-    /// Prints what can follow on an unfinished command line. A failure prints nothing, since a shell waits for this.
+    /// Prints the candidates for the last word of an unfinished command line. After a failure the output is empty,
+    /// since a shell reads it.
     private func complete(_ words: ArraySlice<String>) -> ExitCode {
         let completion = Completion(words, commands: Self.commands.map { $0.specification })
         let candidates = completion.candidates { () throws(CollectorConnectionError) in
@@ -127,7 +128,7 @@ package struct IssueControl {
             arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human
         context.painter.isColored = (choice ?? .auto).applies(to: context.terminal, context.environment)
         context.socket = arguments[CommonOptions.socket]
-        // Options of commands with the same name have the same form.
+        // A command may have a `--timeout` of its own, but its values have the same form.
         let timeout = try arguments.duration(CommonOptions.timeout)
         if timeout == .zero, let text = arguments[CommonOptions.timeout] {
             throw UsageError(text, of: CommonOptions.timeout, expected: "\(DurationExpression.forms), above 0")

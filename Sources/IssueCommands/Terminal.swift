@@ -4,6 +4,7 @@ import UnixIO
 package struct TerminalInfo: Equatable, Sendable {
     /// `true` if standard output is a terminal.
     package var isTerminal: Bool
+    /// The size of the terminal; nil if it is unknown.
     package var columns: Int?
     package var rows: Int?
     /// `true` if standard input is a terminal.
@@ -19,7 +20,8 @@ package struct TerminalInfo: Equatable, Sendable {
         return columns ?? 80
     }
 
-    /// Returns the number of table rows that fit on a screen, with the heading and the prompt.
+    /// Returns the number of table rows that fit on a screen together with the heading and the prompt; 50 if the output
+    /// is not a terminal.
     func tableRows(_ environment: (String) -> String?) -> Int {
         let variable = environment("LINES").flatMap { Int($0) }
         guard isTerminal, let rows = variable ?? rows, rows > 0 else { return 50 }
@@ -65,7 +67,7 @@ final class StandardInput: CommandInput {
     private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
 
     func read() -> [UInt8]? {
-        // A closed stream is treated as empty; the shell has reported why.
+        // A closed stream is treated as empty.
         guard let stream = try? StandardStream.input.duplicate() else { return nil }
         while true {
             do throws(Errno) {

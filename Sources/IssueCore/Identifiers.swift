@@ -139,6 +139,7 @@ package struct RecordID: Hashable, Sendable {
     /// The record's row id.
     package var row: RowID
 
+    /// The mask of the 60 bits of a store id.
     package static let storeBits: UInt64 = (1 << 60) - 1
 
     package init(store: UInt64, row: RowID) {
@@ -146,6 +147,7 @@ package struct RecordID: Hashable, Sendable {
         self.row = row
     }
 
+    /// The id as text.
     package var text: String {
         var bytes: [UInt8] = []
         append(to: &bytes)
@@ -155,6 +157,7 @@ package struct RecordID: Hashable, Sendable {
     /// The id of the store as text: the part of `text` before the hyphen.
     package var storeText: String { String(text.prefix(12)) }
 
+    /// Appends the id as text.
     package func append(to output: inout [UInt8]) {
         appendStore(to: &output)
         var row = ByteBuffer()
@@ -162,7 +165,7 @@ package struct RecordID: Hashable, Sendable {
         output.append(contentsOf: row[0..<row.count])
     }
 
-    /// Appends the common prefix of all ids of the store.
+    /// Appends the common prefix of all ids of the store: its id as text, and the hyphen.
     package func appendStore(to output: inout [UInt8]) {
         for position in (0..<12).reversed() {
             output.append(Self.digit(store >> UInt64(5 * position) & 31))
@@ -180,7 +183,7 @@ package struct RecordID: Hashable, Sendable {
         let count = max(0, (63 - number.leadingZeroBitCount) / 5) + 1
         let start = output.count
         output.appendRoom(16)
-        // All digits at once, the first one in the lowest byte.
+        // The digits are collected in two words, the first one in the lowest byte, and stored at once.
         for index in 0..<count {
             let digit = UInt64(digit(number >> UInt64(5 * (count - 1 - index)) & 31))
             words[index >> 3] |= digit << UInt64(8 * (index & 7))

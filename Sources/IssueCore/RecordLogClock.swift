@@ -1,13 +1,12 @@
 package import IssueProtocol
 
-/// The clock of the record log: gives each commit its time and records when the offset from wall time to log time
-/// changes.
+/// The clock of the record log. It gives each commit its log time and its wall time.
 ///
 /// The store keeps each record's wall time and an offset (`log = wall + offset`) that applies to all records up to the
 /// next offset. The offset changes only when the daemon starts and when the wall clock jumps. Times never go backwards
 /// while the offset stays the same.
 package struct RecordLogClock: Equatable, Sendable {
-    /// The state to store so that the clock can continue after a restart.
+    /// The times of the last commit, from which the clock continues after a restart.
     package struct State: Equatable, Sendable {
         package var log: RecordLogInstant
         package var wall: IssueTimestamp
@@ -30,6 +29,7 @@ package struct RecordLogClock: Equatable, Sendable {
         package var newOffset: Int64?
     }
 
+    /// Both clocks of the host at the same moment.
     private struct Moment: Equatable {
         var wall: IssueTimestamp
         var monotonic: MonotonicInstant
@@ -46,6 +46,7 @@ package struct RecordLogClock: Equatable, Sendable {
     /// Both clocks at the start of the current offset. Comparing with these, not with the last commit, also detects
     /// many small steps.
     private var anchor: Moment?
+    /// The monotonic time of the last commit of this run.
     private var last: MonotonicInstant?
 
     /// - Parameter state: The state stored before the restart; nil if the log is empty.
@@ -61,8 +62,8 @@ package struct RecordLogClock: Equatable, Sendable {
         }
         guard let anchor, let last else {
             let gap = wall.millisecondsSince1970.clampedDifference(previous.wall.millisecondsSince1970)
-            let believed = min(max(gap, 0), Self.maxGap.wholeMilliseconds)
-            return begin(at: previous.log.advanced(by: .milliseconds(believed)), present, before: previous)
+            let addedGap = min(max(gap, 0), Self.maxGap.wholeMilliseconds)
+            return begin(at: previous.log.advanced(by: .milliseconds(addedGap)), present, before: previous)
         }
 
         let wallElapsed = Duration.milliseconds(
@@ -73,11 +74,11 @@ package struct RecordLogClock: Equatable, Sendable {
             return begin(at: previous.log.advanced(by: elapsed), present, before: previous)
         }
 
-        let held = max(wall, previous.wall)
-        let log = RecordLogInstant(milliseconds: held.millisecondsSince1970.clampedSum(previous.offset))
-        state = State(log: log, wall: held)
+        let storedWall = max(wall, previous.wall)
+        let log = RecordLogInstant(milliseconds: storedWall.millisecondsSince1970.clampedSum(previous.offset))
+        state = State(log: log, wall: storedWall)
         self.last = max(last, monotonic)
-        return Reading(log: log, wall: held, newOffset: nil)
+        return Reading(log: log, wall: storedWall, newOffset: nil)
     }
 
     /// Returns the current log time without advancing the clock, for timers.
@@ -86,24 +87,26 @@ package struct RecordLogClock: Equatable, Sendable {
         return copy.committed(wall: wall, monotonic: monotonic).log
     }
 
+    /// Starts a new offset, which makes `log` the log time of `present`.
     private mutating func begin(at log: RecordLogInstant, _ present: Moment, before previous: State?) -> Reading {
-        let begun = State(log: log, wall: present.wall)
-        state = begun
+        let current = State(log: log, wall: present.wall)
+        state = current
         anchor = present
         last = present.monotonic
         return Reading(
-            log: log, wall: present.wall, newOffset: begun.offset == previous?.offset ? nil : begun.offset)
+            log: log, wall: present.wall, newOffset: current.offset == previous?.offset ? nil : current.offset)
     }
 }
 
 /// A point in time on the record log's clock. It never goes backwards, and setting the wall clock does not affect it.
 ///
-/// It is stored with each commit. A decision that depends on time is therefore the same however late it is made, and
-/// the same again after a crash.
+/// Each commit stores it. A decision based on it therefore does not depend on when it is made, and is the same when it
+/// is repeated after a crash.
 package struct RecordLogInstant: InstantProtocol {
+    /// Milliseconds since an origin without a meaning.
     package var milliseconds: Int64
 
-    /// - Parameter milliseconds: The log time. Its origin has no meaning.
+    /// - Parameter milliseconds: The log time, in milliseconds. Its origin has no meaning.
     package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
@@ -121,7 +124,7 @@ package struct RecordLogInstant: InstantProtocol {
     }
 }
 
-/// A point in time on the machine's monotonic clock, used for everything that depends on the outside world.
+/// A point in time on the host's monotonic clock, for timeouts and for limits that are not stored.
 package struct MonotonicInstant: InstantProtocol {
     package var sinceBoot: Duration
 

@@ -17,19 +17,30 @@ extension Redactor {
     }
 }
 
-/// Copies runs of a text, with a mark instead of each value.
+/// Copies consecutive runs of a text, and writes a mark instead of each value.
 ///
-/// Runs are copied in the order of the text. If a run ends within a value, the mark is in the first run.
+/// If a value extends over two runs, its mark is written in the first one.
 private struct MarkedCopy {
     /// The ranges of the values, in order.
     let values: [Range<Int>]
+    /// The index of the next value.
     private var next = 0
+    /// `true` if the mark of the next value was written in an earlier run.
     private var isWritten = false
 
     init(_ values: [Range<Int>]) {
         self.values = values
     }
 
+    /// Copies the next run.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the text.
+    ///   - start: The index of the first byte of the run.
+    ///   - end: The index after its last byte.
+    ///   - output: The buffer to append to.
+    ///   - mark: Appends the mark of the value with an index in `values`.
+    ///   - plain: Appends the bytes between two indexes, which belong to no value.
     mutating func append(
         _ bytes: Span<UInt8>, from start: Int, to end: Int, to output: inout ByteBuffer,
         mark: (_ value: Int, inout ByteBuffer) -> Void, plain: (inout ByteBuffer, Int, Int) -> Void
@@ -89,6 +100,7 @@ extension Redactor {
     private struct RedactedTemplate {
         let limit: Int
         var partCount = 0
+        /// `true` if the message must be stored whole.
         var isWhole = false
 
         var form: DecodedRecord.MessageForm { isWhole ? .whole : partCount == 0 ? .template : .parts }
@@ -120,7 +132,7 @@ extension Redactor {
             }
             position = next
         }
-        // A value may continue in the rest of the message, where it must not start again.
+        // A value may extend into the rest of the message. Its mark is written already, so its end is skipped.
         matches.removeAll { $0.start < position && $0.end <= position }
         if let first = matches.first, first.start < position {
             matches.removeFirst()
@@ -151,16 +163,16 @@ extension Redactor {
         _ bytes: Span<UInt8>, from start: Int, to end: Int, _ builder: inout RedactedTemplate,
         template: inout ByteBuffer, parts: inout ByteBuffer
     ) {
-        // The text with stand-ins, and the ranges of these.
+        // The text with a stand-in for each value, and the ranges of the stand-ins.
         var neutral = ByteBuffer()
-        var stands: [Range<Int>] = []
+        var standInRanges: [Range<Int>] = []
         let values = matches
         var index = start
         for value in values {
             neutral.append(bytes, from: index, to: value.start)
             let first = neutral.count
             neutral.append(contentsOf: value.rule.stand.description.utf8)
-            stands.append(first..<neutral.count)
+            standInRanges.append(first..<neutral.count)
             index = value.end
         }
         neutral.append(bytes, from: index, to: end)
@@ -169,7 +181,7 @@ extension Redactor {
         if last < neutral.count { builder.isWhole = true }
         while last < neutral.count, last > 0, neutral.span[last] & 0xC0 == 0x80 { last -= 1 }
 
-        var copy = MarkedCopy(stands)
+        var copy = MarkedCopy(standInRanges)
         func emit(_ redactor: inout Redactor, from first: Int, to last: Int, _ output: inout ByteBuffer) {
             var plainText = ByteBuffer()
             copy.append(neutral.span, from: first, to: last, to: &plainText) { value, output in
@@ -238,7 +250,8 @@ package struct Anonymizer: Sendable {
         return words.isEmpty ? text : Self.replacing(words, in: text)
     }
 
-    /// Returns a value with the types and lengths of its texts and numbers instead of these.
+    /// Returns a value in which each number is replaced by its type, and each text by its type and length in
+    /// characters.
     package mutating func value(_ value: JSONValue) -> JSONValue {
         switch value {
         case .null, .bool: return value
@@ -250,7 +263,7 @@ package struct Anonymizer: Sendable {
         }
     }
 
-    /// Returns a key that looks like a name in a program. Other keys may be data.
+    /// Returns a key unchanged if it looks like a name in a program. Other keys may be data, and are replaced.
     private mutating func key(_ key: String) -> String {
         let isName =
             !key.isEmpty && key.utf8.count <= Self.maxKeyBytes

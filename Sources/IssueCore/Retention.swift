@@ -1,8 +1,10 @@
 package import IssueProtocol
 
-/// Decides which closed ranges of the record log are removed. Old records are removed range by range, oldest first. If
-/// space is short, the user with the most data loses records first. If other files fill the disk, and
-/// removing all records would not free enough, none are removed for free space.
+/// Decides which records of closed ranges are removed.
+///
+/// Old records are removed range by range, the oldest first. If space is short, the user with the most data loses
+/// records first. If other files fill the disk, so that removing all records would not free enough, none are removed
+/// for it.
 ///
 /// Ages are in log time, so a wall clock that is set wrong removes nothing.
 package struct Retention: Equatable, Sendable {
@@ -14,22 +16,24 @@ package struct Retention: Equatable, Sendable {
     }
 
     package enum Action: Equatable, Sendable {
+        /// Remove a range.
         case forget(RetentionSnapshot.ClosedRange, Reason)
         /// Remove the records of a user's frequent groups from a range.
         case thin(RetentionSnapshot.Holding, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
-        /// Estimate the space of series without records, which is unknown after a start.
+        /// Estimate the space of series without records, which is not known after a start.
         case countUnreferenced
         /// Remove the series without records of these users, with their groups and counts.
         case collect(Set<UInt32>)
-        /// Close the open range: its oldest records are so old that they must not wait until it is full.
+        /// Close the open range before it is full, because its oldest record is too old to wait longer.
         case closeRange
         /// Do nothing and check again after this time.
         case wait(Duration)
     }
 
-    /// The maximum time between two checks; shorter if an age is. There is no notification when the disk fills up.
+    /// The maximum time between two checks. They are more frequent if an age is low. Checks are needed because nothing
+    /// notifies the daemon when the disk fills up.
     package static let interval: Duration = .seconds(60)
     /// The time between two steps of a search for ranges with old records of some applications.
     private static let searchPause: Duration = .milliseconds(10)
@@ -47,7 +51,7 @@ package struct Retention: Equatable, Sendable {
             guard let unreferenced = snapshot.unreferenced else { return .countUnreferenced }
             let users = unreferenced.users(maxSize: settings.maxSize)
             guard users.isEmpty else { return .collect(users) }
-            // An oldest range without any user's data is only a remainder.
+            // If no user has data in the oldest range, the whole range can be removed.
             guard snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
                 let evictionCandidate = EvictionPolicy.evictionCandidate(snapshot.holdings, settings.users)
             else { return .forget(oldest, reason) }
@@ -83,8 +87,8 @@ package struct Retention: Equatable, Sendable {
         return oldest.newest.duration(to: snapshot.now) >= timeout(maxAge(of: oldest), with: oldest) ? .age : nil
     }
 
-    /// Returns the maximum age of a range. It is doubled while a batch that refers to the range is in flight, because
-    /// the destination may still accept it.
+    /// Returns the age at which a range is removed: the maximum age, or twice that while a batch with records of the
+    /// range is in flight, because the destination may still accept the batch.
     private func timeout(_ maxAge: Duration, with range: RetentionSnapshot.ClosedRange) -> Duration {
         range.isUnderWay ? maxAge + maxAge : maxAge
     }
@@ -94,13 +98,13 @@ package struct Retention: Equatable, Sendable {
         max(settings.maxAge, range.longestAge ?? settings.maxAge)
     }
 
-    /// The maximum time a range stays open on a quiet host, so that the records of a range are of about the same age.
+    /// The maximum time for which a range stays open on a quiet host, so that its records have about the same age.
     private var maxOpenDuration: Duration {
         max(.seconds(1), min(settings.lowestAge / 10, .seconds(86_400)))
     }
 
     private func untilNextCheck(_ snapshot: RetentionSnapshot) -> Duration {
-        // Records of an application with a short age may be in any range, also in the open one.
+        // Records of an application with a low maximum age may be in any range, including the open one.
         let interval = max(.seconds(1), min(Self.interval, settings.lowestAge / 10))
         guard let oldest = snapshot.oldest else { return interval }
         let left = timeout(maxAge(of: oldest), with: oldest) - oldest.newest.duration(to: snapshot.now)
@@ -146,8 +150,8 @@ package struct RetentionSettings: Hashable, Sendable {
 
     /// All maximum ages in ascending order, each once.
     package var ages: [Duration] { Set(applicationAges.map(\.maxAge) + [maxAge]).sorted() }
-    /// The ages that end while the range still has records of other applications. At the highest age, ranges are removed
-    /// as a whole.
+    /// All maximum ages except the highest one. At these, the records of some applications are removed from a range; at
+    /// the highest one, the whole range is removed.
     package var partialAges: [Duration] { ages.dropLast() }
     package var lowestAge: Duration { ages.first ?? maxAge }
     package var highestAge: Duration { ages.last ?? maxAge }
@@ -164,8 +168,8 @@ package struct RetentionSettings: Hashable, Sendable {
 
     /// Compares the free space with `keepFree`.
     ///
-    /// Removing records moves bytes from the used part of the database to the free space, so a goal that can be reached
-    /// stays reachable while records are removed for it.
+    /// Removing records turns used bytes of the database into free space. So while records are removed, `short` never
+    /// becomes `unreachable`.
     ///
     /// - Parameters:
     ///   - bytes: The free space, including what can be freed without removing records; nil if unknown.
@@ -201,7 +205,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var lastID: RowID
         /// The log time of its newest record.
         package var newest: RecordLogInstant
-        /// `true` if a batch that is in flight refers to it.
+        /// `true` if a batch that is in flight has records of it.
         package var isUnderWay: Bool
         /// The longest maximum age of the applications with records in it; nil if none has one of its own that is
         /// longer than the general one.
@@ -283,11 +287,11 @@ package struct RetentionSnapshot: Equatable, Sendable {
 /// Chooses which user's records are removed first if space is short.
 ///
 /// The user with the most data comes first, so no quiet user loses records because of others. Among the user's ranges,
-/// those without pending records come before the others, and older before newer ones. Ranges of less than half the
-/// average size are skipped. Most of them were thinned before, and wait until the average is lower.
+/// those without pending records come before the others, and older before newer ones. Ranges with less than half of the
+/// user's average are skipped for now: most of them were thinned before.
 package enum EvictionPolicy {
-    /// The maximum number of records that a rare group has in a range. Its records are kept for longer than those of
-    /// other groups. The number is small, because the blocks with these records must be rewritten without the others.
+    /// The maximum number of records of a rare group in a range. They are kept longer than those of other groups. The
+    /// number is low, because the blocks with such records must be rewritten without the others.
     package static let maxRareRecords: Int64 = 16
 
     /// Returns the range of a user from which records are removed next, or nil if no user has any.
@@ -301,9 +305,9 @@ package enum EvictionPolicy {
         guard let user = largestUser(holdings.lazy.map { ($0.user, $0.bytes) }, users) else { return nil }
         let own = holdings.filter { users.owner(of: $0.user) == user && $0.bytes > 0 }
         let settled = own.filter(\.isSettled)
-        let giving = settled.isEmpty ? own : settled
-        let mean = giving.reduce(0) { $0 + $1.bytes } / Int64(giving.count)
-        return giving.filter { $0.bytes >= mean / 2 }.min { $0.range.id < $1.range.id }
+        let candidates = settled.isEmpty ? own : settled
+        let mean = candidates.reduce(0) { $0 + $1.bytes } / Int64(candidates.count)
+        return candidates.filter { $0.bytes >= mean / 2 }.min { $0.range.id < $1.range.id }
     }
 
     /// Returns the user with the most data, or nil if no user has any.
@@ -347,7 +351,7 @@ package struct GroupVolume: Equatable, Sendable {
 
 /// An estimate of the space that series, groups and counts still take up although retention has removed their records.
 ///
-/// This space no longer counts as the data of a user. If it were not freed first, retention would continue with the
+/// This space no longer counts as the data of a user. If it were not freed first, retention would go on to remove
 /// records of other users.
 package struct UnreferencedSeries: Equatable, Sendable {
     /// The bytes by user.
@@ -377,8 +381,8 @@ package struct UnreferencedSeries: Equatable, Sendable {
         for user in users { bytes[user] = nil }
     }
 
-    /// Returns the users whose series without records take up so much space that they are removed before any further
-    /// record.
+    /// Returns the users whose series without records exceed 256 KiB and a 1,024th of the maximum size. These series
+    /// are removed before any further records.
     ///
     /// - Parameter maxSize: The maximum size of the database, in bytes.
     package func users(maxSize: Int64) -> Set<UInt32> {
@@ -394,8 +398,8 @@ package struct RetentionUsage: Equatable, Sendable {
         package var app: String?
         package var uid: UInt32?
         package var maxAge: Duration
-        /// When the newest record of their range was received. It is the age of the range that counts. Nil if all their
-        /// records are in the open range, which no age removes.
+        /// The time at which the newest record of their range was received. The records are removed by the age of the
+        /// range. Nil if all of them are in the open range, which is not removed.
         package var newest: IssueTimestamp?
         package var records: Int64
 
@@ -411,12 +415,13 @@ package struct RetentionUsage: Equatable, Sendable {
     package var oldest: IssueTimestamp?
     /// The size of the database without its free pages.
     package var usedBytes: Int64 = 0
+    /// The size of the free pages of the database.
     package var spareBytes: Int64 = 0
     /// The bytes of the write-ahead log (WAL) beyond its usual size. A checkpoint frees them.
     package var excessWALBytes: Int64 = 0
-    /// Nil if unknown.
+    /// The free space of the file system; nil if unknown.
     package var freeBytes: Int64?
-    /// The records that were received in `period`, including those that were removed.
+    /// The number of records that were received in `period`, including those that were removed since.
     package var recentRecords: Int64 = 0
     /// The time in which they were received: the last 24 hours, or less if the store is younger.
     package var period: Duration = .seconds(86_400)
@@ -426,7 +431,7 @@ package struct RetentionUsage: Equatable, Sendable {
 
     /// The approximate size of a database without records, in bytes.
     package static let emptyBytes: Int64 = 512 << 10
-    /// The minimum size of a record that is assumed, in bytes.
+    /// The lowest size that is assumed for a record, in bytes.
     private static let minRecordBytes = 60.0
 
     package init() {}
@@ -434,6 +439,7 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The bytes that new records add in a day; nil if there were none.
     package var growth: Int64? {
         guard records > 0, recentRecords > 0 else { return nil }
+        // At least an hour, so that a young store with a burst of records does not predict too much.
         let days = max(period / .seconds(86_400), 1.0 / 24)
         let size = max(Self.minRecordBytes, Double(usedBytes - Self.emptyBytes) / Double(records))
         let perDay = size * Double(recentRecords) / days
@@ -445,8 +451,8 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The number of records is nil for a limit on space, because it depends on the ranges that are closed before the
     /// limit is reached.
     ///
-    /// New records are expected at the rate of the last day, with the average size of the stored ones. A limit on space
-    /// is not reached if the age-based removal begins earlier, because from then on it removes as much as is added.
+    /// New records are expected at the rate of the last day and with the average size of the stored ones. A limit on
+    /// space is not reached if records reach their maximum age before: from then on, as much is removed as is added.
     package func reply(_ settings: RetentionSettings, now: IssueTimestamp) -> RetentionReply {
         var rules = portions.map { portion in
             RetentionRule(
@@ -455,17 +461,17 @@ package struct RetentionUsage: Equatable, Sendable {
                 records: portion.newest == nil ? nil : portion.records)
         }
         if !portions.contains(where: { $0.app == nil }) { rules.append(RetentionRule(.maxAge, age: settings.maxAge)) }
-        // The database grows until the oldest records reach the general age. From then on, age removes as much as is
-        // added.
-        let removal =
+        // The database grows until the oldest records reach the general age.
+        let firstRemoval =
             rules.first { $0.app == nil }?.at ?? oldest?.advanced(by: settings.maxAge)
+        /// Returns the time at which this number of bytes will have been added; nil if it will not be reached.
         func moment(_ room: Int64) -> IssueTimestamp? {
             if room < 0 { return now }
             guard let growth, growth > 0 else { return nil }
             let days = Double(room) / Double(growth)
             guard days < 36_525 else { return nil }
             let at = now.advanced(by: .seconds(Int64(days * 86_400)))
-            return removal.map { at > $0 } ?? false ? nil : at
+            return firstRemoval.map { at > $0 } ?? false ? nil : at
         }
         rules.append(
             RetentionRule(.maxSize, uid: largestUser, at: moment(settings.maxSize.clampedDifference(usedBytes))))

@@ -26,8 +26,10 @@ package final class Daemon {
     /// The socket of the unit `issued-metrics.socket`; nil without it.
     private var metricsListener: ListeningSocket?
 
-    /// How long the last stages of a stop may take together. It is shorter than systemd's stop timeout.
-    private static let timeout: Duration = .seconds(5)
+    /// How long a stop waits until received reports are stored and their clients have read the replies. Forwarding and
+    /// notifiers get half of it each. With the remaining stages, a stop takes less than the unit's `TimeoutStopSec=`.
+    private static let stopTimeout: Duration = .seconds(5)
+    /// The maximum interval between two updates of the line for `systemctl status`.
     private static let statusInterval: Duration = .seconds(5)
 
     /// Runs the program with its arguments, and exits.
@@ -131,7 +133,7 @@ package final class Daemon {
     /// client that reconnects at once must not keep the daemon from exiting.
     private static let maxWaitingConnections = 4096
 
-    /// Closes the waiting connections, which no daemon will serve before the next start.
+    /// Closes the connections that wait at a listener, since no daemon will serve them before the next start.
     private static func closeWaiting(at listener: borrowing FileDescriptor) {
         for _ in 0..<maxWaitingConnections {
             guard let connection = try? listener.accept() else { return }
@@ -139,7 +141,7 @@ package final class Daemon {
         }
     }
 
-    /// Runs all services. Returns `true` if they must start again, with a new store.
+    /// Opens the store and runs all services until they end. Returns `true` if they must start again, with a new store.
     private func runOnce(_ socket: ListenerMonitor) throws -> Bool {
         guard let run = try start(socket) else {
             try? notification.stopping(status: "Stopping")
@@ -159,17 +161,18 @@ package final class Daemon {
         }
         try? notification.stopping(status: "Storing and answering the remaining reports")
         log.notice(.daemonStopping)
-        run.end(drainTimeout: Self.timeout, flushTimeout: Self.timeout / 2)
+        run.end(drainTimeout: Self.stopTimeout, flushTimeout: Self.stopTimeout / 2)
         log.notice(.daemonStopped)
         return false
     }
 
+    /// The reason for which `serve` has returned.
     private enum End {
         case stopRequested
         case storeDamaged
     }
 
-    /// Handles signals and other events until the daemon is to stop or the store is damaged.
+    /// Handles signals and other events until the daemon must stop or the store is damaged.
     private func serve(_ run: DaemonRun, _ socket: ListenerMonitor) throws -> End {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
@@ -220,8 +223,8 @@ package final class Daemon {
         try? notification.ready(status: run?.board.summary ?? "Could not open the database")
     }
 
-    /// Reads the configuration, and notifies the watchdog in the meantime, since a directory service that looks up the
-    /// configured groups may take long.
+    /// Reads the configuration, and notifies the watchdog in the meantime, for up to a minute: looking up the
+    /// configured groups in a directory service may take long.
     ///
     /// - Parameter run: The current run; nil if there is none.
     private func configurationNow(_ run: DaemonRun?) -> EffectiveConfiguration {
@@ -244,7 +247,7 @@ package final class Daemon {
         }
     }
 
-    /// Shows the configuration's errors in `status`, and saves a copy of a valid configuration.
+    /// Publishes the configuration's errors for `status`, and saves a copy of a valid configuration.
     func configurationTakesEffect(_ board: StatusRegistry) {
         board.update(effective)
         guard effective.isValid else { return }
@@ -288,7 +291,8 @@ package final class Daemon {
         }
     }
 
-    /// Returns why the socket can't be created, and what an ordinary user can do if the path is that of the host.
+    /// Returns the reason why the socket can't be created. If the path is that of the host's daemon, adds what an
+    /// ordinary user can do.
     static func socketHint(
         _ error: Errno, at path: String, _ source: ConfigurationSource, _ surroundings: HostEnvironment
     ) -> String {
@@ -371,13 +375,13 @@ extension Daemon {
                 // The socket is served, so clients that wait for the daemon need not wait for the disk.
                 isReady = true
                 try? notification.ready(status: "Could not open the database: \(failure)")
-                guard try waits(socket, unavailableServer) else { return nil }
+                guard try waitForRetry(socket, unavailableServer) else { return nil }
             }
         }
     }
 
-    /// Waits for the time of the next attempt. Returns `false` if the daemon is to stop.
-    private func waits(_ socket: ListenerMonitor, _ unavailableServer: UnavailableStoreServer?) throws -> Bool {
+    /// Waits for the time of the next attempt, and handles signals meanwhile. Returns `false` if the daemon must stop.
+    private func waitForRetry(_ socket: ListenerMonitor, _ unavailableServer: UnavailableStoreServer?) throws -> Bool {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
         socket.watch(with: poller, token: 2)
@@ -406,7 +410,7 @@ struct DaemonFailure: Error {
     var message: String
 }
 
-/// Wakes the main thread for events that other threads have detected.
+/// Wakes the main thread when another thread has detected damage of the store.
 final class DaemonWakeUp: Sendable {
     let counter: EventCounter
     private let damage = Mutex(false)
@@ -420,7 +424,7 @@ final class DaemonWakeUp: Sendable {
         counter.signal()
     }
 
-    /// Returns whether damage was reported since the last call.
+    /// Returns `true` if damage was reported since the last call.
     func takeDamage() -> Bool {
         damage.withLock { isDamaged in
             defer { isDamaged = false }

@@ -9,12 +9,12 @@ package struct DaemonOptions: Hashable, Sendable {
 
     package var action = Action.run
     package var source = ConfigurationSource.default
-    /// The user as which `--check` checks the configuration.
+    /// The value of `--user`, which selects the user whose rights `--check` uses; nil without that option.
     package var user: String?
     /// `true` if `--check` also tests the destinations.
     package var isOnline = false
 
-    /// The options that take no value.
+    /// The options without a value that select an action.
     private static let plainActions: [String: Action] = [
         "--print-config": .printConfiguration, "--list-messages": .listMessages,
         "--list-catalog": .listCatalog, "--version": .printVersion,
@@ -108,7 +108,7 @@ package struct DaemonOptions: Hashable, Sendable {
         """
 }
 
-/// The actions that end before the daemon runs, and the decision to run it.
+/// The result of the command line: the daemon runs, or everything is done.
 package enum DaemonStart: Sendable {
     /// Run with this configuration, even if the files have errors. A reload reads the source again.
     case run(EffectiveConfiguration, ConfigurationSource)

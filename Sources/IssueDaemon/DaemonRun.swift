@@ -24,16 +24,18 @@ final class DaemonRun {
     /// The threads of the alert logger and of the jobs, which read the store.
     private let readers: [JoinableThread]
     private let log: Log
-    /// Settings that stay the same until the end of the run.
+    /// The settings of the socket, and the path of the database. They stay the same until the end of the run.
     private let fixed: (socket: SocketSettings, path: String)
     /// `true` if a forwarding service could not be started and must be started later.
     private var lacksForwarding = false
     /// `true` if the thread of a notifier could not be started and must be started later.
     private var lacksNotifiers = false
+    /// `true` if ``startMissingServices(_:)`` must be called again.
     var lacksServices: Bool { lacksForwarding || lacksNotifiers }
 
-    /// How long queries may continue after a stop has begun, and then how long to wait for their threads.
+    /// How long queries may continue after a stop has begun.
     private static let queryStopTimeout: Duration = .seconds(1)
+    /// How long to wait for the threads that read the store.
     private static let readerStopTimeout: Duration = .seconds(5)
 
     /// Opens the store and starts all services.
@@ -143,8 +145,8 @@ final class DaemonRun {
         }
     }
 
-    /// Starts the notifiers and forwarding services that do not run. Sets `lacksServices` if the store or a thread fails,
-    /// so that the caller tries again.
+    /// Starts the notifiers and forwarding services that do not run. If the store or a thread fails, `lacksServices` is
+    /// then `true`, and the caller tries again later.
     func startMissingServices(_ configuration: Configuration) {
         let socket = socket
         let isRetryOfNotifiers = lacksNotifiers && !lacksForwarding
@@ -170,7 +172,8 @@ final class DaemonRun {
         }
     }
 
-    /// Applies a new configuration, as far as that is possible with the same socket and store.
+    /// Applies a new configuration, except for `[Socket]` and the path of the database. Blocks until the forwarding
+    /// services and notifiers have stopped, for up to about two seconds each.
     func reload(_ configuration: Configuration) throws {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
         let redactor = RedactionKeyFile(besides: fixed.path).redactor(configuration.redaction, log)
@@ -190,7 +193,8 @@ final class DaemonRun {
         }
     }
 
-    /// Sends a heartbeat request to the socket and writer threads. Returns whether both have answered the previous one.
+    /// Sends a heartbeat request to the socket and writer threads. Returns `true` if both have answered the previous
+    /// one.
     func isAlive() -> Bool {
         let wasWell = pulse.request()
         let pulse = pulse
@@ -210,7 +214,7 @@ final class DaemonRun {
         close()
     }
 
-    /// Waits until everything that was received has been answered.
+    /// Waits until everything that was received has been answered, or until the timeout.
     private func drain(timeout: Duration) {
         guard let socketThread else { return }
         let now = Clock.monotonic
@@ -228,7 +232,7 @@ final class DaemonRun {
         let deadline = Clock.kernel(now.advanced(by: Self.readerStopTimeout))
         // The alert logger still reads records for its remaining alerts.
         _ = readers[0].wait(until: Clock.kernel(now.advanced(by: Self.readerStopTimeout / 2)))
-        // The thread that closes the database last removes the WAL, which only the writer may do.
+        // The connection that is closed last removes the WAL. It must be the writer's, so the readers end first.
         writer.snapshots.end(timeout: Self.readerStopTimeout / 2)
         let left = readers.count { !$0.wait(until: deadline) } + queries.wait(until: deadline)
         if left > 0 { log.warning(.daemonReadersLeft, ["threads": "\(left)"]) }
@@ -240,16 +244,17 @@ final class DaemonRun {
     }
 }
 
-/// Heartbeats of the threads that must never hang.
+/// Heartbeats of the threads that must never hang. If one is missing, the watchdog of systemd restarts the daemon.
 final class Pulse: Sendable {
     enum Part: Hashable, Sendable, CaseIterable {
         case socket
         case writer
     }
 
+    /// The threads that have not answered the last request.
     private let missing = Mutex(Set<Part>())
 
-    /// Requests a new heartbeat of each thread. Returns whether all have answered the previous request.
+    /// Requests a new heartbeat of each thread. Returns `true` if all have answered the previous request.
     func request() -> Bool {
         missing.withLock { missing in
             let isWell = missing.isEmpty
@@ -277,7 +282,7 @@ final class JoinableThread: Sendable {
         }
     }
 
-    /// Waits until the thread has ended or the deadline is over. Returns whether it has ended.
+    /// Waits until the thread has ended or the deadline has passed. Returns `true` if it has ended.
     func wait(until deadline: KernelInstant) -> Bool {
         isDone.wait(deadline: deadline) { $0 ? true : nil } ?? false
     }
@@ -306,7 +311,7 @@ enum Clock {
 }
 
 extension Configuration {
-    /// The settings of retention, with the users who are accountable for the user ids of this host.
+    /// The settings of retention, with the mapping of this host's user ids to accountable users.
     fileprivate var retentionOnThisHost: RetentionSettings {
         var settings = retention
         settings.users = AccountableUsers.onThisHost(access)

@@ -14,8 +14,11 @@ final class Destinations: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the database. A new one in the configuration takes effect after a restart.
-    ///   - limitMonitor: Learns which limits hold records back.
-    ///   - paused: Called with the name and the reason when a destination is paused.
+    ///   - limitMonitor: Notified of the limits that hold records back.
+    ///   - paused: Called on the destination's thread with a text, its name and the reason, when it is paused.
+    ///   - fatesMoved: Called on the destination's thread when fates of records have changed.
+    /// - Throws: The error of the store, or of a thread that can't be started. Another call starts the missing
+    ///   services.
     func start(
         _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log,
         limitMonitor: LimitMonitor, paused: @escaping @Sendable (String) -> Void,
@@ -60,14 +63,15 @@ final class Destinations: Sendable {
         for (service, _) in running.withLock({ $0 }) { service.recordsErased() }
     }
 
-    /// Flushes the service with a name, or all services. Returns their number.
+    /// Flushes the service with a name, or all services if it is nil. Each service calls `completed` once. Returns the
+    /// number of services.
     func flush(_ name: String?, _ completed: @escaping @Sendable () -> Void) -> Int {
         let selected = running.withLock { $0 }.filter { name == nil || $0.service.destination.name == name }
         for (service, _) in selected { service.flush(completed) }
         return selected.count
     }
 
-    /// Stops all services.
+    /// Stops all services, and waits for their threads.
     ///
     /// Idle services stop at once. Others may finish their current request within the timeout; then the request is
     /// cancelled.
@@ -122,8 +126,8 @@ final class LimitMonitor: Sendable {
         self.report = report
     }
 
-    /// Notes the limits that have held back records of a destination, and reports each beginning and end. If the name
-    /// of an application can't be read, the event lacks it.
+    /// Records the limits that have held back records of a destination, and reports those that have begun or stopped
+    /// doing so. If the name of an application can't be read, the text does not contain it.
     func heldBack(_ limits: Set<ReachedLimit>, by destination: String, _ reader: StoreReader) {
         let now = Clock.monotonic
         let (ended, begun) = watch.withLock { watch in
@@ -143,12 +147,12 @@ final class LimitMonitor: Sendable {
         }
     }
 
-    /// Returns when the next limit of a destination may be over; nil if none is reached.
+    /// Returns the earliest time at which a limit of a destination may stop holding records back; nil if none does.
     func nextEnd(of destination: String) -> MonotonicInstant? {
         watch.withLock { $0.nextEnd(of: destination) }
     }
 
-    /// Forgets the limits of all other destinations.
+    /// Forgets the limits of all destinations except these.
     func keep(_ destinations: Set<String>) {
         watch.withLock { $0.keep(destinations) }
     }

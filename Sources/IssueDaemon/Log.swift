@@ -54,15 +54,15 @@ package struct Log: Sendable {
         priority.value.store(level.priority, ordering: .relaxed)
     }
 
-    /// Returns whether lines of a level are written.
+    /// Returns `true` if lines of a level are written.
     package func isWritten(_ level: LogLevel) -> Bool {
         level.priority <= priority.value.load(ordering: .relaxed)
     }
 
     /// Writes a line, unless its level is below the log's. The fields are evaluated only if the line is written.
     ///
-    /// In the journal, an event is an entry with fields of its own. Elsewhere, and if the journal does not take it, it
-    /// is an ordinary line.
+    /// In the journal, an event is an entry with fields of its own. Elsewhere, and if the journal does not accept it,
+    /// it is a line of text. May be called on any thread.
     package func log(
         _ level: LogLevel, _ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
@@ -146,6 +146,7 @@ package enum LogTarget: String, CaseIterable, Hashable, Sendable {
 /// The fields are stable. Both lines contain `request`, `uid`, `pid` and `command`. The kernel provides uid and pid;
 /// the command is the name that the process has given itself.
 extension Log {
+    /// Logs the start of a request. `parameters` must not contain text of records.
     func began(_ request: String, by requester: Sender, _ parameters: String) {
         audit(.auditRequestStarted, request, requester, "parameters", parameters)
     }
@@ -212,7 +213,7 @@ package enum LogLine {
         return needsQuotes || text.contains("\\") ? "\"\(text)\"" : text
     }
 
-    /// Returns whether a scalar could control a terminal, or make one line look like another or like two.
+    /// Returns `true` if a scalar could control a terminal, or make one line look like another or like two.
     private static func mayDeceive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
@@ -265,6 +266,7 @@ extension LogForm {
 /// systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
+    /// A quarter of the maximum length of a value, in bytes: the maximum in Unicode scalars of `LogLine`.
     private static let valueLimit = 1024
 
     package private(set) var bytes: [UInt8] = []

@@ -127,7 +127,7 @@ package struct ServiceNotification: Sendable {
 
     /// Announces that the daemon is ready, or that a reload has finished.
     ///
-    /// - Parameter status: A line for `systemctl status`, here and below.
+    /// - Parameter status: A line for `systemctl status`.
     package func ready(status: String) throws(Errno) {
         try send("READY=1", status)
     }
@@ -149,7 +149,7 @@ package struct ServiceNotification: Sendable {
         try send("STOPPING=1", status)
     }
 
-    /// Sends a keep-alive message. It is due more often than the watchdog's interval.
+    /// Sends a keep-alive message. Must be called more often than once per interval of the watchdog.
     package func watchdog() throws(Errno) {
         try send("WATCHDOG=1", nil)
     }

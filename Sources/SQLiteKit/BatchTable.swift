@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// A virtual table over rows in memory, so that a single `INSERT … SELECT` inserts a whole batch.
 ///
-/// This avoids binding and stepping each row. The table exists only on its connection, is not part of the schema, and
-/// has rows only while some are lent to it.
+/// This avoids binding and stepping each row. The table exists only on its connection and is not part of the schema. It
+/// has rows only during `withRows`; reading it at any other time is an error.
 package final class BatchTable {
     let declaration: String
     private let columnCount: Int
@@ -33,10 +33,14 @@ package final class BatchTable {
 
     /// Lends rows to the table while a closure runs statements that read it.
     ///
+    /// Calls must not be nested. A statement that is still open afterwards fails when it reads another row.
+    ///
     /// - Parameters:
     ///   - cells: The values, row by row.
     ///   - bytes: The bytes that contain the texts and blobs.
     ///   - body: Runs the statements.
+    /// - Returns: The value that `body` returns.
+    /// - Throws: The error that `body` throws.
     @discardableResult
     package func withRows<Value, Failure: Error>(
         _ cells: [BatchCell], bytes: [UInt8] = [], _ body: () throws(Failure) -> Value
@@ -265,7 +269,7 @@ enum BatchModule {
     /// The rows for a cursor that holds a reference to this object.
     var pointer: UnsafePointer<csqlite_batch_rows> { unsafe UnsafePointer(rows) }
 
-    /// Invalidates the rows for statements that have not read to the end.
+    /// Invalidates the rows, for statements that are still reading them.
     func takeBack() {
         unsafe rows.pointee.is_over = 1
         unsafe rows.pointee.cells = nil

@@ -5,6 +5,9 @@ extension DatabaseConnection {
     package var walFrames: Int { unsafe hooks.pointee.walFrames }
 
     /// Copies frames of the WAL into the database.
+    ///
+    /// - Throws: An error with the code `busy` if `mode` waits for other connections and the busy timeout is exceeded,
+    ///   or another error of SQLite.
     package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
         if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInLog()) }
         var framesInLog: CInt = 0
@@ -15,9 +18,9 @@ extension DatabaseConnection {
         // Both are -1 for a database that is not in WAL mode.
         let result = CheckpointResult(
             framesInLog: max(0, Int(framesInLog)), framesCheckpointed: max(0, Int(framesCheckpointed)))
-        // After these modes, the next commit restarts the WAL.
-        let beginsAnew = mode != .passive && result.framesInLog == result.framesCheckpointed
-        unsafe hooks.pointee.walFrames = beginsAnew ? 0 : result.framesInLog
+        // After a complete checkpoint in one of the other modes, the next commit restarts the WAL.
+        let willRestart = mode != .passive && result.framesInLog == result.framesCheckpointed
+        unsafe hooks.pointee.walFrames = willRestart ? 0 : result.framesInLog
         return result
     }
 }
@@ -26,7 +29,7 @@ extension DatabaseConnection {
 package enum CheckpointMode: Sendable {
     /// Copies the frames that no reader needs, and never waits.
     case passive
-    /// Copies everything, and waits for readers and writers, so that the next commit restarts the WAL.
+    /// Waits for readers and writers and copies everything, so that the next commit restarts the WAL.
     case restart
     /// Waits for readers and writers, copies everything, and truncates the WAL file.
     case truncate
@@ -42,7 +45,9 @@ package enum CheckpointMode: Sendable {
 
 /// The result of a checkpoint, in frames.
 package struct CheckpointResult: Equatable, Sendable {
+    /// The length of the WAL; 0 if the database is not in WAL mode.
     package let framesInLog: Int
+    /// The number of its frames that have been copied into the database, including those copied earlier.
     package let framesCheckpointed: Int
 
     package var isComplete: Bool { framesCheckpointed == framesInLog }
@@ -50,8 +55,8 @@ package struct CheckpointResult: Equatable, Sendable {
 
 /// Sizes of the database file and the WAL.
 ///
-/// A commit writes only to the WAL. The database file grows later, when the WAL is copied into it, and there may be no
-/// disk space for it then.
+/// A commit writes only to the WAL. The database file grows later, when a checkpoint copies the WAL into it. The disk
+/// may be full by then.
 extension DatabaseConnection {
     /// The number of pages of the database, including those that are only in the WAL or were added by the current
     /// transaction.
@@ -78,6 +83,7 @@ extension DatabaseConnection {
     /// - Parameters:
     ///   - pages: The new size of the file, in pages.
     ///   - pageBytes: The size of a page, in bytes.
+    /// - Throws: An error with the kernel's errno if the file cannot be extended.
     package func extendFile(toPages pages: Int64, of pageBytes: Int64) throws(SQLiteError) {
         let code = unsafe csqlite_file_extend(handle, pages * pageBytes, CInt(pageBytes))
         guard code != SQLITE_OK else { return }
@@ -87,10 +93,10 @@ extension DatabaseConnection {
     }
 }
 
-/// A copy of a database that is made a few pages at a time from one snapshot of the source.
+/// Copies a database from one snapshot of it, a few pages at a time.
 ///
-/// The source keeps the snapshot until the copy is complete or abandoned. Other connections may write meanwhile, and
-/// the copy does not restart.
+/// The source connection holds the snapshot until the copy is complete or this object is released. Commits of other
+/// connections do not restart the copy.
 @safe package final class OnlineBackup {
     private let source: DatabaseConnection
     private let destination: DatabaseConnection
@@ -115,7 +121,7 @@ extension DatabaseConnection {
         if source.isInTransaction { try? source.execute("ROLLBACK") }
     }
 
-    /// Copies up to `pages` pages, and returns `true` when the copy is complete.
+    /// Copies up to `pages` pages. Returns `true` once the copy is complete.
     package func step(pages: Int) throws(SQLiteError) -> Bool {
         guard let handle = unsafe handle else { return true }
         let code = unsafe sqlite3_backup_step(handle, CInt(clamping: pages))

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Transactions either commit or leave no trace. They are never left open.
 ///
-/// Some errors make SQLite roll back the transaction itself. So a body that catches an error of a statement must throw
-/// as well: later statements would run outside a transaction.
+/// After some errors, SQLite rolls back the transaction itself. A body that catches an error of a statement must
+/// therefore throw too. Otherwise its later statements would run outside a transaction.
 extension DatabaseConnection {
     /// Runs a closure in a write transaction.
     ///
@@ -24,7 +24,7 @@ extension DatabaseConnection {
         try perform("BEGIN IMMEDIATE", { $0 }, body)
     }
 
-    /// Runs a closure whose queries all read one snapshot. The first query takes the snapshot.
+    /// Runs a closure whose queries all read the same snapshot, which the first query takes.
     ///
     /// - Throws: The error that `body` throws, or `SQLiteError`.
     package func readTransaction<Value>(_ body: () throws -> Value) throws -> Value {
@@ -32,9 +32,9 @@ extension DatabaseConnection {
     }
 
     private func perform<Value, Failure: Error>(
-        _ begin: StaticString, _ failure: (SQLiteError) -> Failure, _ body: () throws(Failure) -> Value
+        _ begin: StaticString, _ convert: (SQLiteError) -> Failure, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        do throws(SQLiteError) { try self.begin(begin) } catch { throw failure(error) }
+        do throws(SQLiteError) { try self.begin(begin) } catch { throw convert(error) }
         let value: Value
         do throws(Failure) {
             value = try body()
@@ -42,7 +42,7 @@ extension DatabaseConnection {
             rollBack()
             throw error
         }
-        do throws(SQLiteError) { try commit() } catch { throw failure(error) }
+        do throws(SQLiteError) { try commit() } catch { throw convert(error) }
         return value
     }
 
@@ -55,7 +55,7 @@ extension DatabaseConnection {
         do throws(SQLiteError) {
             try withStatement("COMMIT") { statement throws(SQLiteError) in try statement.run() }
         } catch {
-            // After some errors SQLite leaves the transaction open, so that COMMIT can be retried.
+            // After some errors, SQLite keeps the transaction open so that COMMIT can be retried.
             rollBack()
             var error = error
             error.isOfCommit = true
@@ -71,7 +71,7 @@ extension DatabaseConnection {
         defer { interruptHandle.unshield() }
         _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
         guard isInTransaction else { return }
-        // An earlier interrupt remains in effect as long as another statement is running.
+        // The ROLLBACK failed: an earlier interrupt stays in effect while any statement is running.
         resetAll()
         _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
         precondition(!isInTransaction, "A transaction could not be rolled back")
@@ -88,6 +88,7 @@ extension DatabaseConnection {
 
 /// The time of the monotonic clock after which a query is interrupted.
 package struct Deadline: Hashable, Sendable {
+    /// The time of the monotonic clock, in nanoseconds.
     package let monotonicNanoseconds: UInt64
 
     /// Returns a deadline that is `duration` from now.
@@ -96,7 +97,7 @@ package struct Deadline: Hashable, Sendable {
         return Deadline(monotonicNanoseconds: UInt64(clamping: Int128(monotonicNow()) + distance))
     }
 
-    /// `true` if the deadline is now or was before.
+    /// `true` if the current time is at or after the deadline.
     package var hasPassed: Bool { Self.monotonicNow() >= monotonicNanoseconds }
 
     /// Returns the current time of the kernel's monotonic clock, in nanoseconds.
@@ -107,9 +108,9 @@ package struct Deadline: Hashable, Sendable {
     }
 }
 
-/// Interrupts a connection from another thread.
+/// Interrupts a connection. May be used on any thread.
 ///
-/// It may outlive the connection, and then does nothing.
+/// A handle may outlive its connection. Its functions then have no effect.
 @safe package final class InterruptHandle: Sendable {
     @safe private struct Target {
         let database: OpaquePointer
@@ -121,8 +122,8 @@ package struct Deadline: Hashable, Sendable {
     private let isCancellationSet = Atomic(false)
 
     init(database: OpaquePointer) {
-        // The pointer is not Sendable. Its only use outside the owner's thread is the call under the lock, which SQLite
-        // allows from any thread.
+        // The pointer is not Sendable. Other threads use it only for `sqlite3_interrupt`, which SQLite allows on any
+        // thread, and only under the lock.
         nonisolated(unsafe) let target: Target? = unsafe Target(database: database)
         unsafe self.target = Mutex(target)
     }
@@ -135,13 +136,13 @@ package struct Deadline: Hashable, Sendable {
         }
     }
 
-    /// `true` if the connection must not begin any further statement.
+    /// `true` if new statements of the connection fail.
     package var isCancelled: Bool { isCancellationSet.load(ordering: .relaxed) }
 
     /// Interrupts the running statements, and makes all further ones fail until `clearCancellation` is called.
     ///
-    /// SQLite ignores an interrupt when no statement is running, or when it comes too late for the one that is. To end
-    /// a long statement, repeat this call until it has ended.
+    /// SQLite ignores an interrupt while no statement is running, or if the running one is about to end. To end a long
+    /// statement, repeat this call until it has ended.
     package func cancel() {
         isCancellationSet.store(true, ordering: .relaxed)
         interrupt()

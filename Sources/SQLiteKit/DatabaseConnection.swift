@@ -15,7 +15,7 @@ private import Glibc
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()
-    /// Collects the pages that the WAL contained at each checkpoint; nil to collect nothing.
+    /// The numbers of the pages in the WAL at each checkpoint since this was last set; nil to collect none.
     package var pagesCheckpointed: Set<UInt32>?
 
     /// Interrupts the queries of this connection from another thread.
@@ -29,11 +29,12 @@ private import Glibc
     ///
     /// - Parameters:
     ///   - path: The path of the file.
-    ///   - mode: Whether the file may be created and written.
+    ///   - mode: Read-only access, or reading and writing, which also creates a missing file.
     ///   - busyTimeout: The maximum time to wait for the lock of another connection.
     ///   - checkpointsOnClose: `true` to copy the WAL into the database and delete it when the last connection is
     ///     closed. At most one writer should set this.
     ///   - vfs: The name of the SQLite VFS; nil for the default.
+    /// - Throws: An error if the file cannot be opened or created.
     package init(
         path: String,
         mode: OpenMode = .readWriteCreate,
@@ -91,14 +92,17 @@ private import Glibc
         unsafe sqlite3_busy_timeout(handle, CInt(clamping: timeout.attoseconds / 1_000_000_000_000_000))
     }
 
-    /// Sets whether closing the last connection copies the WAL into the database.
+    /// Enables or disables the checkpoint that is made when the last connection is closed.
+    ///
+    /// - Parameter isOn: `true` to copy the WAL into the database and delete it then.
     package func setCheckpointsOnClose(_ isOn: Bool) {
         configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !isOn)
     }
 
     /// Sets the time after which a running query is interrupted; nil for none.
     ///
-    /// This does not limit the wait for a lock, which has the busy timeout.
+    /// The query then throws an error with the code `interrupted`. The wait for a lock is not limited by the deadline,
+    /// but by the busy timeout.
     package func setDeadline(_ deadline: Deadline?) {
         if let deadline {
             unsafe hooks.pointee.deadline = deadline.monotonicNanoseconds
@@ -111,6 +115,7 @@ private import Glibc
     /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     package var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
 
+    /// The rowid of the last successful INSERT; 0 if there was none.
     package var lastInsertedRowID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
     /// `true` if the database cannot be written, because of the file's permissions or its header.
@@ -123,20 +128,20 @@ private import Glibc
         _ = unsafe sqlite3_db_release_memory(handle)
     }
 
-    /// Returns the last error of the connection.
+    /// Returns the error for a result code, with the message that the connection has for its last error.
     func error(_ code: CInt, sql: String?) -> SQLiteError {
         unsafe SQLiteError(code: code, database: handle, sql: sql)
     }
 
-    /// Allows reading what is left of a file that is shorter than its header says, or whose schema is damaged.
+    /// Allows reading a file that is shorter than its header states, or whose schema is damaged, as far as possible.
     ///
-    /// For read-only connections: SQLite accepts such a file if the schema is writable.
+    /// Use this on read-only connections only. SQLite accepts such a file if `writable_schema` is on.
     package func tolerateDamage() throws(SQLiteError) {
         configure(SQLITE_DBCONFIG_DEFENSIVE, false)
         try setPragma("writable_schema", to: "ON")
     }
 
-    /// Sets the maximum size of a text, a blob or a row, in bytes.
+    /// Sets the maximum size of a text, a blob or a row, in bytes. A larger one makes its statement fail (`tooBig`).
     package func setLongestValue(bytes: Int) {
         _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, CInt(clamping: bytes))
     }
@@ -152,7 +157,7 @@ extension DatabaseConnection: Sendable {}
 
 /// Settings of the database and of the connection.
 ///
-/// SQLite ignores an unknown pragma and returns no rows. Reading one is an error here.
+/// SQLite ignores an unknown pragma and returns no rows. Here, reading one throws an error.
 extension DatabaseConnection {
     /// Returns the value of a pragma that is an integer.
     package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {
@@ -188,16 +193,16 @@ extension DatabaseConnection {
         guard code == SQLITE_OK else { throw error(code, sql: script) }
     }
 
-    /// Passes a cached statement to a closure, and resets it afterwards.
+    /// Passes a cached statement to a closure, then resets it and clears its bindings.
     ///
-    /// Most callers need only `run`, `first` or `all`. The statement is compiled on first use. If it is in use already,
-    /// as in a nested call, another one is compiled.
+    /// Most callers need only `run`, `first` or `all`. The statement is compiled on first use. If it is already in use,
+    /// for example in a nested call, a second copy is compiled.
     package func withStatement<Value, Failure: SQLiteFailure>(
         _ sql: StaticString,
         _ body: (borrowing Statement) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let entry: CachedStatement
-        do throws(SQLiteError) { entry = try borrowed(sql) } catch { throw Failure(error) }
+        do throws(SQLiteError) { entry = try borrow(sql) } catch { throw Failure(error) }
         defer { entry.giveBack() }
         return try body(entry.statement)
     }
@@ -208,7 +213,7 @@ extension DatabaseConnection {
         _ sql: StaticString,
         _ body: (borrowing Statement) throws -> Value
     ) throws -> Value {
-        let entry = try borrowed(sql)
+        let entry = try borrow(sql)
         defer { entry.giveBack() }
         return try body(entry.statement)
     }
@@ -221,7 +226,7 @@ extension DatabaseConnection {
     package func run<each Bound: DatabaseValue>(
         _ sql: StaticString, _ values: repeat each Bound
     ) throws(SQLiteError) {
-        let entry = try borrowed(sql)
+        let entry = try borrow(sql)
         defer { entry.giveBack() }
         entry.statement.bind(repeat each values)
         try entry.statement.run()
@@ -237,7 +242,7 @@ extension DatabaseConnection {
     package func first<Value, each Bound: DatabaseValue>(
         _ sql: StaticString, _ values: repeat each Bound, read: (borrowing Row) -> Value
     ) throws(SQLiteError) -> Value? {
-        let entry = try borrowed(sql)
+        let entry = try borrow(sql)
         defer { entry.giveBack() }
         entry.statement.bind(repeat each values)
         return try entry.statement.first(read)
@@ -252,7 +257,7 @@ extension DatabaseConnection {
     package func all<Value, each Bound: DatabaseValue>(
         _ sql: StaticString, _ values: repeat each Bound, read: (borrowing Row) -> Value
     ) throws(SQLiteError) -> [Value] {
-        let entry = try borrowed(sql)
+        let entry = try borrow(sql)
         defer { entry.giveBack() }
         entry.statement.bind(repeat each values)
         return try entry.statement.all(read)
@@ -267,7 +272,7 @@ extension DatabaseConnection {
     package func forEach<each Bound: DatabaseValue>(
         _ sql: StaticString, _ values: repeat each Bound, read: (borrowing Row) -> Void
     ) throws(SQLiteError) {
-        let entry = try borrowed(sql)
+        let entry = try borrow(sql)
         defer { entry.giveBack() }
         entry.statement.bind(repeat each values)
         try entry.statement.forEach(read)
@@ -296,13 +301,13 @@ extension DatabaseConnection {
         try first(sql, repeat each values) { $0.int64(0) } ?? 0
     }
 
-    /// Throws if the connection was cancelled.
+    /// Throws an error with the code `interrupted` if the connection was cancelled.
     func checkCancellation() throws(SQLiteError) {
         guard interruptHandle.isCancelled else { return }
         throw SQLiteError(code: .interrupted, message: "interrupted")
     }
 
-    private func borrowed(_ sql: StaticString) throws(SQLiteError) -> CachedStatement {
+    private func borrow(_ sql: StaticString) throws(SQLiteError) -> CachedStatement {
         try checkCancellation()
         return try cache.borrow(sql, on: self)
     }
@@ -314,6 +319,7 @@ extension DatabaseConnection {
 struct ConnectionHooks {
     /// The length of the WAL after the last commit, in frames.
     var walFrames = 0
+    /// The time of the monotonic clock, in nanoseconds, after which queries are interrupted.
     var deadline = UInt64.max
 }
 
@@ -332,8 +338,8 @@ extension ConnectionHooks {
 
     /// Interrupts queries after the deadline.
     static func observeDeadline(of database: OpaquePointer, hooks: UnsafeMutablePointer<ConnectionHooks>) {
-        // A thousand instructions of SQLite's virtual machine take some tens of microseconds: rare enough to cost
-        // nothing, and frequent enough for any deadline.
+        // A thousand instructions of SQLite's virtual machine take tens of microseconds. A check after each thousand
+        // costs next to nothing, and is frequent enough for any deadline.
         unsafe sqlite3_progress_handler(
             database, 1_000,
             { context in
@@ -343,7 +349,7 @@ extension ConnectionHooks {
             }, hooks)
     }
 
-    /// Removes both callbacks, so that no pointer to the hooks remains.
+    /// Removes both callbacks, so that SQLite keeps no pointer to the hooks.
     static func detach(from database: OpaquePointer) {
         _ = unsafe sqlite3_wal_hook(database, nil, nil)
         unsafe sqlite3_progress_handler(database, 0, nil, nil)
@@ -366,9 +372,9 @@ package enum OpenMode: Sendable {
 extension DatabaseConnection {
     /// Allows only `SELECT`, `EXPLAIN` of a `SELECT`, and `PRAGMA` statements that only return a value.
     ///
-    /// For queries that a user has written, on a connection that is opened read-only. Compiling any other statement
-    /// throws an error with the code `unauthorized`. Transactions are not allowed either, so no statement can hold a
-    /// snapshot beyond its end.
+    /// Call this on a read-only connection before it runs queries that a user has written. Compiling any other
+    /// statement then throws an error with the code `unauthorized`. Transactions are not allowed either, so no snapshot
+    /// outlives its statement.
     package func restrictToReading() {
         _ = unsafe sqlite3_set_authorizer(
             handle,
@@ -390,8 +396,8 @@ enum ReadAuthorizer {
     static func allows(_ action: CInt, _ name: String?, hasArgument: Bool) -> Bool {
         switch action {
         case SQLITE_SELECT, SQLITE_READ, SQLITE_FUNCTION, SQLITE_RECURSIVE: true
-        // SQLite asks this when it opens a virtual table. A real change of the schema needs other actions, and a direct
-        // one is impossible in defensive mode.
+        // SQLite requests this action when it opens a virtual table. A real change of the schema needs other actions
+        // too, and defensive mode prevents direct writes to the schema table.
         case SQLITE_UPDATE: name == "sqlite_master"
         case SQLITE_PRAGMA:
             name.map { pragmas.contains($0.lowercased()) || !hasArgument && settings.contains($0.lowercased()) }
@@ -418,7 +424,7 @@ enum ReadAuthorizer {
 
 /// SQL text that a user has entered.
 package enum SQLText {
-    /// Returns `true` if a text ends with a complete statement, so that no further line can belong to it.
+    /// Returns `true` if a text ends with a complete statement, so that the user need not enter another line.
     ///
     /// Its last statement must end with a semicolon. The text must not contain NUL.
     package static func isComplete(_ text: String) -> Bool {

@@ -1,7 +1,7 @@
 /// Upgrades a database file to the newest schema in numbered steps. Each step is a transaction.
 ///
-/// The file's `user_version` is the number of its last step, and its `application_id` tells whether it belongs to this
-/// program. Pragmas that must precede the first table (the page size, `auto_vacuum`) must be set by the caller before.
+/// The file's `user_version` is the number of its last step, and its `application_id` identifies the program that it
+/// belongs to. The caller must first set the pragmas that have to precede the first table (`page_size`, `auto_vacuum`).
 package struct Migrator: Sendable {
     private let applicationID: Int32
     private let obsoleteVersion: Int
@@ -24,7 +24,7 @@ package struct Migrator: Sendable {
     /// The version of a file after all steps.
     package var newestVersion: Int { obsoleteVersion + migrations.count }
 
-    /// Runs the steps that the file lacks, and returns its previous version.
+    /// Runs the steps that the file lacks. Returns its previous version; 0 if it was new.
     @discardableResult
     package func migrate(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
         let version = try recognize(connection)
@@ -38,7 +38,7 @@ package struct Migrator: Sendable {
         return version
     }
 
-    /// Returns the version of a file that is new or belongs to this program. Does not change the file.
+    /// Returns the version of a file that is new (0) or belongs to this program. Does not change the file.
     ///
     /// - Throws: An error if the file belongs to another program, cannot be upgraded, or is unreadable.
     package func recognize(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
@@ -70,7 +70,7 @@ package struct Migrator: Sendable {
         try connection.transaction { () throws(SQLiteError) in
             for script in migration.scripts { try connection.execute(script) }
             try migration.body?(connection)
-            // Both are in the header of the file, so they are part of the transaction.
+            // Both are stored in the header of the file, so the transaction covers them.
             try connection.setPragma("application_id", to: Int64(applicationID))
             try connection.setPragma("user_version", to: Int64(version))
         }
@@ -84,7 +84,7 @@ package struct Migration: Sendable {
 
     /// Creates a step from scripts, and from code that runs after them in the same transaction.
     ///
-    /// A step must never change after it was released.
+    /// A step must not be changed once it has been released.
     package init(
         _ scripts: StaticString..., then body: (@Sendable (DatabaseConnection) throws(SQLiteError) -> Void)? = nil
     ) {
@@ -95,10 +95,11 @@ package struct Migration: Sendable {
 
 /// The reason why a file could not be upgraded to the newest schema.
 package enum MigrationError: Error, Equatable, Sendable {
-    /// The file was written by an old version of the program, and cannot be upgraded.
+    /// The file was written by an old version of the program, and cannot be upgraded. `oldest` is the lowest supported
+    /// schema version.
     case obsoleteVersion(found: Int, oldest: Int)
 
-    /// The file was written by a newer version of the program.
+    /// The file was written by a newer version of the program. `known` is the highest supported schema version.
     case newerVersion(found: Int, known: Int)
 
     /// The file belongs to another program.

@@ -2,12 +2,15 @@ internal import CSQLite
 
 /// The rows of a read-only virtual table, in the order of their ids. The first column is the id.
 package protocol RowSource: AnyObject {
-    /// Returns the first rows of a range of ids, in ascending order; or, for a descending scan, the last ones.
+    /// Returns some rows of a range of ids, in ascending order.
+    ///
+    /// The rows are the first ones of the range or, for a descending scan, the last ones. The scan asks for the others
+    /// later (`RowWindow.rest`).
     ///
     /// - Parameters:
-    ///   - ids: The ids that are wanted.
+    ///   - ids: The requested ids.
     ///   - isDescending: `true` to return the rows at the upper end of the range.
-    ///   - columns: The columns that are read. The cells of other columns may be NULL.
+    ///   - columns: The columns that the query reads. The cells of other columns may be NULL.
     /// - Returns: At least one row, or nil if the range contains no row.
     func rows(
         in ids: ClosedRange<Int64>, isDescending: Bool, columns: ColumnSet
@@ -16,7 +19,7 @@ package protocol RowSource: AnyObject {
 
 /// A set of column indices.
 package struct ColumnSet: Sendable {
-    /// One bit per column. SQLite uses the last one for all columns from 63 on.
+    /// One bit per column. SQLite uses the highest bit for all columns from index 63 on.
     private let bits: UInt64
 
     init(bits: UInt64) {
@@ -33,7 +36,7 @@ package struct RowWindow {
     package var cells: [BatchCell]
     /// The bytes that contain the texts and blobs.
     package var bytes: [UInt8]
-    /// The ids that are still to be asked for in the direction of the scan; nil if there are none.
+    /// The part of the requested range that the scan must still ask for; nil if there is none.
     package var rest: ClosedRange<Int64>?
 
     package init(cells: [BatchCell], bytes: [UInt8] = [], rest: ClosedRange<Int64>?) {
@@ -46,8 +49,8 @@ package struct RowWindow {
 /// A read-only virtual table over a `RowSource`.
 ///
 /// The table exists only on its connection, under the name of its module. A real table of the same name in the database
-/// hides it. Conditions on the id (`=`, `<`, `BETWEEN` …) limit the rows that are asked for, and both orders by id are
-/// cheap.
+/// hides it. Conditions on the id (`=`, `<`, `BETWEEN` …) limit the requested rows, and neither order by id needs a
+/// sort.
 package final class RowTable {
     fileprivate let source: any RowSource
     fileprivate let declaration: String
@@ -89,11 +92,11 @@ extension RowTable: Sendable {}
 /// The state of one scan.
 @safe private final class RowScan {
     let table: RowTable
-    /// The ids that are still to be asked for, or nil if there are none.
+    /// The ids that are still to be requested; nil if there are none.
     var rest: ClosedRange<Int64>?
     var isDescending = false
     var columns = ColumnSet(bits: 0)
-    /// Copies of the current rows at addresses that do not change.
+    /// Copies of the current rows, at addresses that C code may keep until the next `advance`.
     private var cells: UnsafeMutableBufferPointer<BatchCell>?
     private var bytes: UnsafeMutableBufferPointer<UInt8>?
 
@@ -110,7 +113,7 @@ extension RowTable: Sendable {}
         unsafe bytes = nil
     }
 
-    /// Makes the next rows available to the C callbacks.
+    /// Requests the next rows from the source and makes them available to the C callbacks.
     func advance(_ cursor: UnsafeMutablePointer<csqlite_row_cursor>) throws(SQLiteError) {
         unsafe cursor.pointee.count = 0
         unsafe cursor.pointee.row = 0
@@ -185,44 +188,45 @@ private enum RowModule {
 
     // MARK: Planning
 
-    /// Bits of the plan: which conditions have a value, in this order, and the direction.
-    private static let isEqual: CInt = 1
-    private static let hasLower: CInt = 2
-    private static let hasUpper: CInt = 4
-    private static let isDescending: CInt = 8
+    /// The bits of `idxNum`: the conditions whose values SQLite passes to xFilter, in this order, and the direction.
+    private static let equalBit: CInt = 1
+    private static let lowerBit: CInt = 2
+    private static let upperBit: CInt = 4
+    private static let descendingBit: CInt = 8
 
-    /// Chooses the conditions on the id that limit the scan. SQLite checks all of them again.
+    /// Chooses the conditions on the id that limit the scan. SQLite checks all conditions again for each row.
     private static func plan(_ info: UnsafeMutablePointer<sqlite3_index_info>?) -> CInt {
         guard let info = unsafe info else { return SQLITE_MISUSE }
-        var found: [CInt: Int] = [:]
+        /// For each bit, the index of the constraint to use.
+        var constraints: [CInt: Int] = [:]
         for index in 0..<Int(unsafe info.pointee.nConstraint) {
             let constraint = unsafe info.pointee.aConstraint[index]
             guard constraint.usable != 0, constraint.iColumn <= 0 else { continue }
             switch CInt(constraint.op) {
-            case SQLITE_INDEX_CONSTRAINT_EQ: found[isEqual] = index
-            case SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE: found[hasLower] = index
-            case SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE: found[hasUpper] = index
+            case SQLITE_INDEX_CONSTRAINT_EQ: constraints[equalBit] = index
+            case SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE: constraints[lowerBit] = index
+            case SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE: constraints[upperBit] = index
             default: break
             }
         }
-        if found[isEqual] != nil {
-            found[hasLower] = nil
-            found[hasUpper] = nil
+        if constraints[equalBit] != nil {
+            constraints[lowerBit] = nil
+            constraints[upperBit] = nil
         }
-        var number: CInt = 0
+        var bits: CInt = 0
         var arguments: CInt = 0
-        for bit in [isEqual, hasLower, hasUpper] {
-            guard let index = found[bit] else { continue }
-            number |= bit
+        for bit in [equalBit, lowerBit, upperBit] {
+            guard let index = constraints[bit] else { continue }
+            bits |= bit
             arguments += 1
             unsafe info.pointee.aConstraintUsage[index].argvIndex = arguments
         }
         if unsafe info.pointee.nOrderBy == 1, unsafe info.pointee.aOrderBy[0].iColumn <= 0 {
             unsafe info.pointee.orderByConsumed = 1
-            if unsafe info.pointee.aOrderBy[0].desc != 0 { number |= isDescending }
+            if unsafe info.pointee.aOrderBy[0].desc != 0 { bits |= descendingBit }
         }
         let rows: Int64
-        switch (found[isEqual], found[hasLower], found[hasUpper]) {
+        switch (constraints[equalBit], constraints[lowerBit], constraints[upperBit]) {
         case (.some, _, _):
             rows = 1
             unsafe info.pointee.idxFlags = CInt(SQLITE_INDEX_SCAN_UNIQUE)
@@ -232,8 +236,8 @@ private enum RowModule {
         }
         unsafe info.pointee.estimatedRows = rows
         unsafe info.pointee.estimatedCost = 10 + Double(rows)
-        unsafe info.pointee.idxNum = number
-        // The callback that starts the scan does not receive the used columns, so they are passed as the plan's text.
+        unsafe info.pointee.idxNum = bits
+        // xFilter does not receive the set of used columns, so it is passed in `idxStr`.
         return unsafe csqlite_plan_columns(info)
     }
 
@@ -269,20 +273,20 @@ private enum RowModule {
         guard let state = unsafe rows.pointee.state else { return SQLITE_MISUSE }
         let scan = unsafe Unmanaged<RowScan>.fromOpaque(state).takeUnretainedValue()
         scan.columns = ColumnSet(bits: unsafe csqlite_planned_columns(columns))
-        scan.isDescending = plan & isDescending != 0
+        scan.isDescending = plan & descendingBit != 0
         var (lower, upper) = (Int64.min, Int64.max)
-        var place = 0
-        for bit in [isEqual, hasLower, hasUpper] where plan & bit != 0 {
-            guard place < Int(count), let value = unsafe values?[place] else { return SQLITE_MISUSE }
-            place += 1
+        var argument = 0
+        for bit in [equalBit, lowerBit, upperBit] where plan & bit != 0 {
+            guard argument < Int(count), let value = unsafe values?[argument] else { return SQLITE_MISUSE }
+            argument += 1
             guard let number = unsafe integer(value) else {
-                // Nothing compares with NULL, and a comparison with anything else is left to SQLite.
+                // A comparison with NULL is never true, so the scan is empty. SQLite evaluates all other comparisons.
                 guard unsafe sqlite3_value_type(value) == SQLITE_NULL else { continue }
                 (lower, upper) = (1, 0)
                 break
             }
-            if bit != hasUpper { lower = max(lower, number) }
-            if bit != hasLower { upper = min(upper, number) }
+            if bit != upperBit { lower = max(lower, number) }
+            if bit != lowerBit { upper = min(upper, number) }
         }
         scan.rest = lower <= upper ? lower...upper : nil
         return unsafe refill(rows)

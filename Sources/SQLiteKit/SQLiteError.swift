@@ -1,19 +1,19 @@
 internal import CSQLite
 internal import Glibc
 
-/// An error of SQLite: its code, its message, and the SQL.
-///
-/// The SQL contains no values, since those are bound.
+/// An error of SQLite.
 package struct SQLiteError: Error, Equatable, Sendable {
     package let code: ResultCode
     package let message: String
+    /// The statement that failed; nil if none is known. It contains no values, because these are bound.
     package let sql: String?
 
-    /// The kernel's errno for an I/O error, or for corruption that is really an I/O error; otherwise 0.
+    /// The kernel's errno for an I/O error or for a file that cannot be opened, and for corruption that SQLite reports
+    /// because of a read error; otherwise 0.
     package let systemErrno: Int32
 
-    /// `true` if COMMIT failed. The changes are rolled back for this connection, but may still be found by one that
-    /// opens the file later.
+    /// `true` if COMMIT failed. The changes were rolled back on this connection, but may still be in the file when it
+    /// is opened again.
     package internal(set) var isOfCommit = false
 
     package init(code: ResultCode, message: String, sql: String? = nil, systemErrno: Int32 = 0) {
@@ -31,7 +31,7 @@ extension SQLiteError: SQLiteFailure {
 }
 
 extension SQLiteError {
-    /// The file is corrupt, or is not a database.
+    /// `true` if the file is corrupt or is not a database.
     package var isCorruption: Bool {
         switch code.primary {
         case .corrupt, .notADatabase: true
@@ -39,24 +39,25 @@ extension SQLiteError {
         }
     }
 
-    /// The disk failed to return a page. SQLite reports this as corruption too.
+    /// `true` if the disk failed to read a page, which SQLite reports as corruption.
     package var isUnreadable: Bool { isCorruption && systemErrno != 0 }
 
-    /// The disk or the quota is full.
+    /// `true` if the disk or the quota is full.
     package var isFull: Bool {
         switch code.primary {
         case .full: true
-        // SQLite reports this code only for plain writes. A full quota, and the files next to the database, are
-        // reported as I/O errors.
+        // SQLite uses `full` only if a plain write found no space. It reports a full quota, and a lack of space for the
+        // files next to the database, as I/O errors.
         case .inputOutput, .cannotOpen: systemErrno == ENOSPC || systemErrno == EDQUOT
         default: false
         }
     }
 
-    /// Another connection holds the lock.
+    /// `true` if another connection holds the lock.
     package var isBusy: Bool { code.primary == .busy }
 
-    /// The host lacks a resource that any file would need, such as memory, file descriptors, locks or disk space.
+    /// `true` if the cause is not this file: the host lacks memory, file descriptors, locks or disk space, the file
+    /// system is read-only, or the statement was interrupted or met a table lock.
     package var isOfTheMachine: Bool {
         switch code.primary {
         case .outOfMemory, .locked, .interrupted, .full: true
@@ -66,13 +67,13 @@ extension SQLiteError {
         }
     }
 
-    /// The message of SQLite, followed by that of the kernel.
+    /// The message of SQLite, followed by that of the kernel if there is one.
     package var text: String {
         guard systemErrno != 0, let reason = unsafe strerror(systemErrno) else { return message }
         return unsafe "\(message) (\(String(cString: reason)))"
     }
 
-    /// The query was interrupted by its deadline or by another thread.
+    /// `true` if the statement was interrupted, by its deadline or by another thread.
     package var isInterrupted: Bool { code.primary == .interrupted }
 }
 
@@ -86,40 +87,45 @@ extension SQLiteError: CustomStringConvertible {
 }
 
 extension SQLiteError {
-    /// Reads the last error of a connection.
+    /// Creates an error from a result code and the message and errno that the connection has for its last error.
     ///
-    /// Must be called before any other use of that connection.
+    /// Must be called before any other use of the connection.
+    ///
+    /// - Parameters:
+    ///   - code: The result code.
+    ///   - database: The connection; nil if none could be allocated.
+    ///   - sql: The statement that failed; nil if none is known.
     init(code: CInt, database: OpaquePointer?, sql: String?) {
         let code = ResultCode(rawValue: code)
         let systemErrno: Int32 =
             switch code.primary {
-            // For other codes this would be the errno of an earlier failure.
+            // For other codes, the errno would be that of an earlier failure.
             case .inputOutput, .cannotOpen: unsafe sqlite3_system_errno(database)
             case .corrupt: unsafe Self.readErrno(database)
             default: 0
             }
-        // A misuse is not recorded on the connection, so its message would be that of an earlier error.
-        let isNoted = unsafe database != nil && code.primary != .misuse
-        let text = unsafe isNoted ? sqlite3_errmsg(database) : sqlite3_errstr(code.rawValue)
+        // SQLite does not record a misuse on the connection, so its message would be that of an earlier error.
+        let hasMessage = unsafe database != nil && code.primary != .misuse
+        let text = unsafe hasMessage ? sqlite3_errmsg(database) : sqlite3_errstr(code.rawValue)
         let message = unsafe text.map { unsafe String(cString: $0) } ?? "SQLite returned no message"
         self.init(code: code, message: message, sql: sql, systemErrno: systemErrno)
     }
 
-    /// Returns the kernel's error if the database or its WAL could not be read, as with a damaged disk; otherwise 0.
+    /// Returns the errno of the last failed read of the database or its WAL; 0 if no read failed.
     ///
-    /// The error is stored with the open file, so it may be that of an earlier failure of the same connection.
+    /// SQLite stores it with the open file, so it may be that of an earlier failure of the same connection.
     private static func readErrno(_ database: OpaquePointer?) -> Int32 {
         guard let database = unsafe database else { return 0 }
         for file in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
             let code = unsafe csqlite_file_errno(database, file)
-            // SQLite reports these errors as corruption.
+            // A read that fails with one of these is reported as corruption.
             if [EIO, ENXIO, ERANGE].contains(code) { return code }
         }
         return 0
     }
 }
 
-/// A result code of SQLite. A primary code matches its extended codes.
+/// A result code of SQLite. As a pattern in a `switch`, a primary code also matches its extended codes.
 package struct ResultCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -132,7 +138,7 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
         ResultCode(rawValue: rawValue & 0xFF)
     }
 
-    /// Matches equal codes, and the extended codes of a primary code.
+    /// Returns `true` if the codes are equal, or if `pattern` is the primary code of `code`.
     package static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
         pattern == code || pattern == code.primary
     }
@@ -151,7 +157,7 @@ extension ResultCode {
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
-    /// The statement is not allowed; see ``DatabaseConnection/restrictToReading()``.
+    /// The statement is not allowed (``DatabaseConnection/restrictToReading()``).
     package static let unauthorized = ResultCode(rawValue: SQLITE_AUTH)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
     package static let outOfMemoryForIO = ResultCode(rawValue: SQLITE_IOERR | (12 << 8))
@@ -166,8 +172,8 @@ extension ResultCode: CustomStringConvertible {
 
 /// An error type into which errors of SQLite can be converted.
 ///
-/// A scope such as a transaction can fail on its own. With this protocol, the error type of its body determines how
-/// such a failure is represented.
+/// A transaction throws the error type of its body, but BEGIN and COMMIT can fail too. This protocol converts such a
+/// failure to that type.
 package protocol SQLiteFailure: Error {
     init(_ error: SQLiteError)
 }

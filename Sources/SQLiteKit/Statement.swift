@@ -4,7 +4,7 @@ internal import CSQLite
 @safe package struct Statement: ~Copyable {
     let handle: OpaquePointer
     private let columnCount: CInt
-    /// Keeps the connection open as long as the statement is used, since virtual tables need it.
+    /// Keeps the connection open as long as the statement exists, since virtual tables need it; nil if persistent.
     private let owner: DatabaseConnection?
 
     /// Compiles a statement.
@@ -22,7 +22,7 @@ internal import CSQLite
         try connection.checkCancellation()
         var sql = sql
         var prepared: OpaquePointer?
-        var rest = 0
+        var endOfStatement = 0
         let code = sql.withUTF8 { bytes in
             unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
                 let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
@@ -30,7 +30,7 @@ internal import CSQLite
                 let code = unsafe sqlite3_prepare_v3(
                     connection.handle, characters.baseAddress, CInt(characters.count), flags, &prepared, &tail)
                 if let start = characters.baseAddress, let tail = unsafe tail {
-                    rest = unsafe tail - start
+                    endOfStatement = unsafe tail - start
                 }
                 return code
             }
@@ -38,7 +38,7 @@ internal import CSQLite
         guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
         guard let statement = unsafe prepared else { preconditionFailure("The SQL contains no statement: \(sql)") }
         precondition(
-            sql.utf8.dropFirst(rest).allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x3B },
+            sql.utf8.dropFirst(endOfStatement).allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x3B },
             "The SQL contains more than one statement: \(sql)")
         unsafe handle = statement
         columnCount = unsafe sqlite3_column_count(statement)
@@ -58,19 +58,19 @@ internal import CSQLite
         var prepared: OpaquePointer?
         // An empty statement, as between two semicolons, yields no handle.
         while unsafe prepared == nil, !text.isEmpty {
-            var used = 0
+            var parsedCount = 0
             let code = unsafe text.withUnsafeBufferPointer { bytes in
                 unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
                     var tail: UnsafePointer<CChar>?
                     let code = unsafe sqlite3_prepare_v3(
                         connection.handle, characters.baseAddress, CInt(clamping: characters.count), 0, &prepared,
                         &tail)
-                    if let start = characters.baseAddress, let tail = unsafe tail { used = unsafe tail - start }
+                    if let start = characters.baseAddress, let tail = unsafe tail { parsedCount = unsafe tail - start }
                     return code
                 }
             }
             guard code == SQLITE_OK else { throw connection.error(code, sql: nil) }
-            text = used > 0 ? text.dropFirst(used) : []
+            text = parsedCount > 0 ? text.dropFirst(parsedCount) : []
         }
         guard let statement = unsafe prepared else { return nil }
         guard unsafe sqlite3_stmt_readonly(statement) != 0 else {
@@ -95,14 +95,14 @@ internal import CSQLite
 
     /// Steps to the next row and reads it. Returns nil after the last row.
     ///
-    /// After the last row and after an error, the statement is reset. Before that, it holds its snapshot until it is
-    /// reset.
+    /// The statement is reset after the last row and after an error. Otherwise it keeps its snapshot until the caller
+    /// resets it.
     package func step<Value: ~Copyable>(_ read: (borrowing Row) -> Value) throws(SQLiteError) -> Value? {
         guard try advance() else { return nil }
         return read(unsafe Row(handle: handle, columnCount: columnCount))
     }
 
-    /// Reads the first row and resets the statement. Returns nil if there are no rows.
+    /// Reads the first row, then resets the statement. Returns nil if there are no rows.
     package func first<Value: ~Copyable>(_ read: (borrowing Row) -> Value) throws(SQLiteError) -> Value? {
         let value = try step(read)
         reset()
@@ -223,8 +223,8 @@ package enum DatabaseBytes: DatabaseValue {
 
 /// Values for the parameters of a statement. Positions start at 1, nil binds NULL, and a string is copied.
 ///
-/// Binding accesses no file. It can fail only because of a programming error: a position out of range, or a statement
-/// that has not been reset. So it traps.
+/// Binding accesses no file. It fails only after a programming error: a position out of range, or a statement that has
+/// not been reset. These functions therefore trap instead of throwing.
 extension Statement {
     /// Binds values to the parameters 1, 2 and so on. Others keep their values.
     package func bind<each Value: DatabaseValue>(_ values: repeat each Value) {
@@ -316,8 +316,8 @@ extension Statement {
 
 /// The compiled statements of a connection. Each SQL text is compiled once.
 ///
-/// The key is the address of the string literal. It costs nothing to compute, and the number of literals in the program
-/// limits the size of the cache.
+/// The key is the address of the string literal, so a lookup does not hash the SQL. The number of literals in the
+/// program limits the size of the cache.
 final class StatementCache {
     private var entries: [UInt: CachedStatement] = [:]
 
@@ -340,7 +340,7 @@ final class StatementCache {
     }
 }
 
-/// A cached statement and whether it is in use.
+/// A cached statement that has one user at a time.
 final class CachedStatement {
     let statement: Statement
     private var isBorrowed = false
@@ -356,7 +356,7 @@ final class CachedStatement {
         return true
     }
 
-    /// Resets the statement for its next user, which also ends a read it may have held open.
+    /// Returns the statement to the cache: resets it, which also releases its snapshot, and clears its bindings.
     func giveBack() {
         statement.reset()
         statement.clearBindings()
@@ -374,8 +374,8 @@ func addressable(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer {
 
 /// The columns of the current row. Indexes start at 0.
 ///
-/// A value of another type is converted by SQLite's rules. NULL is read as zero or as empty, or as nil by the functions
-/// that return an optional value.
+/// A value of another type is converted by SQLite's rules. For NULL, functions return zero or an empty value; those
+/// with an optional result return nil. An index out of range traps.
 @safe package struct Row: ~Copyable {
     private let handle: OpaquePointer
     private let columnCount: CInt

@@ -3,13 +3,13 @@ internal import CSQLite
 /// Overwrites the parts of a database file that hold no content: unused parts of pages, free pages, and the end of the
 /// last overflow page of a row.
 ///
-/// SQLite itself can remove old leftovers only by rewriting the whole file. This neither changes nor moves content, so
-/// readers are not disturbed, and a power failure does no harm: zeros are written only where nothing is read. Like
-/// SQLite, this relies on the disk to change only the bytes that are written (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
+/// SQLite itself removes old leftovers only when it rewrites the whole file (VACUUM). This code neither changes nor
+/// moves content: it writes zeros only to bytes that nothing reads. Readers are therefore not disturbed, and a power
+/// failure does no harm. Like SQLite, it relies on the disk to change only the bytes that are written
+/// (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
 ///
 /// The file is written directly, bypassing the WAL. So the whole WAL must have been copied into the file, and no
-/// checkpoint may run meanwhile. The connection's page cache is released, since its pages would restore what was
-/// erased.
+/// checkpoint may run meanwhile. The connection's page cache must be empty, because its pages still have the old bytes.
 @safe package struct UnusedBytes {
     /// The file lacks the features needed to classify its pages. All files that this program creates have them.
     package struct Unknown: Error {}
@@ -18,8 +18,11 @@ internal import CSQLite
     private let pageBytes: Int
     /// The number of pages of the database.
     package let pageCount: UInt32
+    /// The first trunk page of the free list; 0 if there are no free pages.
     private let firstTrunk: UInt32
+    /// The trunk pages of the free list; nil until they are needed.
     private var trunks: Set<UInt32>?
+    /// The pointer map pages that have been read, by number.
     private var maps: [UInt32: [UInt8]] = [:]
     /// The number of pages that could not be parsed and were left unchanged.
     package private(set) var unread = 0
@@ -34,12 +37,13 @@ internal import CSQLite
         self.connection = connection
         let header = try connection.readFile(at: 0, count: 100)
         let size = header.number(16, 2)
+        // 1 means 65,536, which does not fit in two bytes.
         pageBytes = size == 1 ? 65_536 : size
         pageCount = UInt32(header.number(28, 4))
         firstTrunk = UInt32(header.number(32, 4))
         let reserved = header[20]
-        let isMapped = header.number(52, 4) != 0
-        guard pageBytes >= 512, pageBytes & (pageBytes - 1) == 0, reserved == 0, isMapped, pageCount > 0,
+        let hasPointerMap = header.number(52, 4) != 0
+        guard pageBytes >= 512, pageBytes & (pageBytes - 1) == 0, reserved == 0, hasPointerMap, pageCount > 0,
             Int64(pageCount) * Int64(pageBytes) <= connection.fileBytes ?? 0
         else { throw Unknown() }
     }
@@ -81,11 +85,16 @@ internal import CSQLite
         try overwrite(number, page, [8 + 4 * leaves..<pageBytes])
     }
 
-    /// Only the last overflow page of a row may have unused space. The row's first page tells how much.
+    /// Overwrites the end of the last overflow page of a row.
+    ///
+    /// Its size follows from the size of the row, which is on the b-tree page that the chain of overflow pages starts
+    /// at.
     private mutating func eraseOverflow(_ number: UInt32) throws {
         let page = try read(number)
         guard page.number(0, 4) == 0 else { return }
+        /// The first page of the chain.
         var first = number
+        /// The number of pages of the chain before this one.
         var before: Int64 = 0
         while let entry = try entry(of: first), entry.kind == Kind.overflow.rawValue {
             first = entry.parent
@@ -109,7 +118,7 @@ internal import CSQLite
 
     private var pendingBytePage: UInt32 { UInt32(0x4000_0000 / pageBytes + 1) }
 
-    /// Returns the pointer map page that contains the entry of a page.
+    /// Returns the number of the pointer map page that contains the entry of a page.
     private func map(of number: UInt32) -> UInt32 {
         let perMap = UInt32(pageBytes / 5 + 1)
         let map = (number - 2) / perMap * perMap + 2
@@ -118,6 +127,7 @@ internal import CSQLite
 
     private func isMap(_ number: UInt32) -> Bool { number > 1 && map(of: number) == number }
 
+    /// Returns a page's entry in the pointer map; nil if the page has none or the map is corrupt.
     private mutating func entry(of number: UInt32) throws -> (kind: UInt8, parent: UInt32)? {
         guard number > 2, number <= pageCount, number != pendingBytePage, !isMap(number) else { return nil }
         let map = map(of: number)
@@ -150,6 +160,12 @@ internal import CSQLite
         try connection.readFile(at: offset(of: number), count: pageBytes)
     }
 
+    /// Writes zeros to ranges of a page, in one write of the bytes from the first to the last one that is not zero yet.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the page.
+    ///   - page: The content of the page.
+    ///   - ranges: The unused ranges of the page.
     private func overwrite(_ number: UInt32, _ page: [UInt8], _ ranges: [Range<Int>]) throws {
         let span = page.span
         var changed: Range<Int>?
@@ -168,11 +184,13 @@ internal import CSQLite
 extension DatabaseConnection {
     /// Overwrites the unused parts of some pages of the file.
     ///
-    /// The whole WAL must have been copied into the file. Checkpoints are blocked meanwhile.
+    /// The whole WAL must have been copied into the file. Other connections cannot checkpoint meanwhile. Must not be
+    /// called within a transaction.
     ///
-    /// - Parameter pages: The numbers of the pages.
-    /// - Returns: The number of pages of the database, and the number of `pages` that could not be parsed; nil while
-    ///   another process is checkpointing.
+    /// - Parameter pages: The numbers of the pages. Those that do not exist are ignored.
+    /// - Returns: The number of pages of the database, and the number of `pages` that could not be parsed and were left
+    ///   unchanged; nil if another connection is checkpointing.
+    /// - Throws: `UnusedBytes.Unknown` if the file lacks a pointer map or its header is corrupt, or `SQLiteError`.
     package func eraseUnusedBytes(
         of pages: some Sequence<UInt32>
     ) throws -> (pageCount: UInt32, unread: Int)? {
@@ -185,10 +203,10 @@ extension DatabaseConnection {
         return (unused.pageCount, unused.unread)
     }
 
-    /// Flushes the database file and the write-ahead log to the disk.
+    /// Syncs the WAL and the database file to disk.
     ///
-    /// SQLite does not sync a WAL that it truncates. After a power cut the old WAL could return and be copied into the
-    /// database again.
+    /// SQLite does not sync a WAL that it truncates. Without this, the old WAL could be back after a power cut, and
+    /// SQLite would copy it into the database again.
     package func synchronizeFiles() throws(SQLiteError) {
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_JOURNAL_POINTER))
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_FILE_POINTER))
@@ -238,8 +256,8 @@ extension DatabaseConnection {
 
 /// The used and unused parts of a b-tree page (sqlite.org/fileformat2.html, 1.6).
 ///
-/// Unused parts may hold anything that was on the page before: SQLite leaves it there when it moves rows to another
-/// page, and when it deletes rows while `secure_delete` is off.
+/// Unused parts still hold old content: SQLite leaves it there when it moves rows to another page, and when it deletes
+/// rows while `secure_delete` is off.
 package struct PageLayout: Equatable, Sendable {
     /// A row that continues on overflow pages.
     package struct Overflow: Equatable, Sendable {
@@ -288,7 +306,7 @@ package struct PageLayout: Equatable, Sendable {
         used.sort { $0.lowerBound < $1.lowerBound }
         var end = 0
         for range in used {
-            // Overlapping parts: the page is corrupt.
+            // The page is corrupt if its parts overlap.
             guard range.lowerBound >= end else { return nil }
             if range.lowerBound > end { unused.append(end..<range.lowerBound) }
             end = range.upperBound
@@ -304,6 +322,7 @@ package struct PageLayout: Equatable, Sendable {
 
         var headerBytes: Int { self == .interiorIndex || self == .interiorTable ? 12 : 8 }
 
+        /// Returns the offset after a cell, and adds its overflow pages to `overflows`. Nil if the cell is corrupt.
         func end(ofCellAt offset: Int, in page: [UInt8], _ overflows: inout [Overflow]) -> Int? {
             var cursor = offset
             if headerBytes == 12 {
@@ -342,14 +361,15 @@ package struct PageLayout: Equatable, Sendable {
 }
 
 extension [UInt8] {
-    /// Returns a big-endian number of `count` bytes.
+    /// Returns the big-endian number in `count` bytes from an offset.
     func number(_ offset: Int, _ count: Int) -> Int {
         var number = 0
         for index in offset..<offset + count { number = number << 8 | Int(self[index]) }
         return number
     }
 
-    /// Returns a variable-length integer of one to nine bytes (1.6.1); nil if the page ends within it.
+    /// Reads a variable-length integer of one to nine bytes (sqlite.org/fileformat2.html, 1.6) and moves the cursor
+    /// past it; nil if the page ends within it.
     func variableInteger(at cursor: inout Int) -> UInt64? {
         var number: UInt64 = 0
         for index in 0..<9 {

@@ -4,21 +4,24 @@ import Synchronization
 
 /// A run of another program that is limited in time and in output.
 package struct CommandRun: Equatable, Sendable {
+    /// How the program ended.
     package enum End: Equatable, Sendable {
+        /// It exited with this status.
         case exit(Int32)
+        /// A signal with this number ended it; 0 if its status could not be read.
         case signal(Int32)
         /// It was killed at the timeout.
         case timeout
         /// It was killed because it had written too much.
         case tooMuchOutput
-        /// It was killed because the caller wanted it.
+        /// It was killed because `isCancelled` returned `true`.
         case cancelled
     }
 
     package var end: End
-    /// The last bytes that it wrote to its standard output and error.
+    /// The last bytes that the program wrote to its standard output and error.
     package var output: [UInt8]
-    /// `true` if it wrote more than `output`.
+    /// `true` if the program wrote more than `output`.
     package var isCut: Bool
 
     /// The number of bytes of output that are kept by default.
@@ -28,11 +31,13 @@ package struct CommandRun: Equatable, Sendable {
 
     /// The maximum number of bytes that are read before the time is checked again.
     private static let maxRead = 1 << 20
+    /// The maximum time between two checks of the timeout and of `isCancelled`.
     private static let tick: Duration = .milliseconds(20)
-    /// How long to wait for the end of a killed program. It may be later if the kernel waits for a disk or network.
+    /// How long to wait for a killed program to end. It takes longer if a system call of the program waits for a disk
+    /// or the network.
     private static let reapTime: Duration = .seconds(1)
 
-    /// Runs a program and waits for its end. Then its whole process group is killed.
+    /// Runs a program and waits for its end. Then its whole process group is killed. Blocks the calling thread.
     ///
     /// A process that starts a session of its own (setsid(2)) survives until the service stops; all others are killed.
     /// The program gets only its standard streams. SIGPIPE must be ignored in this process if there is input.
@@ -40,10 +45,11 @@ package struct CommandRun: Equatable, Sendable {
     /// - Parameters:
     ///   - arguments: The absolute path of the program, and its arguments.
     ///   - environment: Its environment, such as `PATH=/bin`.
-    ///   - input: Its standard input. It need not read it.
+    ///   - input: The bytes of its standard input. The program need not read them.
     ///   - kept: The number of bytes of output that are kept.
     ///   - limit: The number of bytes of output after which the program is killed; nil for no limit.
-    ///   - isCancelled: Called repeatedly, at least every 20 ms.
+    ///   - timeout: The maximum duration, after which the program is killed.
+    ///   - isCancelled: Called at least every 20 ms on the calling thread. Returns `true` to kill the program.
     /// - Throws: The error of posix_spawn(3), such as `noSuchFile`, or of pipe(2).
     package init(
         _ arguments: [String], environment: [String], input: [UInt8] = [], keeping kept: Int = keptOutput,
@@ -84,7 +90,7 @@ package struct CommandRun: Equatable, Sendable {
     }
 }
 
-/// Killed programs that had not ended in time.
+/// Killed programs that did not end in time. They are reaped before the next run.
 enum UnreapedCommands {
     private static let pids = Mutex<[Int32]>([])
 
@@ -102,7 +108,8 @@ enum UnreapedCommands {
 
 /// A program that was started, and the pipes to it.
 private final class RunningCommand {
-    private final class End {
+    /// An end of a pipe, which is closed with the last reference to it.
+    private final class PipeEnd {
         let descriptor: FileDescriptor
 
         init(_ descriptor: consuming FileDescriptor) {
@@ -112,11 +119,15 @@ private final class RunningCommand {
 
     let poller: Poller
     private let pid: Int32
-    private var input: End?
-    private var outputEnd: End?
+    /// The write end of the pipe to the program's standard input; nil once it is closed.
+    private var input: PipeEnd?
+    /// The read end of the pipe from its standard output and error; nil once it is closed.
+    private var outputEnd: PipeEnd?
+    /// The number of bytes of output to keep.
     private let kept: Int
     /// The end of the output, at least the last `kept` bytes.
     private(set) var output: [UInt8] = []
+    /// The number of bytes that the program has written.
     private(set) var outputCount = 0
 
     init(_ arguments: [String], environment: [String], keeping kept: Int) throws(Errno) {
@@ -132,7 +143,7 @@ private final class RunningCommand {
             unsafe clinux_spawn(&words, &variables, toChild.first.rawValue, fromChild.second.rawValue, &pid)
         }
         self.pid = pid
-        let (input, output) = (End(toChild.second), End(fromChild.first))
+        let (input, output) = (PipeEnd(toChild.second), PipeEnd(fromChild.first))
         (self.input, outputEnd) = (input, output)
         try? input.descriptor.setNonBlocking()
         try? output.descriptor.setNonBlocking()

@@ -8,7 +8,7 @@ package enum CurrentProcess {
     package static var parentPID: Int32 { getppid() }
     package static var userID: UInt32 { geteuid() }
     package static var threadID: Int32 { clinux_thread_id() }
-    /// A nonzero number that identifies this thread among the running threads. Needs no system call.
+    /// A nonzero number that no other running thread of this process has. Needs no system call.
     package static var threadMark: UInt { UInt(pthread_self()) }
 
     /// `true` if this process has privileges that its caller lacks, by setuid, setgid or file capabilities.
@@ -38,7 +38,7 @@ package enum CurrentProcess {
         try calling { seteuid(user.userID) }
     }
 
-    /// Runs a closure with the privileges that this process had before `assume`.
+    /// Runs a closure with the user id that this process had before `assume`. Meanwhile, all threads have it.
     package static func withOriginalRights<Value, Failure: Error>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -48,7 +48,7 @@ package enum CurrentProcess {
         return try body()
     }
 
-    /// Raises the limit of open files to the allowed maximum, and returns it.
+    /// Raises the soft limit on open files to the hard limit, and returns it.
     @discardableResult
     package static func raiseOpenFileLimit() throws(Errno) -> UInt64 {
         var limit = rlimit()
@@ -88,7 +88,7 @@ extension CurrentProcess {
 }
 
 extension CurrentProcess {
-    /// Makes malloc keep little unused memory in a process with several threads.
+    /// Limits the unused memory that malloc keeps in a process with several threads.
     ///
     /// Must be called before other threads exist.
     package static func keepHeapsSmall() { clinux_keep_heaps_small() }
@@ -139,7 +139,8 @@ extension CurrentProcess {
 package enum Forks {
     /// Delays forks of this process while a closure runs, so that no child sees its work half done.
     ///
-    /// Forks are allowed during ``Readiness/wait(_:for:timeout:)``.
+    /// Forks are allowed while the closure waits in ``Readiness/wait(_:for:timeout:)``,
+    /// ``Poller/wait(into:timeout:)`` or ``Socket/connect(to:timeout:nonBlocking:)``.
     package static func heldOff<Value, Failure: Error>(
         while body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -172,7 +173,7 @@ package enum ProcessHooks {
 
 /// The host that this process runs on.
 package enum Host {
-    /// Its name, as `hostname` prints it.
+    /// Its name, as `hostname` prints it; `localhost` if it cannot be read.
     package static var name: String {
         var bytes = [CChar](repeating: 0, count: 256)
         guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
@@ -240,7 +241,7 @@ package enum UserDatabase {
         _ entry: inout Entry, as call: Call<Entry>, read: (Entry) -> Value
     ) -> Value? {
         var capacity = 1024
-        // A group with very many members needs a large buffer. No real group needs more than this.
+        // A group with very many members needs a large buffer, but no real group needs more than this.
         while capacity <= 4 << 20 {
             let outcome: (code: CInt, value: Value?) = unsafe withUnsafeMutablePointer(to: &entry) { entry in
                 unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { room in
@@ -263,7 +264,7 @@ package enum ExitCode: Int32, Hashable, Sendable {
     case success = 0
     /// Not found, or refused.
     case refused = 1
-    /// The daemon fails or is not reachable. Only `issuectl health` exits with it.
+    /// The daemon is failing or not reachable. Only `issuectl health` exits with this code.
     case failing = 2
     /// The command line is invalid.
     case usage = 64
@@ -273,7 +274,7 @@ package enum ExitCode: Int32, Hashable, Sendable {
     case cannotCreate = 73
     /// A temporary failure.
     case tryAgain = 75
-    /// The configuration has errors. Only `--check` and `--print-config` exit with it.
+    /// The configuration has errors. Only `issued --check` and `issued --print-config` exit with this code.
     case configuration = 78
 }
 

@@ -25,7 +25,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return rawValue
     }
 
-    /// Closes the descriptor, and throws an error that close() reports for earlier writes.
+    /// Closes the descriptor.
+    ///
+    /// - Throws: The error that close(2) reports, for example for an earlier write.
     package consuming func close() throws(Errno) {
         let rawValue = release()
         try calling { Glibc.close(rawValue) }
@@ -59,7 +61,7 @@ extension FileDescriptor {
         return FileDescriptor(owning: rawValue)
     }
 
-    /// Opens a file in the folder that this descriptor refers to.
+    /// Opens an existing file in the folder that this descriptor refers to. A symbolic link is not followed.
     package borrowing func open(_ name: String, _ flags: OpenFlags = .readOnly) throws(Errno) -> FileDescriptor {
         let rawValue = try retrying { unsafe clinux_open_at(self.rawValue, name, flags.rawValue, 0) }
         return FileDescriptor(owning: rawValue)
@@ -301,7 +303,7 @@ package enum StandardStream: CInt, Sendable {
 
 extension StandardStream {
     /// Opens `/dev/null` for each standard stream that was closed when the process started. Otherwise a file opened
-    /// later could become one of them. Must be called before any file is opened.
+    /// later could get the number of a standard stream. Must be called before any file is opened.
     package static func fillClosed() {
         while let filler = try? FileDescriptor.open("/dev/null") {
             guard filler.rawValue <= error.rawValue else { return }

@@ -77,20 +77,20 @@ package enum FileSystem {
         return bytes.prefix(count).map { UInt8(bitPattern: $0) }
     }
 
-    /// Returns the number of bytes available to unprivileged users on the file system of `path`.
+    /// Returns the free space, in bytes, that unprivileged users can use on the file system of `path`.
     package static func freeBytes(at path: String) throws(Errno) -> UInt64 {
         var status = statvfs()
         try retrying { unsafe statvfs(path, &status) }
         return freeBytes(status)
     }
 
-    /// Returns the free space on the file system of a folder, in bytes; nil if it is unknown.
+    /// Returns the same as ``freeBytes(at:)``; nil if it is unknown.
     package static func freeSpace(in folder: String) -> Int64? {
         (try? freeBytes(at: folder)).map { Int64(clamping: $0) }
     }
 
-    /// Returns the size of the file system that a path is on, in bytes; nil if it is unknown. A path that does not
-    /// exist is on the file system of its nearest folder.
+    /// Returns the size of the file system that a path is on, in bytes; nil if it is unknown. If the path does not
+    /// exist, its nearest existing parent folder counts.
     package static func size(ofFileSystemOf path: String) -> Int64? {
         var path = path
         while true {
@@ -150,13 +150,14 @@ package enum FileSystem {
         try calling { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) }
     }
 
-    /// Returns whether this process may run a regular file as a program.
+    /// Returns `true` if a path is a regular file that this process may run as a program.
     package static func isExecutable(_ path: String) -> Bool {
         guard let status = try? status(of: path), status.kind == .regular else { return false }
         return unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0
     }
 
-    /// Returns the path of the folder that contains a file.
+    /// Returns the path of the folder that contains a file: `.` for a name without a slash, and `/` for the root
+    /// folder.
     package static func parentFolder(of path: String) -> String {
         var parts = path[...]
         while parts.count > 1 && parts.last == "/" { parts.removeLast() }
@@ -218,7 +219,7 @@ extension FileSystem {
         }
     }
 
-    /// Flushes the names in a folder to the disk.
+    /// Flushes a folder to the disk (fsync), so that created, renamed and removed names are durable.
     package static func synchronizeFolder(_ path: String) throws(Errno) {
         let folder = try FileDescriptor.open(path, .directory)
         try folder.synchronize()
@@ -232,8 +233,9 @@ package struct FileStatus: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// The permission bits.
+    /// The permission bits, including setuid, setgid and sticky.
     package var mode: UInt32
+    /// In bytes.
     package var size: Int64
     package var uid: UInt32
     package var gid: UInt32
@@ -283,7 +285,7 @@ package struct FileLock: ~Copyable, Sendable {
         self.file = file
     }
 
-    /// Locks the folder of a file, and waits up to a second for other processes. Returns nil if that is not possible.
+    /// Locks the folder of a file. Waits up to a second for other processes. Returns nil if it cannot be locked.
     init?(waitingForFolderOf path: String) {
         guard let folder = try? FileDescriptor.open(FileSystem.parentFolder(of: path), .directory) else {
             return nil
@@ -305,7 +307,7 @@ package struct FileLock: ~Copyable, Sendable {
     }
 }
 
-/// Reports that entries were removed from a folder, or that the folder itself was removed.
+/// Reports that entries of a folder were removed or replaced, or that the folder itself was removed or renamed.
 package final class FolderWatch: Sendable {
     /// Readable if an event has occurred since the last call of ``clear()``.
     package let descriptor: FileDescriptor

@@ -5,7 +5,7 @@ internal import Glibc
 package struct LoadedImage: Hashable, Sendable {
     /// The path; empty for the executable.
     package var path: String
-    /// The load address: subtracted from an address in memory, it gives the address in the file.
+    /// The load address. An address in memory minus this is the address in the file.
     package var base: UInt
     /// The addresses of the code.
     package var code: Range<UInt>
@@ -95,7 +95,7 @@ package enum CallStack {
     ///   - mark: Only calls above this position are returned.
     ///   - capacity: The maximum number of addresses.
     package static func returnAddresses(above mark: Mark = .bottom, atMost capacity: Int) -> [UInt] {
-        // The array's initializer with uninitialized memory would look up its type at run time in each call.
+        // Array(unsafeUninitializedCapacity:) would look up the array's type at run time in each call.
         unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: capacity) { buffer in
             let count = unsafe Int(
                 clinux_return_addresses(mark.frame, buffer.baseAddress, CInt(clamping: buffer.count)))

@@ -2,7 +2,7 @@ import Glibc
 
 /// The clock for deadlines and intervals. It cannot be set.
 package enum MonotonicClock {
-    /// The current time. It does not advance while the host is suspended, like the timeouts of poll.
+    /// The current time. Like the timeouts of poll(2), it does not advance while the host is suspended.
     package static var now: KernelInstant {
         KernelInstant(nanoseconds: nanoseconds(of: CLOCK_MONOTONIC))
     }
@@ -42,7 +42,7 @@ package struct KernelInstant: InstantProtocol, Hashable, Sendable {
         .nanoseconds(nanoseconds)
     }
 
-    /// Returns the time after `duration`. Saturates instead of overflowing.
+    /// Returns this time plus `duration`. Saturates instead of overflowing.
     package func advanced(by duration: Duration) -> KernelInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.clampedNanoseconds)
         guard overflow else { return KernelInstant(nanoseconds: sum) }

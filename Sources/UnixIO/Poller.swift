@@ -23,7 +23,7 @@ package struct Poller: ~Copyable, Sendable {
     package init(capacity: Int = 256) throws(Errno) {
         precondition(capacity > 0, "The capacity must be positive")
         descriptor = FileDescriptor(owning: try calling { clinux_poller_create() })
-        // The C wrapper collects them on its stack, in an array of this size.
+        // The C wrapper collects events on its stack, in an array of this size.
         self.capacity = CInt(min(capacity, 256))
     }
 
@@ -95,7 +95,7 @@ package struct PollEvent: Hashable, Sendable {
     package let token: UInt64
     private let flags: UInt32
 
-    /// The same memory as the type of the C wrapper.
+    /// Returns the memory of events as the event type of the C wrapper.
     ///
     /// Both types consist of a 64-bit and a 32-bit number, so the wrapper can fill the caller's array without a copy.
     static func forKernel(_ room: UnsafeMutableBufferPointer<PollEvent>) -> UnsafeMutablePointer<clinux_event>? {
@@ -105,12 +105,12 @@ package struct PollEvent: Hashable, Sendable {
         return unsafe UnsafeMutableRawPointer(room.baseAddress)?.assumingMemoryBound(to: clinux_event.self)
     }
 
-    /// Reading does not block: it returns bytes, the end, or an error.
+    /// `true` if reading does not block: it returns bytes, the end, or an error.
     package var isReadable: Bool { has(CLINUX_READ) || has(CLINUX_PEER_CLOSED) || isHungUp }
     package var isWritable: Bool { has(CLINUX_WRITE) || isHungUp }
-    /// Nothing can be sent or received any longer.
+    /// `true` if nothing can be sent or received any longer.
     package var isHungUp: Bool { has(CLINUX_HANG_UP) || has(CLINUX_ERROR) }
-    /// The peer will not send anything else. It may still read.
+    /// `true` if the peer will send nothing else. It may still read.
     package var isPeerClosed: Bool { has(CLINUX_PEER_CLOSED) || has(CLINUX_HANG_UP) }
 
     private func has(_ flag: UInt32) -> Bool {

@@ -8,7 +8,7 @@ import Glibc
 package struct PrivateFolder: ~Copyable, Sendable {
     private let folder: TargetFolder
 
-    // The kernel's own limit.
+    // The kernel's own limits: the number of symbolic links in a path, and PATH_MAX.
     private static let maxLinks = 40
     private static let pathBytes = 4096
 
@@ -35,7 +35,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
     /// - Parameters:
     ///   - path: The path. A relative one starts at the current folder.
     ///   - makesMissing: `true` to create missing folders, accessible to this user only.
-    ///   - isAccepted: Returns whether a folder may be part of the path.
+    ///   - isAccepted: Returns `true` if a folder may be part of the path.
     /// - Throws: `notPermitted` if a folder is not accepted, or if the path has a symbolic link of a user who is not
     ///   trusted.
     static func find(
@@ -314,13 +314,13 @@ package struct TargetFolder: ~Copyable, Sendable {
         try calling { unsafe unlinkat(descriptor.rawValue, name, 0) }
     }
 
-    /// Flushes the names in the folder to the disk.
+    /// Flushes the folder to the disk (fsync), so that created, renamed and removed names are durable.
     package borrowing func synchronize() throws(Errno) {
-        // The descriptor may be for look-ups only, which need no permission to read the folder.
+        // The descriptor may be for lookups only (O_PATH), which fsync(2) does not accept.
         try descriptor.open(".", [.readOnly, .directory]).synchronize()
     }
 
-    /// The number of bytes available to unprivileged users on the file system of the folder.
+    /// The free space, in bytes, that unprivileged users can use on the file system of the folder.
     package var freeBytes: UInt64 {
         get throws(Errno) {
             var status = statvfs()

@@ -16,9 +16,10 @@ package struct ProcessMetadata: Hashable, Sendable {
     /// The time between the start of the host and that of the process, in clock ticks.
     package var startTime: UInt64
 
-    /// Whether a process is still the one that had its pid before.
+    /// The result of checking that a pid still belongs to the expected process.
     package enum Identity: Sendable {
         case same
+        /// The process has ended. Its pid may belong to another one.
         case gone
         /// The kernel cannot tell.
         case unknown
@@ -41,7 +42,7 @@ package struct ProcessMetadata: Hashable, Sendable {
             handle = Handle(try connection.peerProcess())
         } catch {
             if error == .protocolOptionMissing { return try read(pid: peer.pid, uid: peer.uid) }
-            try expectDescriptors(error)
+            try rethrowDescriptorShortage(error)
             return nil
         }
         return try read(pid: peer.pid, uid: peer.uid) { handle.identity(of: peer.pid) }
@@ -73,8 +74,9 @@ package struct ProcessMetadata: Hashable, Sendable {
     ///   - pid: The process id.
     ///   - uid: The required owner of the process if `identity` returns `.unknown`; nil for any.
     ///   - root: The path of the proc file system.
-    ///   - identity: Called after the folder was opened, and again at the end.
-    /// - Returns: nil if the process has ended.
+    ///   - identity: Checks that the pid still belongs to the process. Called after the folder was opened, and again at
+    ///     the end.
+    /// - Returns: nil if the process has ended, or does not belong to `uid`.
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         pid: Int32, uid: UInt32? = nil, root: String = "/proc", identity: () -> Identity = { .unknown }
@@ -84,7 +86,7 @@ package struct ProcessMetadata: Hashable, Sendable {
         do throws(Errno) {
             folder = try FileDescriptor.open("\(root)/\(pid)", [.pathOnly, .directory, .noFollow])
         } catch {
-            try expectDescriptors(error)
+            try rethrowDescriptorShortage(error)
             return nil
         }
         switch identity() {
@@ -117,12 +119,13 @@ package struct ProcessMetadata: Hashable, Sendable {
         do throws(Errno) {
             return try FileSystem.read(try folder.open(name), limit: limit)
         } catch {
-            try expectDescriptors(error)
+            try rethrowDescriptorShortage(error)
             return nil
         }
     }
 
-    private static func expectDescriptors(_ error: Errno) throws(Errno) {
+    /// Throws the error if it is a lack of descriptors.
+    private static func rethrowDescriptorShortage(_ error: Errno) throws(Errno) {
         if error == .tooManyFiles || error == .tooManyFilesInSystem { throw error }
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// A thread for blocking work.
 ///
-/// It blocks most signals, which are handled by other threads. It is detached when this value goes out of scope without
+/// It blocks most signals, so that other threads handle them. It is detached if this value goes out of scope without
 /// ``join()``.
 package struct Thread: ~Copyable, Sendable {
     private let handle: pthread_t
@@ -22,6 +22,7 @@ package struct Thread: ~Copyable, Sendable {
     ///   - name: The name of the thread; the kernel shows at most 15 bytes.
     ///   - stackSize: The size of the stack, in bytes.
     ///   - body: Runs on the thread.
+    /// - Throws: The error of pthread_create(3).
     package static func start(
         name: String, stackSize: Int = 512 * 1024, body: @escaping @Sendable () -> Void
     ) throws(Errno) -> Thread {
@@ -36,7 +37,7 @@ package struct Thread: ~Copyable, Sendable {
         return Thread(handle: handle)
     }
 
-    /// Waits until the thread has ended.
+    /// Waits until the thread has ended. Must not be called on the thread itself.
     package consuming func join() {
         let handle = self.handle
         discard self
@@ -74,7 +75,7 @@ extension Thread {
     }
 }
 
-/// State shared by several threads, with a condition to wait for.
+/// State that is shared by several threads, with a mutex and a condition variable.
 ///
 /// For threads that may block. Use `Mutex` if a lock is enough. Tasks must not wait here.
 package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {

@@ -14,14 +14,14 @@ enum Program {
     }
 }
 
-/// Queries that a user has written, on the daemon's database or a copy of it.
+/// Runs queries that a user has written, on the daemon's database or on a copy of it.
 ///
 /// The database is opened read-only, and only statements that read are allowed. A result is collected before any of it
-/// is printed, so that a slow reader of the output holds no snapshot: snapshots keep the daemon from restarting the
-/// WAL.
+/// is printed. Otherwise a slow reader of the output would hold the snapshot, and a snapshot keeps the daemon from
+/// restarting the WAL.
 package final class StoreQueries: SQLDatabase {
     private let connection: DatabaseConnection
-    /// The number of records in the damaged blocks that were found since the last result.
+    /// The number of records in the damaged blocks that were found since the last result that was returned.
     private let unreadable = Counter()
     private let path: String
     private let limits: Limits
@@ -30,7 +30,7 @@ package final class StoreQueries: SQLDatabase {
         var value: Int64 = 0
     }
 
-    /// The limits that no option changes.
+    /// The limits for which the command has no option.
     package struct Limits: Sendable {
         /// The maximum size of a result, in bytes.
         package var resultBytes = 64 << 20
@@ -41,7 +41,7 @@ package final class StoreQueries: SQLDatabase {
         package init() {}
     }
 
-    /// How long to wait for a lock. Readers wait only while the WAL is recovered after a crash.
+    /// The maximum time to wait for a lock. A reader has to wait only while the WAL is recovered after a crash.
     private static let busyTimeout: Duration = .seconds(5)
 
     /// Opens a database.
@@ -56,10 +56,10 @@ package final class StoreQueries: SQLDatabase {
             ?? Self.standardPath(
                 userID: CurrentProcess.userID, environment: { ProcessEnvironment[$0] },
                 home: UserDatabase.homeFolder(of: CurrentProcess.userID))
-        // SQLite rejects a symbolic link, since its WAL would be next to the link's target.
+        // SQLite rejects a symbolic link, because the WAL would be next to the link's target.
         self.path = (try? FileSystem.resolvedPath(name)) ?? name
         self.limits = limits
-        // SQLite would wait for a writer of a pipe.
+        // Opening a pipe would block until another process opens it for writing.
         if let kind = try? FileSystem.status(of: self.path).kind, kind != .regular {
             throw CommandFailure(.refused, "cannot use \(name): it is not a regular file")
         }
@@ -92,20 +92,21 @@ package final class StoreQueries: SQLDatabase {
     /// Returns the path of the daemon's database.
     ///
     /// - Parameters:
-    ///   - userID: The user. If they have a daemon of their own, it is that daemon's database.
+    ///   - userID: The user. If the database of their own daemon exists, its path is returned; otherwise that of the
+    ///     host's daemon.
     ///   - environment: Returns an environment variable.
-    ///   - home: The user's home folder, if `HOME` is not set.
+    ///   - home: The user's home folder, used if `HOME` is not set; nil if unknown.
     package static func standardPath(
         userID: UInt32, environment: (String) -> String?, home: String?
     ) -> String {
-        let ofTheHost = "/var/lib/issued/issues.db"
-        guard userID != 0 else { return ofTheHost }
-        // Relative paths are ignored, as the daemon does.
+        let hostPath = "/var/lib/issued/issues.db"
+        guard userID != 0 else { return hostPath }
+        // Like the daemon, this ignores relative paths.
         func folder(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
         let stateFolder = folder("XDG_STATE_HOME") ?? (folder("HOME") ?? home).map { "\($0)/.local/state" }
-        guard let stateFolder else { return ofTheHost }
-        let own = "\(stateFolder)/issued/issues.db"
-        return (try? FileSystem.status(of: own)) == nil ? ofTheHost : own
+        guard let stateFolder else { return hostPath }
+        let userPath = "\(stateFolder)/issued/issues.db"
+        return (try? FileSystem.status(of: userPath)) == nil ? hostPath : userPath
     }
 
     package func contains(store: String) throws(CommandFailure) -> Bool {
@@ -125,15 +126,15 @@ package final class StoreQueries: SQLDatabase {
     package func runFirst(
         of text: inout ArraySlice<UInt8>, within bounds: SQLBounds
     ) throws(CommandFailure) -> SQLResult? {
-        let guarding = WALGuard(path: "\(path)-wal", maxBytes: limits.walBytes, interrupting: connection)
+        let walGuard = WALGuard(path: "\(path)-wal", maxBytes: limits.walBytes, interrupting: connection)
         connection.setDeadline(.after(bounds.time))
         defer { connection.setDeadline(nil) }
         do throws(SQLiteError) {
-            defer { guarding.end() }
+            defer { walGuard.end() }
             guard let statement = try Statement(firstReadingIn: &text, on: connection) else { return nil }
-            return try read(statement, atMost: bounds.rows)
+            return try read(statement, maxRows: bounds.rows)
         } catch {
-            throw failure(error, bounds, isForWAL: guarding.hasInterrupted)
+            throw failure(error, bounds, isWALLimit: walGuard.hasInterrupted)
         }
     }
 
@@ -148,11 +149,11 @@ package final class StoreQueries: SQLDatabase {
         }
     }
 
-    private func read(_ statement: borrowing Statement, atMost most: Int) throws(SQLiteError) -> SQLResult {
+    private func read(_ statement: borrowing Statement, maxRows: Int) throws(SQLiteError) -> SQLResult {
         var result = SQLResult(columns: statement.columnNames, rows: [])
         var bytes = 0
         while let row = try statement.step({ row in result.columns.indices.map { SQLValue(row, column: $0) } }) {
-            guard result.rows.count < most else {
+            guard result.rows.count < maxRows else {
                 result.isCut = true
                 break
             }
@@ -168,9 +169,9 @@ package final class StoreQueries: SQLDatabase {
         return result
     }
 
-    private func failure(_ error: SQLiteError, _ bounds: SQLBounds, isForWAL: Bool) -> CommandFailure {
+    private func failure(_ error: SQLiteError, _ bounds: SQLBounds, isWALLimit: Bool) -> CommandFailure {
         switch error.code {
-        case .interrupted where isForWAL:
+        case .interrupted where isWALLimit:
             CommandFailure(
                 .tryAgain,
                 "the query was ended, since it kept the daemon from shortening its write-ahead log: try again, or query "
@@ -240,21 +241,24 @@ extension SQLValue {
     }
 }
 
-/// Interrupts a query while the WAL grows beyond a limit.
+/// Interrupts a query if the WAL grows beyond a limit.
 ///
-/// The snapshot of a query keeps the daemon from restarting the WAL. At 48 MiB, the daemon no longer stores anything.
+/// The snapshot of a query keeps the daemon from restarting the WAL. At 48 MiB (`WALLimits`), the daemon stops storing
+/// records.
 private final class WALGuard: Sendable {
     private struct State {
         var isOver = false
         var hasInterrupted = false
     }
 
+    /// The time between two checks of the size.
     private static let interval: Duration = .milliseconds(100)
 
     private let state = Monitor(State())
     private let handle: InterruptHandle
 
-    /// Begins to watch the WAL. A WAL that is large already may be left over, so only growth counts.
+    /// Starts watching the WAL. If it is already larger than the limit, only further growth interrupts the query: the
+    /// file may be large although the WAL was restarted.
     ///
     /// - Parameters:
     ///   - path: The path of the WAL.
@@ -263,13 +267,13 @@ private final class WALGuard: Sendable {
     init(path: String, maxBytes: Int64, interrupting connection: DatabaseConnection) {
         handle = connection.interruptHandle
         let limit = max(maxBytes, Self.size(of: path))
-        // Without a thread, the deadline still ends the query.
+        // If no thread can be started, the deadline still ends the query.
         _ = try? Thread.start(name: "wal-guard") { [state, handle] in
             while true {
                 let next = MonotonicClock.now.advanced(by: Self.interval)
                 guard state.wait(deadline: next, until: { $0.isOver ? true : nil }) == nil else { return }
                 guard Self.size(of: path) > limit else { continue }
-                // Under the lock, so that the next query is not interrupted instead of this one.
+                // The lock prevents an interrupt of the next query, since `end` sets `isOver` under it.
                 state.withLock { state in
                     guard !state.isOver else { return }
                     state.hasInterrupted = true
@@ -279,10 +283,10 @@ private final class WALGuard: Sendable {
         }
     }
 
-    /// `true` if a query was interrupted.
+    /// `true` if the query was interrupted.
     var hasInterrupted: Bool { state.withLock { $0.hasInterrupted } }
 
-    /// Ends the watch, and allows queries again.
+    /// Stops watching, and allows queries again.
     func end() {
         state.withLock { $0.isOver = true }
         state.signal()

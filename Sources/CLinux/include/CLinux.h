@@ -66,6 +66,7 @@ ssize_t clinux_send_descriptor(int socket, const void *bytes, size_t count, int 
 /// Reads like recv(2). `received` is set to a descriptor that was passed with the bytes, closed on exec, or -1. If
 /// several were passed, all but the first are closed.
 ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *received);
+/// Sets the timeout of sending and connecting, rounded up to a microsecond; 0 for none.
 int clinux_set_send_timeout(int descriptor, int64_t nanoseconds);
 /// Returns 1 for a listening socket, 0 for any other, or -1.
 int clinux_is_listening(int descriptor);
@@ -91,6 +92,7 @@ int clinux_duplicate(int descriptor);
 int clinux_terminal_columns(int descriptor);
 /// Returns the height of the terminal in rows, or -1 if it is not a terminal.
 int clinux_terminal_rows(int descriptor);
+/// Opens a file, closed on exec.
 int clinux_open(const char *path, int flags, mode_t mode);
 /// Opens a file in a folder without following a symbolic link.
 int clinux_open_at(int folder, const char *name, int flags, mode_t mode);
@@ -98,7 +100,7 @@ int clinux_open_at(int folder, const char *name, int flags, mode_t mode);
 int clinux_find_folder_at(int folder, const char *name);
 /// Returns 1 if this process has more privileges than its caller, by setuid, setgid or file capabilities.
 int clinux_is_privileged(void);
-/// Returns an environment variable; NULL if the process is privileged in that way.
+/// Returns an environment variable; NULL if it is not set or if clinux_is_privileged returns 1.
 const char *clinux_secure_variable(const char *name);
 int clinux_thread_id(void);
 
@@ -108,9 +110,9 @@ int clinux_process_id(void);
 int clinux_thread_start(
     unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context);
 int clinux_set_thread_name(const char *name);
-/// Lowers the priority of this thread, so that others run first if there are too few processors.
+/// Sets the nice value of this thread. With a positive one, others run first if there are too few processors.
 int clinux_yield_to_others(int niceness);
-/// Makes all threads share a few heaps, and returns free memory to the kernel early.
+/// Makes all threads share two heaps of malloc, and returns free memory to the kernel early.
 void clinux_keep_heaps_small(void);
 /// Returns the free pages of all heaps to the kernel.
 void clinux_return_free_memory(void);
@@ -119,8 +121,8 @@ int clinux_set_dumpable(int on);
 
 // Child processes
 
-/// Starts the program arguments[0] as the leader of a new process group, with `input` as its standard input, `output` as
-/// its standard output and error, and no other descriptors. All signals are unblocked and have their default action.
+/// Starts the program arguments[0] as the leader of a new process group, with `input` as its standard input, `output`
+/// as its standard output and error, and no other descriptors. All signals are unblocked and have their default action.
 int clinux_spawn(char *const arguments[], char *const environment[], int input, int output, int32_t *pid);
 /// Returns 1 if a child has ended, without reaping it, and stores its exit status or signal; 0 if it has not; or -1.
 int clinux_has_ended(int32_t pid, int *is_signal, int *status);
@@ -161,6 +163,7 @@ struct clinux_image {
 
 typedef void (*clinux_image_visitor)(const struct clinux_image *image, void *context);
 
+/// Calls the visitor for each image with code. Delays forks meanwhile.
 void clinux_visit_images(clinux_image_visitor visitor, void *context);
 /// Returns a number that changes whenever an image is loaded or unloaded.
 uint64_t clinux_images_generation(void);

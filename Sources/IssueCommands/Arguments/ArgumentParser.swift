@@ -9,7 +9,7 @@ package struct ArgumentParser {
         self.options = options
     }
 
-    /// Parses the options before the first operand, and returns the number of arguments they take.
+    /// Parses the options before the first operand. Also returns the number of words that they consist of.
     func parseLeading(_ words: [String]) throws(UsageError) -> (arguments: ParsedArguments, count: Int) {
         var arguments = ParsedArguments()
         var rest = words[...]
@@ -36,7 +36,7 @@ package struct ArgumentParser {
         return arguments
     }
 
-    /// By convention, a single dash is an operand.
+    /// Returns `true` for an option. By convention, a single dash is an operand.
     private static func isOption(_ word: String) -> Bool {
         word.hasPrefix("-") && word != "-" && word != "--"
     }
@@ -114,6 +114,7 @@ package struct ParsedArguments: Equatable, Sendable {
         values[option.name, default: []].append(value)
     }
 
+    /// Returns `true` if an option was given.
     package func has(_ option: OptionSpecification) -> Bool {
         values[option.name] != nil
     }
@@ -126,7 +127,7 @@ package struct ParsedArguments: Equatable, Sendable {
 
     /// Returns the action that a word names.
     ///
-    /// - Parameter prefix: What precedes the word, for the error.
+    /// - Parameter prefix: The words before it in the error message.
     static func action<Action: RawRepresentable<String> & CaseIterable>(
         _ word: String, after prefix: String = ""
     ) throws(UsageError) -> Action {
@@ -137,7 +138,7 @@ package struct ParsedArguments: Equatable, Sendable {
         return named
     }
 
-    /// The value of an option. The last one counts, so that scripts can append options.
+    /// The value of an option; nil if it was not given. The last one counts, so that scripts can append options.
     package subscript(_ option: OptionSpecification) -> String? {
         values[option.name]?.last
     }
@@ -147,7 +148,8 @@ package struct ParsedArguments: Equatable, Sendable {
         values[option.name]
     }
 
-    /// Returns the value of an option as an integer within bounds; nil if it was not given.
+    /// Returns the value of an option as an integer within bounds; nil if it was not given. Throws if it is invalid,
+    /// like the functions below.
     func integer(
         _ option: OptionSpecification, in bounds: ClosedRange<Int64> = 0...Int64.max
     ) throws(UsageError) -> Int64? {

@@ -3,16 +3,17 @@ import UnixIO
 /// The description of a command for the parser and the help.
 struct CommandSpecification: Sendable {
     var name: String
-    /// The line in the list of commands.
+    /// The description in the list of commands, without a full stop.
     var summary: String
     var operands = OperandRule.none
-    /// The shell completions of each operand, in order. The last element is for all further operands.
+    /// The shell completions of each operand, in order. If a command takes any number of operands, the last element is
+    /// for all further ones.
     var operandSources: [ValueSource] = []
     /// The shell completions of the operands after an action such as `rule remove`. They replace `operandSources`.
     var sourcesByAction: [String: ValueSource] = [:]
     /// The options by heading, in the order of the help.
     var sections: [(title: String, options: [OptionSpecification])] = []
-    /// `false` for a command that waits as long as necessary, so that it has no `--timeout`.
+    /// `false` for a command without `--timeout`, because it waits as long as necessary.
     var hasTimeout = true
     /// Paragraphs after the options.
     var notes: [String] = []
@@ -23,7 +24,9 @@ struct CommandSpecification: Sendable {
 
 /// An option of the command line.
 package struct OptionSpecification: Hashable, Sendable {
+    /// The long form without dashes.
     package var name: String
+    /// The letter of the short form; nil if there is none.
     package var short: Character?
     /// The placeholder of its value in the help; nil for an option without a value.
     package var placeholder: String?
@@ -107,7 +110,7 @@ enum CommonOptions {
     static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
     static let timeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
-    /// The timeout of commands that also say whether the daemon replies: `health`, `metrics` and `doctor`.
+    /// The timeout of commands whose result may be that the daemon does not reply: `health`, `metrics` and `doctor`.
     static let shortTimeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
     static let color = OptionSpecification(
@@ -120,7 +123,7 @@ enum CommonOptions {
     private static let everywhere = [socket, timeout, json, lines, color, help]
     static let leading = everywhere + [version]
 
-    /// Returns the common options of a command. Some commands have a timeout with another meaning, or none.
+    /// Returns the common options of a command, except those that it replaces by its own or does not have.
     static func added(to command: CommandSpecification) -> [OptionSpecification] {
         everywhere.filter { option in
             if option == timeout, !command.hasTimeout { return false }

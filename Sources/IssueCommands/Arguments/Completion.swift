@@ -12,7 +12,7 @@ struct Completion {
     /// The name of the command that prints the candidates. The help does not list it.
     static let command = "__complete"
 
-    /// The timeout for a reply of the daemon: a user waits at the prompt.
+    /// The timeout for a reply of the daemon. It is short, since a user waits at the prompt.
     private static let timeout: Duration = .seconds(2)
 
     /// A word that can replace the unfinished one.
@@ -20,7 +20,7 @@ struct Completion {
         var word: String
         var description: String
 
-        /// Tells the shell to complete the names of files.
+        /// A line that makes the shell complete the names of files.
         static let files = Candidate(word: "", description: "files")
 
         /// The candidate as the scripts read it. Descriptions may be texts of other users.
@@ -142,9 +142,11 @@ struct Completion {
         /// The option whose value is the next word.
         private var pending: OptionSpecification?
         private var operands: [String] = []
+        /// `false` after `--`, which ends the options.
         private var hasOptions = true
-        /// `true` after `help`, and after an unknown command.
-        private var isForeign = false
+        /// `true` after an unknown command.
+        private var isUnknown = false
+        /// `true` after `help`.
         private var isHelp = false
 
         init(commands: [CommandSpecification]) {
@@ -164,12 +166,12 @@ struct Completion {
                 hasOptions = command == nil
             } else if hasOptions, word.hasPrefix("-"), word != "-" {
                 read(option: word)
-            } else if command != nil || isForeign || isHelp {
+            } else if command != nil || isUnknown || isHelp {
                 operands.append(word)
             } else {
                 command = commands.first { $0.name == word }
                 isHelp = word == "help"
-                isForeign = command == nil && !isHelp
+                isUnknown = command == nil && !isHelp
             }
         }
 
@@ -196,13 +198,13 @@ struct Completion {
 
         func position(of word: String) -> Position {
             if let pending { return .value(pending.source, prefix: "") }
-            if hasOptions, word.hasPrefix("-"), !isForeign, !isHelp {
+            if hasOptions, word.hasPrefix("-"), !isUnknown, !isHelp {
                 guard let equals = word.firstIndex(of: "=") else { return .option(options) }
                 let option = options.first { $0.spelling == word[..<equals] }
                 return .value(option?.source ?? .text, prefix: String(word[...equals]))
             }
             if isHelp { return .value(operands.isEmpty ? .words(commands.map(\.name)) : .text, prefix: "") }
-            if isForeign { return .value(.text, prefix: "") }
+            if isUnknown { return .value(.text, prefix: "") }
             guard let command else { return .command }
             return .value(source(of: command), prefix: "")
         }

@@ -1,5 +1,6 @@
 /// Generates the help from the specifications of the commands, so that it is always up to date.
 enum HelpText {
+    /// The width in columns.
     static let width = 80
 
     /// Returns the help of a command.
@@ -63,12 +64,13 @@ enum HelpText {
         return "  \(short)\(option.spelling)\(option.placeholder.map { " \($0)" } ?? "")"
     }
 
+    /// Returns the column at which the descriptions of options start.
     private static func column(of options: [OptionSpecification]) -> Int {
         min(30, (options.map { usage(of: $0).count }.max() ?? 0) + 2)
     }
 }
 
-/// The manual page of a command, in the man macros of roff. Like the help, it is made from the specification.
+/// The manual page of a command, in roff with the man macros. Like the help, it is generated from the specification.
 ///
 /// `scripts/install` writes the pages with the hidden command `__manual`.
 enum ManualPage {
@@ -122,7 +124,7 @@ enum ManualPage {
         line(text.replacing("\\", with: "\\e").replacing("-", with: "\\-")[...])
     }
 
-    /// A period or an apostrophe at the beginning of a line would be a request.
+    /// Returns a line that roff prints. It would interpret a period or an apostrophe at the beginning as a request.
     private static func line(_ text: Substring) -> String {
         text.hasPrefix(".") || text.hasPrefix("'") ? "\\&\(text)" : String(text)
     }

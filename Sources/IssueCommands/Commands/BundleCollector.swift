@@ -16,9 +16,12 @@ struct BundleCollector {
     var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
 
     private static let statusTimeout: Duration = .seconds(10)
+    /// The maximum number of lines of the log.
     private static let logLines = 5000
+    /// The maximum duration of a query.
     private static let queryTime: Duration = .seconds(5)
 
+    /// Collects all parts. A part that can't be collected contains the reason.
     func collect() -> SupportBundle {
         var parts = [system, program("versions", "versions of the programs", "issued", ["--version"])]
         let (printed, path, socket) = configurationPart()
@@ -32,7 +35,7 @@ struct BundleCollector {
             userID: CurrentProcess.userID)
     }
 
-    /// Returns a note if the configuration names another socket than the one that was asked.
+    /// Returns a note if the configuration names another socket than the one whose daemon was asked; nil otherwise.
     private func warning(configured: String?) -> String? {
         let asked = SocketPath.candidates(context.socket)
         guard let configured, !asked.contains(configured) else { return nil }
@@ -81,6 +84,7 @@ struct BundleCollector {
         }
     }
 
+    /// Returns the part with the configuration, and the paths of the database and the socket in it; nil if unknown.
     private func configurationPart() -> (part: SupportBundle.Part, database: String?, socket: String?) {
         let arguments = ["--print-config"] + (configuration.map { ["--config", $0] } ?? [])
         var part = SupportBundle.Part(
@@ -238,7 +242,7 @@ struct BundleCollector {
             ?? SQLResult(columns: [], rows: [])
     }
 
-    /// Returns the rows of queries. If some of them fail, the reasons are in their places.
+    /// Returns the rows of several queries. A query that fails is replaced by the reason.
     ///
     /// - Throws: The failure of the first query if all of them fail.
     private static func tables(

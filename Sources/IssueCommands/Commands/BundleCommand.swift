@@ -63,7 +63,7 @@ struct BundleCommand: Command {
         case .library(let open):
             return try write(in: context) { (path) throws(CommandFailure) in try open(path) }
         case .program(let run):
-            // Checked first, so that an existing file is reported by the program that the user has started.
+            // Checked first, so that `issuectl` itself reports an existing file, and not `issued-sql`.
             _ = try path(in: context)
             do throws(CommandFailure) {
                 return try run("issued-sql")
@@ -121,7 +121,8 @@ struct BundleCommand: Command {
             + missing + ["Read it before you share it."]
     }
 
-    /// Returns the path of the file; nil for standard output.
+    /// Returns the path of the file to write; nil for standard output. Throws if the file exists and `--force` is
+    /// missing.
     private func path(in context: CommandContext) throws(CommandFailure) -> String? {
         let name = "issued-bundle-\(context.now.description.filter { $0 != ":" }.prefix { $0 != "." })Z.txt"
         guard let chosen = arguments[Self.output] else { return try free(name) }
@@ -129,6 +130,7 @@ struct BundleCommand: Command {
         return try free(try FileSaving.path(at: chosen, named: name, otherwise: "no bundle was written"))
     }
 
+    /// Returns the path if a file may be written there.
     private func free(_ path: String) throws(CommandFailure) -> String {
         guard let status = try? FileSystem.status(of: path, followingLinks: false) else { return path }
         guard arguments.has(Self.force) else { throw Self.exists(path) }
@@ -159,6 +161,7 @@ struct SupportBundle {
             case missing(String)
         }
 
+        /// The reason for which the part is missing; nil if it is present.
         var reason: String? {
             if case .missing(let reason) = content { reason } else { nil }
         }

@@ -19,14 +19,13 @@ package enum BundleFilters {
 
     // MARK: The log
 
-    /// Returns lines of the log without the values of fields that may contain reported text.
-    ///
-    /// Only the status code of an answer remains.
+    /// Returns lines of the log without the values of fields that may contain reported text, and without user names and
+    /// passwords in URLs. Only the status code of an `answer` remains.
     package static func log(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { line(of: $0) }.joined(separator: "\n")
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { filtered($0) }.joined(separator: "\n")
     }
 
-    private static func line(of line: Substring) -> String {
+    private static func filtered(_ line: Substring) -> String {
         var output = ""
         var rest = line
         while let equals = rest.firstIndex(of: "=") {
@@ -110,7 +109,7 @@ package enum BundleFilters {
         }.joined(separator: "\n")
     }
 
-    /// Returns the scheme and the host of a URL.
+    /// Returns the scheme, the host and the port of a URL.
     private static func origin(of url: Substring) -> String {
         guard let mark = url.firstRange(of: "://") else { return removed }
         let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
@@ -139,7 +138,8 @@ package enum BundleFilters {
 
     // MARK: The status
 
-    /// Returns the status without the answers of destinations, which may quote records.
+    /// Returns the status with only the status codes of the answers of destinations and notifiers, which may quote
+    /// records.
     package static func status(_ status: DaemonStatus) -> DaemonStatus {
         var status = status
         for index in status.destinations.indices {

@@ -8,7 +8,7 @@ package struct DoctorCheck: Sendable {
     package var id: String
     /// The subject of the check, in one line.
     package var summary: String
-    /// Returns the findings. An empty list means that nothing is wrong, and nil that the check is not possible.
+    /// Returns the findings: an empty list if nothing is wrong, and nil if the check is not possible.
     package var findings: @Sendable (DoctorFacts) -> [DoctorFinding]?
 
     package static let all: [DoctorCheck] = [
@@ -187,7 +187,7 @@ extension DoctorCheck {
         var missing = expectedSettings.filter { setting in
             facts.service[setting.key].map { !setting.accepts($0) } ?? true
         }.map(\.setting)
-        // The daemon could not look up its senders.
+        // With another value, the daemon can't read the metadata of its senders in /proc.
         if facts.service["ProtectProc"].map({ $0 != "default" }) ?? false { missing.append("ProtectProc=default") }
         var findings: [DoctorFinding] = []
         if !missing.isEmpty {
@@ -296,6 +296,7 @@ extension DoctorCheck {
         }
     }
 
+    /// Returns the faults of the store; nil if the user may not see them.
     private static func visibleFaults(_ facts: DoctorFacts) -> [(text: String, kind: StoreFaultKind?)]? {
         guard let store = facts.daemon?.store, store.id.isEmpty || store.bytes != nil else { return nil }
         return store.faultsByKind
@@ -305,12 +306,14 @@ extension DoctorCheck {
 // MARK: Destinations
 
 extension DoctorCheck {
+    /// The reasons of a paused or waiting destination that the check `token` reports.
     private static let tokenReasons: Set = ["unauthorised", "forbidden", "no_credential", "proxy_refuses"]
 
     private static func configured(_ facts: DoctorFacts) -> [DestinationStatus]? {
         facts.daemon?.destinations.filter { !$0.isRemoved }
     }
 
+    /// Returns a finding for each destination that waits or is paused for a matching reason.
     private static func findings(
         _ facts: DoctorFacts, where isMatching: (_ reason: String) -> Bool,
         fix: (DestinationStatus) -> String

@@ -44,8 +44,8 @@ struct DoctorCommand: Command {
             }
             return .success
         }
-        let results = context.doctorFacts(timeout: timeout)
-        let report = DoctorReport(checks, facts: results)
+        let facts = context.doctorFacts(timeout: timeout)
+        let report = DoctorReport(checks, facts: facts)
         switch context.format {
         case .human: try context.print(report.lines(painter: context.painter))
         case .json: try context.print(json: JSONValue.object([.init("checks", .array(report.json))]).json)
@@ -155,7 +155,7 @@ struct DoctorReport {
     }
 }
 
-/// The facts about the host and the daemon from which the checks of `issuectl doctor` decide.
+/// The facts about the host and the daemon that the checks of `issuectl doctor` use.
 package struct DoctorFacts: Sendable {
     /// The status, or the reason for which there is none.
     package var status: Result<DaemonStatus, CollectorConnectionError>
@@ -164,7 +164,7 @@ package struct DoctorFacts: Sendable {
     package var now: IssueTimestamp
     package var userID: UInt32
     package var clientVersion = ProductVersion.text
-    /// Whether the clock is synchronized; nil if that is unknown.
+    /// `true` if the clock is synchronized; nil if that is unknown.
     package var isClockSynchronized: Bool?
     /// The installed unit files of the daemon and its socket.
     package var service = UnitFile()
@@ -185,11 +185,10 @@ package struct SocketFile: Equatable, Sendable {
     package var folderOwner: UInt32 = 0
 }
 
-/// The settings of an installed unit of systemd and its drop-ins, as far as the checks need them.
+/// The settings of an installed unit of systemd and its drop-ins. Only the last value of each key is kept.
 package struct UnitFile: Equatable, Sendable {
     /// The path of the unit; nil if it is not installed.
     package private(set) var path: String?
-    /// The last value of each key.
     private var values: [String: String] = [:]
 
     package init() {}
@@ -243,8 +242,9 @@ extension DoctorFacts {
     /// Collects the facts.
     ///
     /// - Parameters:
-    ///   - status: Asks the daemon.
-    ///   - sockets: The paths of the sockets, in order.
+    ///   - sockets: The possible paths of the socket, in order.
+    ///   - now: The current time.
+    ///   - status: Asks the daemon for its status.
     static func collect(
         sockets: [String], now: IssueTimestamp,
         status: () throws(CollectorConnectionError) -> DaemonStatus
@@ -271,7 +271,7 @@ extension DoctorFacts {
         return facts
     }
 
-    /// Whether systemd-timesyncd has synchronized the clock; nil if it does not run.
+    /// `true` if systemd-timesyncd has synchronized the clock; nil if it does not run.
     private static var isClockSynchronized: Bool? {
         guard (try? FileSystem.status(of: "/run/systemd/timesync")) != nil else { return nil }
         return (try? FileSystem.status(of: "/run/systemd/timesync/synchronized")) != nil

@@ -3,8 +3,8 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl explain`: explains why a record is in its group, a message or an error of the daemon, or what would become
-/// of a message that is not stored.
+/// `issuectl explain`: explains the grouping of a record, a message or an error of the daemon, or the result of
+/// reporting a message, which it does not store.
 struct ExplainCommand: Command {
     static let user = OptionSpecification(
         "user", value: "UID", "The owner of the application (default: you, or the user who first had one of that name)")
@@ -31,8 +31,9 @@ struct ExplainCommand: Command {
             "issuectl explain --app shop -p critical \"Order 17 failed for ann@example.com\"",
         ])
 
-    /// The thing that is explained.
+    /// The subject of the explanation.
     private enum Subject {
+        /// The id of a record or a group.
         case identifier(String)
         case entry(ExplainedEntry)
         case list
@@ -61,7 +62,7 @@ struct ExplainCommand: Command {
         let hasRecordOptions = (ReportOptions.all + [Self.user, Self.unit]).contains { option in
             arguments.has(option) || arguments[option] != nil
         }
-        // The form in a line of the log.
+        // The form `id=…`, as in a line of the log.
         if word.hasPrefix("id="), ExplainedEntry.mayName(String(word.dropFirst(3))) { word = String(word.dropFirst(3)) }
         if arguments.operands.count > 1 || hasRecordOptions {
             subject = .message(arguments.operands.joined(separator: " "))
@@ -205,7 +206,8 @@ struct ExplainCommand: Command {
         }
     }
 
-    /// Returns the record of a message. A JSON object with a message is a record itself, as in `issuectl report`.
+    /// Returns the record for the text of the user. As in `issuectl report`, a JSON object with a `message` is a record
+    /// itself.
     private static func record(_ message: String, _ template: RecordTemplate) -> JSONValue {
         if message.hasPrefix("{"), let value = try? JSONValue(json: message), let members = value.asObject,
             value["message"]?.asString != nil
@@ -248,7 +250,7 @@ struct ExplainedEntry: Sendable {
             || message == nil && name.split(separator: ".").last?.lowercased() == wanted
     }
 
-    /// Returns `true` if the word has the form of a name, so that it is not a message.
+    /// Returns `true` if the word has the form of a name. It is then not taken for a message to report.
     static func mayName(_ word: String) -> Bool {
         if word.hasPrefix("org.issued.Collector.") || word.hasPrefix("org.varlink.service.") { return true }
         let parts = word.split(separator: ".", omittingEmptySubsequences: false)

@@ -60,6 +60,7 @@ enum FilterOptions {
         return text.isEmpty || text.hasSuffix("*") || suffixes.contains { $0 == suffix } ? text : text + ".service"
     }
 
+    /// Returns the filter that the options select; nil if there are none.
     static func filter(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueFilter? {
         var filter = IssueFilter()
         filter.apps = arguments.all(app)
@@ -122,11 +123,14 @@ struct PagingOptions {
     static let options = [order, limit, all]
     static let recordOptions = [recordOrder, limit, all]
 
-    /// The maximum size of a requested page.
+    /// The maximum number of results in a requested page.
     static let pageSize: Int64 = 500
 
+    /// nil for the daemon's default, the newest first.
     var order: ResultOrder?
+    /// The maximum number of results; nil if the user gave none.
     var limit: Int64?
+    /// `true` to show all results.
     var isAll: Bool
 }
 
@@ -144,7 +148,7 @@ extension PagingOptions {
     ///   - member: The member of the reply that holds the results.
     ///   - columns: The columns of the table.
     ///   - empty: The line for users if there are no results.
-    ///   - fetch: Fetches a page. `after` is the `next` of the previous page.
+    ///   - fetch: Fetches a page. `after` is the `next` of the previous page; nil for the first one.
     ///   - rows: Returns the results as rows of the table. Called only if a table is printed.
     ///   - following: Returns the `next` of the reply.
     func print<Reply>(

@@ -236,7 +236,7 @@ struct DeadLettersCommand: Command {
         return warnOfMissing(Set(letters.map(\.record)), context)
     }
 
-    /// Names the given ids that are not among those found. Returns the exit code.
+    /// Warns of the given ids that are not among those found. Returns the exit code.
     private func warnOfMissing(_ found: Set<String>, _ context: CommandContext) -> ExitCode {
         let missing = ids.filter { !found.contains($0.lowercased()) }
         guard !missing.isEmpty else { return .success }

@@ -274,7 +274,8 @@ struct GroupCommand: Command {
         return .success
     }
 
-    /// Prints the number of groups that a merge concerns, in the form of its reply. Text for users was printed already.
+    /// Prints as JSON how many groups a merge would change, in the form of its reply. Text for users was printed
+    /// already.
     private func showCount(
         of groups: [String], _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
@@ -284,6 +285,7 @@ struct GroupCommand: Command {
         return .success
     }
 
+    /// Returns the ids of all groups that match a filter.
     private func matching(_ filter: IssueFilter, _ collector: Collector) throws(CommandFailure) -> [String] {
         var found: [String] = []
         var next: String?
@@ -406,8 +408,8 @@ enum CorrectionText {
     /// The maximum number of corrections whose numbers are listed.
     private static let maxListed = 10
 
-    /// Returns the line that says how to undo corrections of a group; none if there are no corrections, or if an older
-    /// daemon does not report them.
+    /// Returns a line about how to undo corrections of a group; none if there are no corrections, or if an older daemon
+    /// does not report them.
     static func undoing(_ corrections: [Int64]?, of group: String) -> [String] {
         guard let corrections, !corrections.isEmpty else { return [] }
         guard corrections.count <= maxListed else {

@@ -28,6 +28,7 @@ struct HistogramCommand: Command {
     private static let bucketMinutes: [Int64] = [
         1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 40_320,
     ]
+    /// The maximum number of buckets of a default size.
     private static let maxBuckets: Int64 = 30
 
     private let filter: IssueFilter?
@@ -60,7 +61,8 @@ struct HistogramCommand: Command {
         return .success
     }
 
-    /// Returns the titles of groups by their ids. Empty if the daemon does not reply, since the counts matter more.
+    /// Returns the titles of groups by their ids. Empty if the daemon does not reply: the counts are shown without
+    /// them.
     private static func titles(of series: [HistogramSeries], _ collector: Collector) -> [String: String] {
         let ids = series.map(\.key).filter { IssueGroup.isID($0) }
         guard !ids.isEmpty else { return [:] }
@@ -136,7 +138,7 @@ struct HistogramPage {
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
     }
 
-    /// Lines such as `shop  1,204  ▁▃█▂`, with the title if they are those of groups.
+    /// Lines such as `shop  1,204  ▁▃█▂`. Those of groups have a title if it fits.
     private var sparklines: [String] {
         var columns = [
             Column(dimension.rawValue.uppercased(), maximum: 24), Column("RECORDS", alignment: .right),
@@ -183,7 +185,7 @@ struct HistogramPage {
         texts.reduce(DisplayWidth.of(column.title)) { max($0, DisplayWidth.of($1)) }
     }
 
-    /// Adds up adjacent counts so that all of them fit.
+    /// Adds up adjacent counts, so that there are at most `room` of them.
     private static func squeezed(_ counts: [Int], to room: Int) -> [Int] {
         let step = (counts.count + room - 1) / room
         guard step > 1 else { return counts }

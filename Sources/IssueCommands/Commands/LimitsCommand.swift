@@ -22,6 +22,7 @@ struct LimitsCommand: Command {
         ],
         examples: ["issuectl limits", "issuectl limits --ndjson | jq 'select(.held > 0)'"])
 
+    /// The number of limits that are shown without `--all`.
     private static let maxShown = 20
     private let isAll: Bool
 

@@ -25,8 +25,9 @@ struct ListCommand: Command {
             "issuectl list --app shop --new-since-deploy",
         ])
 
-    /// From this width on, the sparkline fits without removing another column.
+    /// The minimum width, in columns, at which the sparkline does not displace another column.
     private static let roomyWidth = 120
+    /// The number of buckets of a sparkline.
     private static let buckets = 24
 
     private let filter: IssueFilter?

@@ -116,7 +116,7 @@ struct MetricsCommand: Command {
         return .success
     }
 
-    /// Prints metrics, or writes them to the file of `--output`, in the format of the output.
+    /// Prints metrics as text or JSON, or writes them to the file of `--output`.
     private func write(
         _ text: String, _ values: [(family: MetricFamily, samples: [MetricSample])], in context: CommandContext
     ) throws(CommandFailure) {

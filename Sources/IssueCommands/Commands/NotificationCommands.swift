@@ -181,7 +181,7 @@ struct SilenceCommand: Command {
         return .success
     }
 
-    /// Ends the silences one by one. As JSON, prints the last reply, which has the silences that are left.
+    /// Ends the silences one by one. For JSON, prints only the last reply, which contains the remaining silences.
     private func end(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector(notFound: { "no silence \($0) is in effect: see issuectl silence" })
         var last: BrowserReply<SilencesReply>?
@@ -191,7 +191,7 @@ struct SilenceCommand: Command {
                 last = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
                 try context.printNote(TerminalSanitizer.line("\(id) has ended."))
             } catch {
-                // The others are ended nevertheless, unless the daemon can't be reached.
+                // The other silences are still ended, unless the daemon can't be reached.
                 guard ids.count > 1, error.code == .refused, let message = error.message else { throw error }
                 context.warn(message)
                 code = .refused

@@ -159,7 +159,7 @@ struct FollowCommand: Command {
     }
 }
 
-/// The records that `follow` has shown, so that it continues after them on another connection.
+/// The last records that `follow` has shown. After a reconnection, it continues with records that were not shown.
 package struct FollowProgress {
     /// The filter for the next connection.
     package private(set) var filter: IssueFilter
@@ -167,15 +167,17 @@ package struct FollowProgress {
     private var shown: [String: IssueTimestamp] = [:]
     private var newest: IssueTimestamp?
 
-    /// The time before the newest record from which records are asked for again. Records of several senders may be
-    /// stored in another order than that of their times.
+    /// How far before the newest record the next connection starts. Records of several senders may be stored in another
+    /// order than that of their times.
     private static let overlap: Duration = .seconds(10)
-    /// The number of remembered records above which old ones are forgotten. It doubles if most are of the last seconds,
-    /// because each search for old ones reads all of them.
+    /// If more records are remembered, old ones are forgotten. The limit grows if there are few old ones, because each
+    /// search for them reads all records.
     private var maxShown = Self.usualShown
+    /// The minimum of `maxShown`.
     private static let usualShown = 20_000
     /// The maximum number of remembered records. Above it, records may be shown again on another connection.
     package static let maxRemembered = 100_000
+    /// For tests.
     package var rememberedCount: Int { shown.count }
 
     package init(_ filter: IssueFilter) {

@@ -76,7 +76,7 @@ struct ReportCommand: Command {
             try session.report(linesOf: context.input, areAllJSON: arguments.has(Self.jsonLines))
         } else {
             let message = arguments.operands.joined(separator: " ")
-            // It is reported nevertheless: a script whose variable is empty has something to report.
+            // An empty message is still reported: the script has something to report, and only its variable is empty.
             if message.allSatisfy(\.isWhitespace) { context.warn("the message is empty") }
             try session.report(message: message)
         }
@@ -110,8 +110,10 @@ enum ReportOptions {
         notReportable,
     ]
 
-    /// Returns the template of all records. Missing options are taken from the environment variables of the client
-    /// library.
+    /// Returns the template of all records. The environment variables of the client library are the defaults of missing
+    /// options.
+    ///
+    /// - Parameter variable: Returns the value of an environment variable; nil if it is not set.
     static func template(
         _ arguments: ParsedArguments, variable: (String) -> String?
     ) throws(UsageError) -> RecordTemplate {
@@ -218,15 +220,15 @@ struct RecordTemplate {
 
 /// The default application name of a report.
 package enum CallerName {
-    /// Programs that run other programs. Their names do not tell where an issue comes from.
+    /// Programs that run other programs. Their names say nothing about the origin of an issue.
     private static let runners: Set<String> = [
         "ash", "atd", "bash", "busybox", "cron", "crond", "csh", "dash", "doas", "env", "fish", "flock", "init",
         "ionice", "ksh", "login", "mksh", "nice", "nohup", "runuser", "screen", "setpriv", "sh", "sshd", "stdbuf",
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// Returns the name of the parent process, such as a script, unless it only runs other programs, like a shell;
-    /// otherwise that of the service; otherwise `issuectl`.
+    /// Returns the name of the parent process, such as a script. If it only runs other programs, like a shell, returns
+    /// the name of the service without its suffix. Outside of a service, returns `issuectl`.
     package static func name(parent: String?, unit: String?) -> String {
         if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
             return parent

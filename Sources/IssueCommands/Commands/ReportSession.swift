@@ -5,16 +5,19 @@ import UnixIO
 
 /// A run of `report`: batches records into calls, and prints the result of each.
 struct ReportSession {
-    /// Half of the daemon's limit for a call.
+    /// The maximum number of records in a call: half of the daemon's limit.
     private static let batchRecords = 500
-    /// Half of the maximum message size, to leave space for the envelope and for escapes.
+    /// The maximum size of the records in a call, in bytes: half of the default of `MaxMessageSize=`, to leave space
+    /// for the envelope and for escapes.
     private static let batchBytes = 512 * 1024
-    /// The maximum size of a record in the daemon.
+    /// The maximum size of a record, in bytes: the default of `MaxRecordSize=`.
     private static let recordBytes = 256 * 1024
 
-    /// The sending options.
+    /// The options for sending and output.
     struct SendingOptions {
+        /// `true` to print no ids.
         var isQuiet: Bool
+        /// `true` to print each message to standard error.
         var echoes: Bool
         /// The maximum time to try each call.
         var timeout: Duration
@@ -32,8 +35,10 @@ struct ReportSession {
     private var link: (any BrowserLink)?
     private var batch: [Entry] = []
     private var batchSize = 0
+    /// The sequence number of the next record.
     private var nextNumber: Int64 = 1
     private var receipts: [[UInt8]] = []
+    /// `true` once a record was rejected.
     private var hasFailed = false
     /// `true` once there was a message or a line that is not blank.
     private var hasInput = false
@@ -74,7 +79,9 @@ struct ReportSession {
         try send()
     }
 
-    /// Reports each complete line of the input immediately.
+    /// Reports the lines of the input as soon as they are complete.
+    ///
+    /// - Parameter areAllJSON: `true` if a line that is not a JSON record is rejected; `false` if it is a message.
     mutating func report(linesOf input: any CommandInput, areAllJSON: Bool) throws(CommandFailure) {
         var reader = LineReader(input, limit: Self.recordBytes)
         while let lines = reader.next() {
@@ -187,7 +194,7 @@ struct ReportSession {
                     link = nil
                     mayBeStored = true
                     pause = .milliseconds(100)
-                // If no daemon was ever reachable, there is no retry. A daemon that disconnected may come back.
+                // There is no retry if the daemon was not reachable at first. If it has disconnected, it may come back.
                 case .unreachable where mayBeStored: pause = .milliseconds(100)
                 default: throw error
                 }
@@ -269,7 +276,8 @@ struct ReportSession {
         return failure
     }
 
-    /// Returns the failure for an error, and names `--spool` if no daemon was reachable and it was not given.
+    /// Returns the failure for an error. If no daemon was reachable, the message mentions `--spool`, unless it was
+    /// given.
     private func explained(_ error: CollectorConnectionError) -> CommandFailure {
         var failure = CommandFailure(error)
         if case .unreachable(_, let reason) = error, reason != .accessDenied, !options.spools {
@@ -323,7 +331,7 @@ struct ReportSession {
         hasOutputFailed = !context.output.write(TerminalSafeJSON.escape(line) + [UInt8(ascii: "\n")])
     }
 
-    /// Returns which lines are not stored. After the failure of a call, no further lines are read.
+    /// Returns a clause about the lines that are not stored. After the failure of a call, no further lines are read.
     private func notStored(_ entries: [Entry], _ error: CollectorConnectionError) -> String {
         guard let first = entries.first?.line, let last = entries.last?.line else { return "" }
         var isUncertain = mayBeStored

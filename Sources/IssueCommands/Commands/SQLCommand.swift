@@ -41,7 +41,8 @@ struct SQLCommand: Command {
     private static let defaultLimit = 1000
     /// The maximum size of one statement, in bytes.
     private static let maxQueryBytes = 1 << 20
-    /// The size of input, in bytes, up to which it is checked for a complete query after each line with a semicolon.
+    /// Input of up to this size, in bytes, is checked for a complete query after each line with a semicolon. Larger
+    /// input is checked less often.
     private static let maxCheckedBytes = 16 << 10
 
     private let query: String?
@@ -79,8 +80,8 @@ struct SQLCommand: Command {
         }
     }
 
-    /// Opens the file that the user named or, if they named a socket, the database of the daemon at that socket. If they
-    /// named neither, the daemon is not asked, because it need not run.
+    /// Opens the file that the user named or, if they named a socket, the database of the daemon at that socket. If
+    /// they named neither, the daemon is not asked, because it need not run.
     private func openDatabase(
         _ open: (String?) throws(CommandFailure) -> any SQLDatabase, in context: CommandContext
     ) throws(CommandFailure) -> any SQLDatabase {
@@ -120,7 +121,7 @@ struct SQLCommand: Command {
         if isInteractive { context.warn("end each query with a semicolon, and the input with Ctrl-D") }
         var text: [UInt8] = []
         var hasSemicolon = false
-        /// The size at the last check.
+        // The size at the last check.
         var checked = 0
         prompt(isInteractive, isContinued: false, context)
         while var more = context.input.read()?[...] {
@@ -246,7 +247,8 @@ package struct SQLResult: Sendable {
     package var rows: [[SQLValue]]
     /// `true` if there are more rows.
     package var isCut: Bool
-    /// The number of records that are left out because their blocks are damaged. Each block counts once per database.
+    /// The number of records that are left out because their blocks are damaged. A block counts only in the first
+    /// result that needs it.
     package var unreadable: Int64
 
     package init(columns: [String], rows: [[SQLValue]], isCut: Bool = false, unreadable: Int64 = 0) {
@@ -339,13 +341,13 @@ extension CommandContext {
                 TerminalSanitizer.line(name), alignment: isNumber && !result.rows.isEmpty ? .right : .left,
                 maximum: maximum ?? .max)
         }
-        // Every column is shown, so lines that are too long in spite of `maximum` wrap.
+        // Every column is shown. Lines that are too long despite `maximum` wrap.
         var table = Table(columns, width: maximum.map { _ in .max }, painter: painter)
         return table.lines(rows)
     }
 
-    /// Returns the maximum width of a column with which all columns fit a terminal: wide columns share what narrow ones
-    /// leave.
+    /// Returns the maximum width of a column with which all columns fit a terminal, but at least 8. Wide columns share
+    /// the width that narrow ones leave.
     static func columnMaximum(_ widths: [Int], in width: Int) -> Int {
         var left = width - 2 * max(0, widths.count - 1)
         var count = widths.count

@@ -49,7 +49,7 @@ struct RecordDetails {
     var lines: [String] {
         var page = TextPage(painter: painter)
         let record = reply.record?.record
-        // Further lines are indented, so that none looks like a fact that the daemon has found out.
+        // Further lines are indented, so that a message can't imitate the fields below it.
         for (number, line) in TerminalSanitizer.lines(record?.message ?? reply.group.title).enumerated() {
             page.add([painter(line, .heading)], indent: number == 0 ? 0 : 4)
         }
@@ -152,8 +152,8 @@ struct RecordDetails {
         ])
     }
 
-    /// Returns the user who set the state and the time, such as `user 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if
-    /// no user did. After a regression, that is the state before it.
+    /// Returns the user who set the state, and the time, such as `user 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil
+    /// if no user did. After a regression, they refer to the state before it.
     private func change(_ group: IssueGroup) -> String? {
         group.stateChange.map { change in
             "user \(context.user(change.user)), \(PageTime.full(change.time, now: now))"

@@ -141,7 +141,7 @@ private enum StateNote {
 private protocol StateCommand: Command {
     /// The ids of the groups.
     var groups: [String] { get }
-    /// The new state. Its group is not used.
+    /// The new state. Its `group` is replaced by each id.
     var parameters: SetStateParameters { get }
 }
 
@@ -159,7 +159,7 @@ extension StateCommand {
                 default: try context.print(answer) { [line($0.group, now: context.now)] }
                 }
             } catch {
-                // Others are changed nevertheless, unless the daemon can't be asked.
+                // The other groups are still changed, unless the daemon can't be asked.
                 guard groups.count > 1, error.code == .refused, let message = error.message else {
                     if !changed.isEmpty { try context.print(json: PrettyJSON.document("groups", changed)) }
                     throw error
@@ -217,7 +217,7 @@ extension StateCommand {
 
 /// The id of a record where a command expects that of a group.
 enum RecordOperand {
-    /// Returns the failure of a command, with the group of the record if the operand is the id of a record.
+    /// Returns the failure to report. If the operand is the id of a record, its message names the record's group.
     static func failure(
         _ failure: CommandFailure, _ operand: String, _ command: String, _ collector: Collector
     ) -> CommandFailure {
@@ -239,13 +239,14 @@ enum RecordOperand {
 
 /// The beginning of a group's id where a command expects a whole one, as in `g92c9`.
 enum AbbreviatedID {
-    /// The number of digits that are enough. Fewer are rather a typing error.
+    /// The minimum number of digits. With fewer, a typing error is more likely.
     private static let minDigits = 4
     private static let pageSize = 500
+    /// The maximum number of pages of groups that are searched.
     private static let maxPages = 20
 
-    /// Calls the daemon with an id. If nothing has this id, but it is the beginning of that of one group, calls it with
-    /// the group's id.
+    /// Calls the daemon with an id. If nothing has this id, but the id of one group begins with it, calls the daemon
+    /// with the group's id.
     ///
     /// - Throws: The failure of the call. If several groups begin with the id, a failure that lists some of them.
     static func call<Reply>(
@@ -260,7 +261,8 @@ enum AbbreviatedID {
         }
     }
 
-    /// Returns ids in which beginnings are replaced by the ids of the groups. Asks the daemon only if there are any.
+    /// Returns the ids, with each beginning replaced by the id of its group. Asks the daemon only if there are
+    /// beginnings.
     ///
     /// - Throws: `CommandFailure` if no group or several groups begin with an id, or if the daemon cannot be asked.
     static func completed(_ ids: [String], in context: CommandContext) throws(CommandFailure) -> [String] {
@@ -278,7 +280,7 @@ enum AbbreviatedID {
         return completed
     }
 
-    /// Returns a filter in which the beginnings of groups' ids are completed, as in `completed(_:in:)`.
+    /// Returns the filter with the beginnings of groups' ids replaced, as in the function above.
     static func completed(_ filter: IssueFilter?, in context: CommandContext) throws(CommandFailure) -> IssueFilter? {
         guard let groups = filter?.groups else { return filter }
         var wholeFilter = filter
@@ -321,7 +323,7 @@ enum AbbreviatedID {
         throw CommandFailure(.refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
     }
 
-    /// Returns `true` for a `g` that a number of hexadecimal digits follows.
+    /// Returns `true` for a `g` followed by hexadecimal digits, whose number is in a range.
     static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
         let digits = id.utf8.dropFirst()
         return id.hasPrefix("g") && counts.contains(digits.count)
@@ -331,7 +333,7 @@ enum AbbreviatedID {
             }
     }
 
-    /// Returns the ids of the groups that begin with an id, among the latest groups.
+    /// Returns the ids that begin with a text, of the groups that were active last, at most 10,000.
     private static func groups(_ id: String, _ collector: Collector) throws(CommandFailure) -> [String] {
         var found: [String] = []
         var after: String?

@@ -58,7 +58,7 @@ struct StatusPage {
         return page.lines
     }
 
-    /// A daemon that could not open its store reports an empty id.
+    /// `false` if the daemon could not open its store. It then reports an empty id.
     private var isStoreOpen: Bool { !status.store.id.isEmpty }
 
     private func content(of store: StoreStatus) -> String {
@@ -172,7 +172,7 @@ struct LedgerTable {
 
     var lines: [String] {
         guard !destinations.isEmpty else { return [] }
-        // As many destinations next to each other as fit; the others follow below.
+        // The number of destinations that fit next to each other. The others follow below.
         let perTable = width.map { max(1, ($0 - 17) / 18) } ?? destinations.count
         var lines: [String] = []
         for start in stride(from: 0, to: destinations.count, by: perTable) {
@@ -215,14 +215,15 @@ struct SuppressionSums {
 
     /// The largest sums, in descending order.
     let largest: [Suppression]
+    /// The number of sums that are not shown.
     private let left: Int
 
     init(_ suppressions: [Suppression]) {
         var sums: [Suppression] = []
         var indices: [[String]: Int] = [:]
         for suppression in suppressions {
-            // Without a number of groups, it is a single group from an older daemon. A newer daemon has already summed
-            // them up by user and application, so its sums are kept apart.
+            // Without a number of groups, the entry is a single group from an older daemon. The entries of a newer
+            // daemon are sums by user and application already, so they are not added up.
             let key = [suppression.destination, suppression.app ?? "", suppression.reason.rawValue]
             guard suppression.groups == nil, let index = indices[key] else {
                 if suppression.groups == nil { indices[key] = sums.count }

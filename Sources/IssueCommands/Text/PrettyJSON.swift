@@ -2,13 +2,14 @@ import IssueProtocol
 
 /// Formats JSON for users. Short arrays stay on one line.
 enum PrettyJSON {
+    /// Returns the lines of a value. Arrays of simple values stay on one line of up to `width` columns.
     static func lines(_ value: JSONValue, width: Int) -> [String] {
         var lines: [String] = []
         append(value, before: "", after: "", depth: 0, width: width, to: &lines)
         return lines
     }
 
-    /// Returns an object with one member, an array of elements that are JSON already.
+    /// Returns a JSON object with one member: an array whose elements are given as JSON.
     ///
     /// - Parameter hasMore: `true` if there are further elements. The object then has the member `more`, too.
     static func document(_ member: String, _ elements: [[UInt8]], hasMore: Bool = false) -> [UInt8] {
@@ -95,7 +96,7 @@ package enum TerminalSafeJSON {
                 safe.append(contentsOf: String(scalar).utf8)
                 continue
             }
-            // A backslash before such a character is invalid JSON, whether the character is escaped or not.
+            // The escape may follow a backslash. The JSON was invalid before, too, so that does no harm.
             if isInString {
                 for unit in String(scalar).utf16 { safe += escape(unit) }
             } else {

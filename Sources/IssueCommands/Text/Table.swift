@@ -2,8 +2,8 @@ import IssueProtocol
 
 /// A table with aligned columns that fits the terminal, with one line per row.
 ///
-/// The last column takes the remaining width. If less than its minimum remains, the most expendable column is removed,
-/// then the next. The first rows determine the widths, so that a table can be printed page by page.
+/// The last column takes the remaining width. If less than its minimum remains, columns are removed in the order of
+/// their expendability. The first page of rows determines the widths, so that a table can be printed page by page.
 struct Table {
     private let columns: [Column]
     private let width: Int?
@@ -21,7 +21,7 @@ struct Table {
         self.painter = painter
     }
 
-    /// Returns the lines of further rows. The heading precedes the first rows.
+    /// Returns the lines of further rows. The first call also returns the heading, if `hasHead` is `true`.
     mutating func lines(_ rows: [[Cell]], hasHead: Bool = true) -> [String] {
         var lines: [String] = []
         if !isHeaded {
@@ -48,14 +48,14 @@ struct Table {
                 return widths
             }
             let candidates = columns.indices.filter { widths[$0] != nil && columns[$0].expendability > 0 }
-            guard let victim = candidates.max(by: { columns[$0].expendability < columns[$1].expendability }) else {
+            guard let removed = candidates.max(by: { columns[$0].expendability < columns[$1].expendability }) else {
                 return squeezed(widths, to: width)
             }
-            widths[victim] = nil
+            widths[removed] = nil
         }
     }
 
-    /// Gives each column in turn the remaining width, on a terminal that is too narrow for anything else.
+    /// Gives each column in turn the remaining width. For a terminal that is too narrow even without removable columns.
     private func squeezed(_ widths: [Int?], to width: Int) -> [Int?] {
         var left = width
         return widths.map { wanted in
@@ -91,9 +91,9 @@ struct Table {
 struct Column: Sendable {
     var title: String
     var alignment: Alignment
-    /// The maximum width.
+    /// The maximum width, in columns of the terminal.
     var maximum: Int
-    /// The minimum width of the last column.
+    /// The minimum width, which has an effect only for the last column.
     var minimum: Int
     /// The column with the highest number is removed first if the table does not fit; columns with 0 are never removed.
     var expendability: Int
@@ -136,6 +136,7 @@ struct TextPage {
         self.painter = painter
     }
 
+    /// Adds a heading, after an empty line if it is not the first line.
     mutating func heading(_ text: String) {
         if !lines.isEmpty { lines.append("") }
         lines.append(painter(TerminalSanitizer.line(text), .heading))
@@ -158,6 +159,7 @@ struct TextPage {
         lines += more.map { $0.isEmpty ? "" : String(repeating: " ", count: indent) + $0 }
     }
 
+    /// Adds an empty line.
     mutating func gap() {
         lines.append("")
     }
@@ -181,6 +183,7 @@ package enum Fitting {
         return prefix + "…"
     }
 
+    /// Returns the text, followed by spaces up to a width.
     static func pad(_ text: String, to width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - DisplayWidth.of(text)))
     }
@@ -207,7 +210,7 @@ package enum DisplayWidth {
         text.reduce(0) { $0 + of($1) }
     }
 
-    /// The width of the widest scalar, so that combining marks and joined emoji count once.
+    /// Returns the width of the widest scalar, so that combining marks and joined emoji count once.
     static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
@@ -247,6 +250,7 @@ package enum DisplayWidth {
 struct Painter: Sendable {
     var isColored: Bool
 
+    /// Returns the text with the escape sequences of a style, if colours are enabled.
     func callAsFunction(_ text: String, _ style: TextStyle) -> String {
         guard isColored, !text.isEmpty, let parameters = style.parameters else { return text }
         return "\u{1B}[\(parameters)m\(text)\u{1B}[0m"

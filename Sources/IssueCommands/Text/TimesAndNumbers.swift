@@ -18,7 +18,6 @@ package enum DurationExpression {
             guard let number = Int64(digits), let factor = factor(of: unit) else { return nil }
             let (part, overflow) = number.multipliedReportingOverflow(by: factor)
             let (sum, sumOverflow) = milliseconds.addingReportingOverflow(part)
-            // A limit of a thousand years.
             guard !overflow, !sumOverflow, sum <= 31_557_600_000_000 else { return nil }
             milliseconds = sum
         }
@@ -61,7 +60,7 @@ package enum TimeExpression {
     private static let day: Int64 = 86_400_000
     private static let days: [Substring: Int64] = ["yesterday": -1, "today": 0, "tomorrow": 1]
 
-    /// Returns the time that a text denotes; nil if it is invalid. A time of day is that of today.
+    /// Returns the time that a text denotes; nil if it is invalid. A time of day means today, and may be in the future.
     package static func moment(_ text: String, now: IssueTimestamp) -> IssueTimestamp? {
         let word = text.lowercased()
         if word == "now" { return now }
@@ -150,7 +149,8 @@ package enum RelativeTime {
 
     /// Returns a time span such as `59 s`, `3 min`, `1 h 59 min` or `2 days`, rounded down.
     ///
-    /// Below ten hours and ten days, it has a second unit: `1 h` for almost two hours would be misleading.
+    /// From one to ten hours and from one to ten days it has a second unit, since `1 h` for almost two hours would be
+    /// misleading.
     static func span(seconds: UInt64) -> String {
         switch seconds {
         case ..<60: return "\(seconds) s"

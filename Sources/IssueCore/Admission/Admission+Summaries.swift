@@ -1,8 +1,8 @@
 package import IssueProtocol
 
 extension Admission {
-    /// The log time at which the next summary is due: its window has ended and a token for a summary is available. Nil
-    /// if no window is open.
+    /// The log time at which the next summary is due: when its window has ended and a token for a summary is available;
+    /// nil if no window is open.
     package var nextSummaryDue: RecordLogInstant? {
         guard let earliestDue else { return nil }
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
@@ -23,8 +23,8 @@ extension Admission {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
         let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
-        // After a jump of the clock, `now` may be days too late. A bucket would keep that time, and would not be refilled
-        // until then.
+        // After a jump of the clock, `now` may be days ahead. The bucket would keep that time, and would not be
+        // refilled before it.
         if let last = open.map(\.lastSeen).max() {
             summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: min(now, last))
             unsaved.buckets.insert(.init(account: nil, role: summaryRole))
@@ -45,9 +45,10 @@ extension Admission {
         set { global[summaryRole] = newValue }
     }
 
+    /// Summarises and renews the windows that have ended by `now`, and closes those without suppressed records.
     private mutating func flush(at now: RecordLogInstant) -> [SummaryDraft] {
         let due = windows.values.filter { $0.due <= now }
-        // A whole window without a suppressed record ends the suppression.
+        // Suppression has ended if a whole window has no suppressed record.
         for window in due where window.suppressedCount == 0 { close(window, wasReported: false) }
 
         let plan = SummaryPlan(
@@ -70,6 +71,7 @@ extension Admission {
         return drafts
     }
 
+    /// Returns the summary of one window.
     private func single(_ window: WindowRow, at now: RecordLogInstant) -> SummaryDraft {
         SummaryDraft(
             group: window.key.group, account: window.account, reason: window.key.reason, windowStart: window.start,
@@ -127,7 +129,7 @@ extension Admission {
             interval: interval, sequence: window.sequence + (wasReported ? 1 : 0))
         windows[window.key] = next
         unsaved.windows.insert(window.key)
-        number(window.key, next.sequence)
+        setSequence(window.key, next.sequence)
     }
 
     /// Closes a window.
@@ -139,11 +141,12 @@ extension Admission {
         unsaved.windows.remove(window.key)
         unsaved.closedWindows.insert(window.key)
         guard !window.isGroupEvicted else { return }
-        number(window.key, wasReported ? window.sequence : window.sequence - 1)
+        setSequence(window.key, wasReported ? window.sequence : window.sequence - 1)
         _ = groups.alter(window.key.group) { $0.openWindows -= 1 }
     }
 
-    private mutating func number(_ key: WindowRow.Key, _ sequence: Int64) {
+    /// Stores the sequence number of a group's last summary.
+    private mutating func setSequence(_ key: WindowRow.Key, _ sequence: Int64) {
         let wasChanged = groups.alter(key.group) { group in
             defer { group.isChanged = true }
             group.sequences[key.reason] = sequence
@@ -208,7 +211,7 @@ package struct SummaryDraft: Equatable, Sendable {
     package var forwardedCount: Int64
     /// The total number of occurrences so far. If several groups are covered, the sum of their totals.
     package var occurrences: Int64
-    /// Counts up per group and reason or, if several groups are covered, per application.
+    /// Ascends per group and reason or, if several groups are covered, per application.
     package var summarySequence: Int64
     package var firstSeen: RecordLogInstant
     package var lastSeen: RecordLogInstant
@@ -284,7 +287,7 @@ package struct WindowRow: Equatable, Sendable {
         }
     }
 
-    /// The maximum number of row ids kept as examples.
+    /// The maximum number of row ids in `samples`.
     package static let maxSamples = 3
 
     package let key: Key
@@ -326,11 +329,12 @@ package struct WindowRow: Equatable, Sendable {
         lastSeen = start
     }
 
+    /// Returns `true` if the last suppressed record is in the second half of the window that ends at a time.
     func isStillSuppressing(at end: RecordLogInstant) -> Bool {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }
 
-    /// Counts the records of a run. All of them come after the records counted when the run began.
+    /// Counts the records of a run. They follow all records that were counted when the run began.
     mutating func count(_ run: SuppressedRun, occurrences total: Int64) {
         firstSeen = suppressedCount == 0 ? run.first : min(firstSeen, run.first)
         lastSeen = max(lastSeen, run.last)
@@ -368,17 +372,19 @@ struct DirtySet: Sendable {
     var evictedGroups: [GroupID: GroupRow] = [:]
     var evictedBuckets: [BucketRow.Key: BucketRow] = [:]
 
+    /// Keeps the changed buckets of an application that was evicted from the table.
     mutating func evict(_ limit: SharedLimit, of account: AccountID) {
         let changed = buckets.filter { $0.account == account }
         for row in limit.rows(account: account, roles: Set(changed.map(\.role))) { evictedBuckets[row.key] = row }
         buckets.subtract(changed)
     }
 
+    /// Removes and returns the buckets of an application that returns to the table before they were stored.
     mutating func takeEvictedBuckets(of account: AccountID) -> [BucketRow] {
         let rows = evictedBuckets.filter { $0.key.account == account }
         for key in rows.keys {
             evictedBuckets[key] = nil
-            // It still has to be stored.
+            // The bucket still has to be stored.
             buckets.insert(key)
         }
         return Array(rows.values)
@@ -396,7 +402,7 @@ extension Admission {
     package func run(after candidate: AdmissionCandidate, heldFor reason: SuppressionReason, at now: RecordLogInstant)
         -> SuppressedRun?
     {
-        // Reserved shares are checked record by record.
+        // Critical records may use reserves, so each of them is evaluated.
         if candidate.severity == .critical { return nil }
         switch reason {
         case .groupRate:
@@ -416,7 +422,7 @@ extension Admission {
 
     /// Adds the records of a run to the counters and the open window of their group.
     ///
-    /// Must be called before the group is used again and before windows are closed.
+    /// Must be called before another record of the group is evaluated and before windows are closed.
     package mutating func count(_ run: SuppressedRun) {
         guard run.records > 0 else { return }
         let candidate = AdmissionCandidate(
@@ -435,8 +441,8 @@ extension Admission {
 
 /// Consecutive records of one series that are suppressed without being evaluated one by one.
 ///
-/// An empty bucket refuses every record until it has refilled, and a refused record takes no tokens from other buckets.
-/// So the results are known in advance.
+/// The results are known in advance: an empty bucket refuses every record until it has refilled, and a refused record
+/// takes no tokens from other buckets.
 package struct SuppressedRun: Sendable {
     package let group: GroupID
     package let account: AccountID

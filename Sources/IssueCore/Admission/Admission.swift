@@ -3,20 +3,22 @@ package import IssueProtocol
 /// Decides for one destination which records are sent and which are suppressed and counted.
 ///
 /// It is called for each record, in the order of the record log. A record must pass four checks: the group's bucket,
-/// the application's, the destination's, and the bytes of the day. If one of them refuses the record, it takes nothing
-/// from the others. The limits of the application and of the destination keep shares for critical records, for groups
-/// never seen before and for summaries (`SharedLimit`). The first record of a group skips the group's bucket. Users
-/// share the destination's limits and the day's bytes fairly (`FairBucket`, `DailyBudget`), whatever severity they
-/// claim.
+/// the application's buckets, the destination's buckets, and the bytes of the day. If one of them refuses the record,
+/// it takes no tokens. The limits of the application and of the destination have reserves for critical records and new
+/// groups, and that of the destination also for summaries (`SharedLimit`). The first record of a group skips the
+/// group's bucket. Users share the destination's limit and the day's bytes fairly (`FairBucket`, `DailyBudget`),
+/// whatever severity they claim.
 ///
-/// All times are log times, those of summaries too. The caller calls `dueSummaries(at:)` before it evaluates a record
-/// whose time is after `nextSummaryDue`. The same log therefore gives the same decisions whenever it is processed, also
-/// after a crash.
+/// All times, including those of summaries, are log times. The caller must call `dueSummaries(at:)` before it evaluates
+/// a record whose time is after `nextSummaryDue`. The same log therefore always gives the same decisions, even if it is
+/// processed later or again after a crash.
 package struct Admission: Sendable {
-    /// The sizes of the tables in memory. Entries that no longer fit are reported first, then evicted; the store keeps
-    /// their state.
+    /// The sizes of the tables in memory. The state of evicted entries is stored. A suppression of an evicted group is
+    /// reported at the next flush.
     package struct Bounds: Equatable, Sendable {
+        /// The maximum number of groups.
         package var groups = 20_000
+        /// The maximum number of applications.
         package var accounts = 4096
         /// The maximum number of summaries of single groups in one flush. The other groups share one summary per
         /// application.
@@ -25,6 +27,7 @@ package struct Admission: Sendable {
         package init() {}
     }
 
+    /// The state of a group; see `GroupRow`.
     struct Group: Sendable {
         var account: AccountID
         var bucket: TokenBucket
@@ -32,7 +35,9 @@ package struct Admission: Sendable {
         var suppressedBefore: Int64 = 0
         var sequences: [SuppressionReason: Int64] = [:]
         var lastRecord: RowID = 0
+        /// The number of windows of the group in `windows`.
         var openWindows = 0
+        /// `true` if the group is in `DirtySet.groups`.
         var isChanged = false
     }
 
@@ -52,15 +57,17 @@ package struct Admission: Sendable {
     var sequences: RecencyTable<AccountID, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
-    /// A lower bound of the ends of all windows, so that not every record has to search all windows.
+    /// A lower bound of the ends of all windows, so that not every record has to search all windows; nil if there are
+    /// none.
     var earliestDue: RecordLogInstant?
+    /// The changes that `takeChanges()` has not returned yet.
     var unsaved = DirtySet()
     /// The records that the limits have held back. Not stored.
     package internal(set) var history: LimitHistory
 
     /// - Parameters:
     ///   - settings: The limits.
-    ///   - state: The state stored before the restart.
+    ///   - state: The stored state.
     ///   - bounds: The sizes of the tables in memory.
     ///   - history: The records that the limits have held back before; dropped if the limits have changed.
     ///   - limits: Returns the limits of an application, by its account id.
@@ -69,7 +76,7 @@ package struct Admission: Sendable {
         history: LimitHistory? = nil, limits: (_ account: AccountID) -> ApplicationLimits
     ) {
         self.settings = settings
-        // The excess of a bucket is in parts of its own limit.
+        // The history cannot be continued with other limits, because the excess of a bucket is in parts of its limit.
         self.history = history.flatMap { $0.isValid(with: settings) ? $0 : nil } ?? LimitHistory(settings: settings)
         self.bounds = bounds
         groups = RecencyTable(capacity: bounds.groups)
@@ -101,7 +108,7 @@ package struct Admission: Sendable {
     /// Returns which parts of a candidate's state must be loaded from the store with `adopt` before the record is
     /// evaluated.
     ///
-    /// It changes nothing. It is `mutating` because the caller then passes the value by reference and does not copy it.
+    /// It changes nothing. It is `mutating` so that the caller passes the value by reference instead of a copy.
     package mutating func lacks(_ candidate: AdmissionCandidate) -> (account: Bool, group: Bool) {
         (!knows(account: candidate.account), !knows(group: candidate.group))
     }
@@ -118,18 +125,18 @@ package struct Admission: Sendable {
         accounts.contains(account)
     }
 
-    /// Returns how often a group has occurred in the records evaluated so far; nil if it is not in memory.
+    /// Returns the number of occurrences of a group in the records evaluated so far; nil if the group is not in memory.
     package func occurrences(of group: GroupID) -> Int64? {
         groups.peek(group)?.occurrences ?? unsaved.evictedGroups[group]?.occurrences
     }
 
-    /// Restores the stored state of a group. Does nothing if the group is already in memory.
+    /// Restores the stored state of a group. Has no effect if the group is already in memory.
     package mutating func adopt(_ row: GroupRow) {
         guard !knows(group: row.group) else { return }
         put(row, limits: limits(of: row.account))
     }
 
-    /// Adds an application with its limits and the stored levels of its buckets. Does nothing if it is already in
+    /// Adds an application with its limits and the stored levels of its buckets. Has no effect if it is already in
     /// memory.
     ///
     /// - Parameters:
@@ -236,7 +243,11 @@ package struct Admission: Sendable {
 }
 
 extension Admission {
-    /// Decides whether the record at the cursor is sent, and counts it. `now` is the log time of the record.
+    /// Decides if the record at the cursor is sent, and counts it.
+    ///
+    /// - Parameters:
+    ///   - candidate: The record.
+    ///   - now: The log time of the record.
     package mutating func evaluate(_ candidate: AdmissionCandidate, at now: RecordLogInstant) -> AdmissionDecision {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
@@ -253,12 +264,13 @@ extension Admission {
         return decision
     }
 
-    /// Decides whether a critical or new record may be sent before the backlog, and counts it if so.
+    /// Decides if a priority record may be sent before the backlog, and counts it if so.
     ///
-    /// Only the reserved shares are checked, so the common buckets are unchanged when the cursor arrives. If the result
-    /// is nil, nothing is counted: the record is evaluated again with `wasPriority` set when the cursor reaches it.
+    /// It takes only from reserves and from the group's bucket, so the common buckets are unchanged when the cursor
+    /// reaches the record. If the result is nil, nothing is counted. The cursor then evaluates the record again, with
+    /// `wasPriority` set.
     ///
-    /// - Returns: The decision, or nil if the reserved shares are exhausted.
+    /// - Returns: The decision; nil if the record may not be sent before the backlog.
     package mutating func evaluatePriority(_ candidate: AdmissionCandidate, at now: RecordLogInstant)
         -> AdmissionDecision?
     {
@@ -279,6 +291,7 @@ extension Admission {
         }
     }
 
+    /// Returns the reserves that a record may use, in order of preference.
     static func reserves(for candidate: AdmissionCandidate) -> [BucketRole] {
         switch (candidate.severity == .critical, candidate.isFirstOfGroup) {
         case (true, true): [.critical, .novelty]
@@ -288,7 +301,7 @@ extension Admission {
         }
     }
 
-    /// Checks all limits, then takes from all of them if none refuses.
+    /// Checks all limits, then takes a token from each if none refuses the record.
     private mutating func decide(
         _ candidate: AdmissionCandidate, claims: [BucketRole], at now: RecordLogInstant
     ) -> LimitVerdict {
@@ -373,6 +386,7 @@ extension Admission {
         return key
     }
 
+    /// Puts the changed state of a group into the table, and notes that it must be stored.
     mutating func store(_ group: Group, as id: GroupID) {
         var changed = group
         if !changed.isChanged {
@@ -382,7 +396,8 @@ extension Admission {
         put(changed, for: id)
     }
 
-    /// At least one second, so that no configuration causes an endless series of summaries.
+    /// The length of the first window of a suppression: at least one second, so that no configuration causes an endless
+    /// series of summaries.
     var firstInterval: Duration { max(settings.summaryInterval, .seconds(1)) }
     var lastInterval: Duration { max(settings.summaryIntervalMax, firstInterval) }
 }
@@ -421,7 +436,7 @@ package struct AdmissionState: Equatable, Sendable {
         self.accountSequences = accountSequences
     }
 
-    /// Applies changes to the state, as storing and loading them would.
+    /// Applies changes to the state, as if they had been stored and loaded.
     package mutating func apply(_ changes: AdmissionChanges) {
         let touched = Set(changes.buckets.map(\.key))
         buckets = buckets.filter { !touched.contains($0.key) } + changes.buckets
@@ -451,8 +466,7 @@ package struct AdmissionCandidate: Equatable, Sendable {
     package var count: Int64
     package var isReportable: Bool
     package var isMuted: Bool
-    /// `true` if the record was refused as a priority record. Its reserved shares were checked then and are not checked
-    /// again.
+    /// `true` if `evaluatePriority` has refused the record. The reserves are not checked again then.
     package var wasPriority: Bool
 
     package init(
@@ -472,7 +486,7 @@ package struct AdmissionCandidate: Equatable, Sendable {
     }
 }
 
-/// The decision whether a record is sent to a destination.
+/// The decision about sending a record to a destination.
 package enum AdmissionDecision: Equatable, Sendable {
     /// The record is sent, together with two numbers: how many records of its group were suppressed since the last one
     /// sent, and how often the group has occurred so far.
@@ -492,8 +506,8 @@ package struct LimitForecast: Equatable, Sendable {
 }
 
 extension Admission {
-    /// Returns the levels of the buckets that a candidate has to pass. Limits that are switched off are left out, and
-    /// that of the group for the first record of a group. Nothing is counted.
+    /// Returns the levels of the buckets that a candidate has to pass, without unlimited ones. The group's bucket is
+    /// left out for the first record of a group. Nothing is counted.
     ///
     /// The destination's level is what all users together have left; one user may get less of it.
     package func levels(for candidate: AdmissionCandidate, at now: RecordLogInstant) -> [LimitForecast] {

@@ -1,12 +1,12 @@
 package import IssueProtocol
 
-/// Limits, at ingest, the number of new groups and series per application, and the number of application names and
-/// sender kinds per user.
+/// Limits the number of new groups and series per application, and the number of new application names and sender kinds
+/// per user. It is applied when records are stored.
 ///
-/// An application that puts a number into each message creates a group for each. Records above the limit join the
-/// overflow group, where they are still stored in full, counted and sampled. All applications of a user together can
-/// create `applicationsAtOnce` times what one can, because a new name costs a user nothing. Windows start at multiples
-/// of their length, so that the store can count after a restart what the current window has already used.
+/// A fault in an application could otherwise create a group for each record. Records above the limit join the overflow
+/// group, in which they are stored whole and counted. Because a user can invent application names, all applications of
+/// a user together may create only `applicationsAtOnce` times as many groups and series as one. Windows start at
+/// multiples of their length, so that after a restart the store can count what was created in the current window.
 package struct CardinalityGuard: Sendable {
     package enum SeriesVerdict: Equatable, Sendable {
         case allow
@@ -41,6 +41,7 @@ package struct CardinalityGuard: Sendable {
     }
 
     private struct WindowCount: Sendable {
+        /// The number of the window, counted from the origin of log time.
         var window = Int64.min
         var count: Int64 = 0
     }
@@ -60,8 +61,8 @@ package struct CardinalityGuard: Sendable {
 
     /// The period over which a user's application names and sender kinds are counted.
     package static let applicationPeriod: Duration = .seconds(86_400)
-    /// The maximum number of sender kinds per allowed application name. A process can choose its own name, and a
-    /// service manager can create any number of units.
+    /// The limit for new sender kinds, as a multiple of that for application names. It exists because a process can
+    /// choose its own command name, and a service manager can create any number of units.
     package static let sendersPerApplication: Int64 = 20
 
     /// The limit for all applications of a user together, as a multiple of the limit for one application.
@@ -92,7 +93,7 @@ package struct CardinalityGuard: Sendable {
         applications = Limit(Rate(settings.applicationsPerUser, per: Self.applicationPeriod))
     }
 
-    /// Decides whether a new series may be created, and counts it if so. A new group is counted too.
+    /// Decides if a new series may be created, and counts it if so. A new group is counted too.
     ///
     /// - Parameters:
     ///   - account: The account id of the application.
@@ -106,7 +107,8 @@ package struct CardinalityGuard: Sendable {
         var owner = users.peek(user) ?? User()
         let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
-        // A new group needs a new series. If it got an overflow series instead, their number would be unbounded.
+        // A new group has a new series. If it got an overflow series of its own instead, the number of these would be
+        // unlimited.
         if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)
@@ -120,12 +122,12 @@ package struct CardinalityGuard: Sendable {
         return .allow
     }
 
-    /// Decides whether a new application name of a user may be created, and counts it if so.
+    /// Decides if a new application name of a user may be created, and counts it if so.
     package mutating func newApplication(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         admit(\.applications, applications, of: uid, at: now)
     }
 
-    /// Decides whether a new kind of sender of a user may be created, and counts it if so.
+    /// Decides if a new kind of sender of a user may be created, and counts it if so.
     ///
     /// A kind of sender is a combination of properties that the kernel reports about a process.
     package mutating func newSender(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
@@ -154,12 +156,13 @@ package struct CardinalityGuard: Sendable {
         )
     }
 
-    /// Returns the log time at which groups and series above a limit may be allowed again.
+    /// Returns the log time of the next end of a window for groups or series, at which new ones may be allowed again.
     package func windowEnd(at now: RecordLogInstant) -> RecordLogInstant {
         min(Self.end(of: newGroups, at: now), Self.end(of: newSeries, at: now))
     }
 
-    /// Restores an application's counters, as the store counted them since the starts of the current windows.
+    /// Restores an application's counters: the numbers that the store has counted since the starts of the current
+    /// windows. Must be called once per application.
     package mutating func restore(
         account: AccountID, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
@@ -187,7 +190,8 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(user, for: uid)
     }
 
-    /// Returns how many groups an application may still create in the current window; nil if there is no limit.
+    /// Returns the number of groups that an application may still create in the current window; nil if there is no
+    /// limit.
     ///
     /// - Parameters:
     ///   - settings: The limits.
@@ -199,7 +203,7 @@ package struct CardinalityGuard: Sendable {
         return max(0, min(limit.count - application, limit.count.clampedProduct(applicationsAtOnce) - user))
     }
 
-    /// Returns whether neither the application nor its user has reached the limit.
+    /// Returns `true` if neither the application nor its user has reached the limit.
     private static func isBelowLimit(_ own: WindowCount, _ user: WindowCount, _ limit: Limit, at now: RecordLogInstant)
         -> Bool
     {
@@ -232,10 +236,12 @@ package struct CardinalityGuard: Sendable {
     }
 }
 
-/// An overflow of a user's limits: the guard merges what exceeds them.
+/// A kind of overflow of one user: the guard has combined records because of a limit.
 package struct CardinalityOverflow: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {
+        /// Too many application names.
         case applications
+        /// Too many kinds of senders.
         case senders
         /// Too many groups in one application.
         case issues
@@ -253,12 +259,12 @@ package struct CardinalityOverflow: Hashable, Sendable {
     }
 }
 
-/// Decides which overflows are logged: each the first time, and again after an hour.
+/// Decides which overflows are logged: each kind at most once an hour per user.
 package struct OverflowWarningLimiter: Sendable {
     private var loggedAt: [CardinalityOverflow: MonotonicInstant] = [:]
 
     package static let interval: Duration = .seconds(3600)
-    /// The maximum number of overflows remembered. A host has few users.
+    /// The maximum number of overflows remembered. While all of them are recent, others are not logged.
     private static let maxEntries = 1024
 
     package init() {}
@@ -279,7 +285,7 @@ package struct OverflowWarningLimiter: Sendable {
 package struct OverflowHistory: Sendable {
     private struct Entry: Sendable {
         var hours = HourlyDemand()
-        /// The current period of the limit, the number above it, and that of the period before.
+        /// The number of the current period of the limit, the overflows in it, and those in the period before.
         var window: (number: Int64, count: Int64, before: Int64) = (.min, 0, 0)
     }
 
@@ -290,7 +296,7 @@ package struct OverflowHistory: Sendable {
 
     package init() {}
 
-    /// Counts an overflow. Beyond the maximum, those of further users are not counted.
+    /// Counts an overflow. While the table is full, overflows without an entry are not counted.
     package mutating func add(_ overflow: CardinalityOverflow, _ settings: LimitSettings, at now: RecordLogInstant) {
         if entries[overflow] == nil, entries.count >= Self.maxEntries {
             entries = entries.filter { $0.value.hours.held(at: now) > 0 }
@@ -303,7 +309,7 @@ package struct OverflowHistory: Sendable {
             entry.window = (number, 0, entry.window.number == number - 1 ? entry.window.count : 0)
         }
         entry.window.count += 1
-        // The periods of the limit may begin at other times, so each of them lies within two of these periods.
+        // The guard's windows may begin at other times than these periods, but each window lies within two of them.
         entry.hours.add(held: 1, peak: entry.window.count.clampedSum(entry.window.before), at: now)
         entries[overflow] = entry
     }
@@ -324,8 +330,8 @@ package struct OverflowHistory: Sendable {
                     held: entry.hours.held(at: now),
                     needed: [LimitNeed(capacity: limit.count.clampedSum(entry.hours.peak(at: now)))])
             }
-            if let most = users.compactMap({ $0.needed.first?.capacity }).max() {
-                all.needed = [LimitNeed(capacity: most)]
+            if let capacity = users.compactMap({ $0.needed.first?.capacity }).max() {
+                all.needed = [LimitNeed(capacity: capacity)]
             }
             return [all] + users
         }

@@ -2,37 +2,39 @@ import IssueProtocol
 
 /// A token bucket that many users share and that no user can empty for the others.
 ///
-/// It records for each user the tokens they have taken that have not been refilled since. A refill is credited to all
-/// of these users in equal parts, so no user counts as having taken more than an equal share for long. A user may take
-/// a token in one of two cases:
+/// It records the outstanding tokens of each user: tokens that were taken and have not been refilled since. A refill is
+/// credited to all users with outstanding tokens in equal parts. A user may take a token in one of two cases:
 ///
 /// - They have nothing outstanding. The last fifth of the bucket is reserved for such users.
 /// - Their outstanding tokens are at most twice the tokens left above that fifth. A single user therefore gets two
 ///   thirds of the tokens above it at once and the whole refill afterwards, and many users get equal parts.
 ///
-/// Another fifth of the bucket is reserved for system users. The tokens that any of them has outstanding count against
-/// that reserve, so it cannot starve ordinary users.
+/// Another fifth of the bucket is reserved for system users. Their outstanding tokens count against that reserve, so
+/// together they cannot starve ordinary users.
 ///
-/// As in `TokenBucket`, the state changes only when a token is taken. A query never changes a later result.
+/// As in `TokenBucket`, the state changes only when a token is taken. Queries change nothing.
 package struct FairBucket: Equatable, Sendable {
     private struct Share: Equatable, Sendable {
         var user: UInt32
+        /// The outstanding tokens, in parts (`TokenBucket.Scale`).
         var parts: Int64
     }
 
-    /// The maximum number of users remembered. Above it, the user with the smallest use is forgotten.
+    /// The maximum number of users remembered. Beyond it, the user with the fewest outstanding tokens is forgotten.
     package static let maxUsers = 256
     private static let maxMultipleOfAvailable: Int64 = 2
 
     package private(set) var tokens: TokenBucket
-    /// In ascending order of `parts`, as of `tokens.at`.
+    /// The users with outstanding tokens, in ascending order of `parts`, as of the time `tokens.at`.
     private var shares: [Share] = []
     /// The sum of `parts` of the system users.
     private var systemParts: Int64 = 0
 
     /// - Parameters:
+    ///   - limit: The burst and the refill rate.
     ///   - level: The level in tokens; nil for a full bucket.
-    ///   - uses: The stored use of each user.
+    ///   - uses: The stored outstanding tokens of each user.
+    ///   - at: The log time of the level.
     package init(_ limit: BucketLimit, level: Double? = nil, uses: [BucketRow.Use] = [], at: RecordLogInstant) {
         tokens = TokenBucket(limit, level: level, at: at)
         guard let scale = tokens.scale, !uses.isEmpty else { return }
@@ -43,7 +45,7 @@ package struct FairBucket: Equatable, Sendable {
         order()
     }
 
-    /// The use of each user, to be stored.
+    /// The outstanding tokens of each user as of `tokens.at`, to be stored.
     package var uses: [BucketRow.Use] {
         guard let scale = tokens.scale else { return [] }
         return shares.map {
@@ -99,7 +101,8 @@ package struct FairBucket: Equatable, Sendable {
         guard !has(for: user, at: now) else { return now }
         let start = max(now, tokens.at)
         let missing = scale.capacity - tokens.filled(at: start)
-        // A full bucket has a token for every user, and until it is full the result only changes from no to yes.
+        // A full bucket has a token for every user. Until it is full, the result changes only once, from no to yes, so
+        // a binary search finds the time.
         var (no, yes) = (Int64(0), missing / scale.partsPerMillisecond + 1)
         while yes - no > 1 {
             let middle = no + (yes - no) / 2
@@ -125,10 +128,10 @@ package struct FairBucket: Equatable, Sendable {
         return max(0, parts - credit(at: now))
     }
 
-    /// Returns the parts that the refill since the last take credits to each user with outstanding tokens.
+    /// Returns the parts that the refill since `tokens.at` credits to each user with outstanding tokens.
     ///
-    /// The refill is divided among all of them. A user whose use reaches zero gets no further part, so the others get
-    /// more.
+    /// The refill is divided equally. A user who has nothing outstanding any longer gets no further part, so the others
+    /// get more.
     private func credit(at now: RecordLogInstant) -> Int64 {
         guard let scale = tokens.scale, let maxParts = shares.last?.parts else { return 0 }
         let filled = tokens.filled(at: now)
@@ -145,16 +148,17 @@ package struct FairBucket: Equatable, Sendable {
         return credit
     }
 
-    /// Credits the refill up to the time at which tokens are taken.
+    /// Credits the refill up to a time at which tokens are about to be taken.
     private mutating func settle(at now: RecordLogInstant) {
         guard !shares.isEmpty else { return }
         let credit = credit(at: now)
-        // They are in ascending order and remain so.
+        // The shares remain in ascending order.
         shares.removeFirst(shares.prefix { $0.parts <= credit }.count)
         for index in shares.indices { shares[index].parts -= credit }
         systemParts = sumOfSystemUsers
     }
 
+    /// Replaces or adds the share of a user. `order()` must be called afterwards.
     private mutating func set(_ share: Share) {
         if let index = shares.firstIndex(where: { $0.user == share.user }) {
             shares[index] = share

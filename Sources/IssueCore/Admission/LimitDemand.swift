@@ -19,12 +19,13 @@ package struct HourlyDemand: Equatable, Sendable {
 
     package init() {}
 
-    /// Adds to the slot of a time. A time before the newest slot counts there.
+    /// Adds to the slot of a time. A time before the newest slot counts in the newest one.
     ///
     /// - Parameters:
-    ///   - held: The number that was held back, which is added.
-    ///   - excess: How far the demand was above the refill. The slot keeps the largest.
-    ///   - peak: The demand in a period. The slot keeps the largest.
+    ///   - held: The number of records that were held back. The slot keeps the sum.
+    ///   - excess: The amount by which the demand was above the refill. The slot keeps the maximum.
+    ///   - peak: The demand in a period. The slot keeps the maximum.
+    ///   - now: The log time.
     package mutating func add(held: Int64 = 0, excess: Int64 = 0, peak: Int64 = 0, at now: RecordLogInstant) {
         let number = Self.number(of: now)
         if slots.last.map({ $0.number < number }) ?? true {
@@ -58,53 +59,58 @@ package struct HourlyDemand: Equatable, Sendable {
 
 /// Tracks the demand on a token bucket, to compute the limit that would have held nothing back.
 ///
-/// It computes the level of a bucket that refuses nothing: the excess grows by one token with each record that wants
-/// one, and falls with the refill, down to zero. A bucket of this size would have had a token for every record. It
-/// begins with the first record that the bucket refuses; until then, the bucket's own level shows the excess.
+/// It computes the excess of demand over refill: the excess grows by one token with each record that needs one, and
+/// falls with the refill, down to zero. A bucket as large as the highest excess would have had a token for every
+/// record. The computation begins with the first record that the bucket refuses; until then, the bucket's own level
+/// shows the excess.
 package struct BucketDemand: Equatable, Sendable {
-    /// How the needed limit is computed from the tokens that were wanted from a part of it.
+    /// Determines how the needed limit is computed from the demanded tokens.
     package enum Use: Equatable, Sendable {
+        /// The bucket belongs to a group or an application.
         case single
         /// Users share the bucket (`FairBucket`). A single user gets two fifths of it at once.
         case shared
     }
 
+    /// A period of the refill.
     private struct Window: Equatable {
+        /// The number of the period, counted from the origin of the clock.
         var number: Int64
+        /// The number of tokens demanded in it.
         var count: Int64
     }
 
     private let scale: TokenBucket.Scale
     private let limit: BucketLimit
     private let use: Use
-    /// In parts, as of `at`.
+    /// The excess as of `at`, in parts.
     private var excess: Int64
     private var at: RecordLogInstant
-    /// The current period of the refill, and the tokens wanted in it.
+    /// The current period of the refill.
     private var window: Window
     /// `true` if records were not counted in the order of their times. The excess may then be too low, by less than one
     /// token.
     private var isEstimate = false
     private var hours = HourlyDemand()
 
-    /// Begins with the state of a bucket that refuses a record. Returns nil if the bucket is unlimited.
+    /// Begins with the state of a bucket that refuses a record; nil if the bucket is unlimited.
     ///
     /// - Parameters:
     ///   - bucket: The bucket, before the record.
     ///   - limit: The limit of the bucket. If the bucket is a share of a limit, the whole limit is computed.
-    ///   - use: Whether users share the bucket.
+    ///   - use: `shared` if users share the bucket.
     ///   - now: The time of the record.
     package init?(behind bucket: TokenBucket, _ limit: BucketLimit, _ use: Use = .single, at now: RecordLogInstant) {
         guard let scale = bucket.scale else { return nil }
         (self.scale, self.limit, self.use) = (scale, limit, use)
         at = max(now, bucket.at)
         excess = scale.capacity - bucket.filled(at: at)
-        // The missing tokens were wanted in this period or an earlier one. Counting all of them is an upper bound.
+        // The missing tokens were taken in this period or in earlier ones. Counting all of them is an upper bound.
         window = Window(
             number: Self.period(limit, at), count: (excess + scale.partsPerToken - 1) / scale.partsPerToken)
     }
 
-    /// Counts records that want a token each.
+    /// Counts records that need a token each.
     ///
     /// - Parameters:
     ///   - count: The number of records.
@@ -126,12 +132,12 @@ package struct BucketDemand: Equatable, Sendable {
 
     /// Returns limits that would have held back nothing in the 24 hours before `now`; one of them is enough.
     ///
-    /// The first one has the present refill. If a larger refill needs a smaller burst, it is the second one: with the
-    /// largest demand of a period as its refill, twice as many tokens are enough.
+    /// The first one has the current refill. The second one, if there is one, has a larger refill and a smaller burst:
+    /// its refill is the largest demand in a period, and its burst is twice that.
     package func needed(at now: RecordLogInstant) -> [LimitNeed] {
         guard held(at: now) > 0 else { return [] }
-        let most = hours.excess(at: now)
-        let tokens = most / scale.partsPerToken + (most % scale.partsPerToken > 0 || isEstimate ? 1 : 0)
+        let maxExcess = hours.excess(at: now)
+        let tokens = maxExcess / scale.partsPerToken + (maxExcess % scale.partsPerToken > 0 || isEstimate ? 1 : 0)
         let first = LimitNeed(capacity: whole(tokens), refill: limit.refill.count)
         let peak = hours.peak(at: now)
         let refill = share(peak)
@@ -149,10 +155,12 @@ package struct BucketDemand: Equatable, Sendable {
         }
     }
 
+    /// Returns the whole limit whose share for this bucket is `count`, rounded up.
     private func share(_ count: Int64) -> Int64 {
         count.clampedProduct(100).clampedSum(limit.share.percent - 1) / max(1, limit.share.percent)
     }
 
+    /// Returns the number of the refill period of a time.
     private static func period(_ limit: BucketLimit, _ at: RecordLogInstant) -> Int64 {
         at.milliseconds.flooredQuotient(by: max(1, limit.refill.period.wholeMilliseconds))
     }

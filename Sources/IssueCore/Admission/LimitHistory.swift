@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// The records that the limits of one destination have held back in the last 24 hours, in memory only.
 ///
-/// A limit is recorded from the first record that it holds back. The tables are bounded. When one is full,
-/// every 64th limit that does not fit replaces the one that held back least.
+/// A limit gets an entry with the first record that it holds back. The tables are bounded. While one is full, every
+/// 64th held-back record without an entry replaces the entry that has held back least.
 package struct LimitHistory: Sendable {
     /// The limit of a group or an application.
     struct Entry: Sendable {
@@ -20,7 +20,7 @@ package struct LimitHistory: Sendable {
         private(set) var entries: [Key: Entry] = [:]
         private var misses: UInt64 = 0
 
-        /// Counts records that passed, if the limit is recorded.
+        /// Counts records that passed, if the limit has an entry.
         mutating func passed(_ key: Key, _ count: Int64, at now: RecordLogInstant) {
             guard !entries.isEmpty else { return }
             entries[key]?.demand.add(count, held: 0, at: now)
@@ -28,8 +28,13 @@ package struct LimitHistory: Sendable {
 
         /// Counts records that were held back.
         ///
-        /// - Returns: The number of records that no entry counts any longer or yet: these records if they get no entry,
-        ///   and those of an entry that they replace.
+        /// - Parameters:
+        ///   - key: The group or application.
+        ///   - count: The number of records.
+        ///   - now: The log time.
+        ///   - make: Creates the entry, with the state of the bucket before the records; nil if it is unlimited.
+        /// - Returns: The number of records that no entry counts now: these records if they got no entry, and those of
+        ///   an entry that was replaced.
         mutating func held(_ key: Key, _ count: Int64, at now: RecordLogInstant, make: () -> Entry?) -> Int64 {
             if entries[key] == nil {
                 var replaced: Int64 = 0
@@ -70,14 +75,16 @@ package struct LimitHistory: Sendable {
     var groups = Table<GroupID>()
     var applications = Table<AccountID>()
     var global: BucketDemand?
-    /// The records held back by the destination's limit and by the daily bytes, by user.
+    /// The records that the destination's limit has held back, by user, and those that the daily bytes have held back.
     var users: [UInt32: HourlyDemand] = [:]
     var byteUsers: [UInt32: HourlyDemand] = [:]
-    /// The records held back by the daily bytes; the peak is the number of bytes wanted on that day.
+    /// The records that the daily bytes have held back. The peak is the demand of a day, in bytes.
     var bytes = HourlyDemand()
-    /// The records held back by limits without an entry.
+    /// The records that limits without an entry have held back.
     var unlisted = HourlyDemand()
+    /// The estimated size of the records that the daily bytes have held back on a day.
     private var heldBytes: (day: Int64, bytes: Int64) = (0, 0)
+    /// The number and the total size of the lines that were sent.
     private var lines: (count: Int64, bytes: Int64) = (0, 0)
 
     /// The assumed size of a line in bytes, until the first line has been built.
@@ -91,7 +98,8 @@ package struct LimitHistory: Sendable {
     /// Returns `true` if the history can be continued with these settings.
     func isValid(with settings: LimitSettings) -> Bool { self.settings == settings.withoutAges }
 
-    /// `true` if no limit has held back anything, so that nothing needs to be counted.
+    /// `true` if no limit of a group, an application or the destination has held back anything. Records that pass need
+    /// not be counted then.
     var isEmpty: Bool { groups.entries.isEmpty && applications.entries.isEmpty && global == nil }
 
     /// Removes the entries that have held back nothing in the last 24 hours.
@@ -100,7 +108,8 @@ package struct LimitHistory: Sendable {
         applications.removeExpired(at: now)
     }
 
-    /// Removes the entries of groups and applications that no longer exist. What they held back remains counted.
+    /// Removes the entries of groups and applications that no longer exist. The records that they held back are counted
+    /// as unlisted.
     mutating func remove(
         accounts gone: Set<AccountID>, groups goneGroups: Set<GroupID>, at now: RecordLogInstant
     ) {
@@ -110,10 +119,12 @@ package struct LimitHistory: Sendable {
         }
     }
 
+    /// Counts records held back by limits without an entry.
     mutating func count(unlisted count: Int64, at now: RecordLogInstant) {
         if count > 0 { unlisted.add(held: count, at: now) }
     }
 
+    /// Counts records of a user that the destination's limit has held back.
     mutating func held(of user: UInt32, _ count: Int64, at now: RecordLogInstant) {
         Self.add(count, of: user, to: &users, at: now)
     }
@@ -148,11 +159,14 @@ package struct LimitHistory: Sendable {
     }
 }
 
-/// The decision on a record, and the parts of the shared limits that it uses.
+/// The decision on a record, and the buckets that have a token for it.
 struct LimitVerdict {
     var decision: AdmissionDecision
+    /// The state of the record's group, which counts the record already.
     var group: Admission.Group
+    /// The application's bucket; nil if it was not checked or none has a token.
     var application: BucketRole?
+    /// The destination's bucket; nil if it was not checked or none has a token.
     var global: BucketRole?
 }
 
@@ -163,7 +177,7 @@ extension Admission {
         history.sent(count, dailyBytes, at: now)
     }
 
-    /// Records the demand of a record on each limit that it reached.
+    /// Records the demand of a record on each limit that was checked for it.
     mutating func note(_ verdict: LimitVerdict, _ candidate: AdmissionCandidate, at now: RecordLogInstant) {
         switch verdict.decision {
         case .withhold: break
@@ -241,10 +255,10 @@ extension Admission {
 
 /// The limits of one destination at one time, to be shown later.
 ///
-/// It is a copy, so a query need not wait for the forwarding thread. Levels and sums are computed for the time of the
+/// It is a copy, so a query need not wait for the forwarding thread. Levels and sums are those at the time of the
 /// query.
 package struct LimitView: Sendable {
-    /// The owner of an application.
+    /// The user and the name of an application.
     package typealias Application = (uid: UInt32, app: String)
 
     private let settings: LimitSettings
@@ -256,7 +270,7 @@ package struct LimitView: Sendable {
     private let groupLimits: [AccountID: ApplicationLimits]
     /// The difference between log time and wall time, in milliseconds.
     private let offset: Int64
-    /// Set by the caller, with an entry for each of `accounts` and `groupIDs`.
+    /// The names of `accounts` and the ids of `groupIDs` as clients see them. Set by the caller; others are not listed.
     package var names: [AccountID: Application] = [:]
     package var groupNames: [GroupID: String] = [:]
 
@@ -402,10 +416,11 @@ extension SharedLimit {
 }
 
 extension DailyBudget {
-    /// Returns a daily limit under which users who want this many bytes get all of them, however they share them.
+    /// Returns a daily limit under which all users together can send this many bytes, even if one user sends all of
+    /// them.
     ///
-    /// A user gets everything as long as they have used less than four times what is left, without the two reserves of
-    /// a tenth and an eighth. So a single user gets 62 % of the limit.
+    /// A user may send everything until they have used four times what is left without the two reserves of a tenth and
+    /// an eighth. So a single user gets 62 % of the limit.
     package static func limit(forBytes count: Int64) -> Int64 { (count.clampedProduct(81) / 50).clampedSum(1) }
 }
 

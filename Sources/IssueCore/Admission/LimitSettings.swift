@@ -84,7 +84,7 @@ package protocol ApplicationSetting {
 }
 
 extension Sequence where Element: ApplicationSetting {
-    /// Returns the settings of an application, each of which overrides those before it: those for its user come after
+    /// Returns the settings that apply to an application, in ascending order of precedence. Those for its user follow
     /// those for all users.
     func settings(uid: UInt32, application: String) -> [Element] {
         let matching = filter { $0.name == application }

@@ -26,7 +26,7 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     func contains(_ key: Key) -> Bool { indices[key] != nil }
 
-    /// Returns the value for a key, or nil. Does not count as a use.
+    /// Returns the value for a key; nil if there is none. Does not count as a use.
     func peek(_ key: Key) -> Value? { indices[key].map { entries[$0].value } }
 
     /// Changes a value in place, which counts as a use. Returns nil if the key is unknown.
@@ -47,7 +47,7 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         for index in entries.indices { body(entries[index].key, &entries[index].value) }
     }
 
-    /// Inserts or replaces a value, which counts as a use. Returns the evicted entry, or nil if there was space.
+    /// Inserts or replaces a value, which counts as a use. Returns the evicted entry; nil if none had to be evicted.
     mutating func insert(_ value: Value, for key: Key) -> (key: Key, value: Value)? {
         if let index = indices[key] {
             entries[index].value = value
@@ -60,13 +60,13 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             append(entries.count - 1)
             return nil
         }
-        let gone = entries[index]
+        let evicted = entries[index]
         unlink(index)
-        indices[gone.key] = nil
+        indices[evicted.key] = nil
         entries[index] = Entry(key: key, value: value)
         indices[key] = index
         append(index)
-        return (gone.key, gone.value)
+        return (evicted.key, evicted.value)
     }
 
     private mutating func touch(_ index: Int) {

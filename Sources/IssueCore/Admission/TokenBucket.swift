@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// A bucket of tokens that refills with log time. Each admitted record takes one token.
 ///
-/// It counts in integer parts of a token. Many small refills therefore add up to exactly one large refill, and a bucket
-/// that was stored and restored behaves like one that was not.
+/// It counts in integer parts of a token. Many small refills therefore add up exactly to one large refill, and a bucket
+/// behaves the same after it was stored and restored.
 package struct TokenBucket: Equatable, Sendable {
     /// The maximum level in parts. Levels up to this survive being stored as a floating-point number.
     private static let maxParts: Int64 = 1 << 51
@@ -25,7 +25,9 @@ package struct TokenBucket: Equatable, Sendable {
         }
     }
 
+    /// Nil if the bucket is unlimited.
     private(set) var scale: Scale?
+    /// The level at the time `at`, in parts.
     private(set) var parts: Int64
     /// The log time up to which the bucket has been refilled.
     package private(set) var at: RecordLogInstant
@@ -50,13 +52,13 @@ package struct TokenBucket: Equatable, Sendable {
 
     package var isUnlimited: Bool { scale == nil }
 
-    /// The level in tokens at the time `at`; both are stored. Nil if the bucket is unlimited.
+    /// The level at the time `at`, in tokens; nil if the bucket is unlimited. Both are stored.
     package var level: Double? {
         guard let scale else { return nil }
         return Double(parts) / Double(scale.partsPerToken)
     }
 
-    /// Returns the number of whole tokens available at a time.
+    /// Returns the number of whole tokens available at a time; `Int64.max` if the bucket is unlimited.
     package func tokens(at now: RecordLogInstant) -> Int64 {
         guard let scale else { return .max }
         return max(0, filled(at: now) / scale.partsPerToken)
@@ -90,7 +92,7 @@ package struct TokenBucket: Equatable, Sendable {
         take(min(count, tokens(at: now)), at: now)
     }
 
-    /// - Note: A time before `at` neither adds nor removes anything.
+    /// Returns the level at a time, in parts; 0 if the bucket is unlimited. A time before `at` counts as `at`.
     func filled(at now: RecordLogInstant) -> Int64 {
         guard let scale else { return 0 }
         let elapsed = max(0, now.milliseconds.clampedDifference(at.milliseconds))
@@ -122,7 +124,7 @@ package struct BucketLimit: Hashable, Sendable {
 
 /// The purpose of a bucket.
 package enum BucketRole: UInt8, CaseIterable, Hashable, Sendable {
-    /// For all records. A record with a reserved share uses it first and this one after it.
+    /// For all records. A record with a reserve takes from this bucket if the reserve is empty.
     case common
     case critical
     /// For the first record of a group.
@@ -170,10 +172,10 @@ package struct BucketRow: Equatable, Sendable {
     }
 }
 
-/// One limit divided into shares. Each reserve is a bucket of its own; the common bucket holds the rest.
+/// One limit that is divided into buckets: one for each reserve, and a common one for the rest.
 ///
-/// Low-priority records can empty the common bucket but not a reserve. A record with a reserve takes from it first,
-/// then from the common bucket. The shares add up to the limit, so the limit as a whole is never exceeded.
+/// Records without a reserve can empty only the common bucket. A record with a reserve takes from that first, then from
+/// the common bucket. The shares add up to the limit, so the limit as a whole is never exceeded.
 struct SharedLimit: Equatable, Sendable {
     private var common: FairBucket
     private var reserves: [BucketRole: FairBucket]
@@ -193,7 +195,7 @@ struct SharedLimit: Equatable, Sendable {
         self.reserves = Dictionary(uniqueKeysWithValues: reserved.map { ($0.key, bucket($0.key, $0.value)) })
     }
 
-    /// Returns the first role in `claims` whose bucket has a token, or nil if none has.
+    /// Returns the first role in `claims` whose bucket has a token; nil if none has.
     ///
     /// - Parameters:
     ///   - claims: The roles whose buckets may be used, in order of preference.
@@ -225,7 +227,7 @@ struct SharedLimit: Equatable, Sendable {
     }
 }
 
-/// A share in per cent, from 0 to 100.
+/// A share in per cent, from 0 to 100. Other values are clamped.
 package struct Percentage: Hashable, Comparable, Sendable {
     /// The share, in per cent.
     package let percent: Int64
@@ -261,7 +263,7 @@ package struct Rate: Hashable, Sendable {
 package struct GroupRow: Equatable, Sendable {
     package var group: GroupID
     package var account: AccountID
-    /// The row id of the newest record evaluated. At a start, the groups with the newest records are loaded.
+    /// The row id of the newest evaluated record. After a start, the groups with the newest records are loaded first.
     package var lastRecord: RowID
     /// The number of occurrences in the records evaluated so far.
     package var occurrences: Int64

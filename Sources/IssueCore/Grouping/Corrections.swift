@@ -6,7 +6,7 @@ package enum SplitSelector: Equatable, Sendable {
     /// The value is as in `Fields`.
     case field(IssueSplitField, value: String)
 
-    /// The length to which values are cut, in bytes.
+    /// The maximum size of a value, in bytes of UTF-8. The rest is cut off.
     private static let maxValueBytes = 200
     /// Separates the parts of the stored form. No pattern for titles begins with it.
     private static let separator: Character = "\u{1}"
@@ -105,7 +105,7 @@ package enum SplitSelector: Equatable, Sendable {
 
 /// Finds groups that may be the same issue: those whose titles differ in one word.
 package enum MergeSuggestions {
-    /// The attributes of a group that are compared.
+    /// A group with the attributes that are compared.
     package struct Candidate: Sendable {
         package var group: GroupID
         package var title: String
@@ -119,20 +119,20 @@ package enum MergeSuggestions {
         }
     }
 
-    /// Two groups, and the words that differ.
+    /// Two groups, and the word of each title that differs from the other.
     package struct Pair: Equatable, Sendable {
         package var groups: [GroupID]
         package var words: [String]
     }
 
-    /// The maximum number of words of a title.
+    /// Titles with more words are not compared.
     private static let maxWords = 40
 
     /// Returns pairs of groups whose titles differ in one word, in the order of the candidates.
     ///
-    /// Time and memory are linear in the number of words of all titles. Titles of fewer than three words are left out,
-    /// because too little of them would be equal. Each group is only compared with the first group that has the same
-    /// other words, so a thousand similar groups make a thousand pairs, not a million.
+    /// The number of table entries is linear in the number of words of all titles. Titles of fewer than three words are
+    /// left out, because too few of their words would be equal. A group is compared only with the first group that has
+    /// the same other words, so a thousand similar groups make about a thousand pairs, not half a million.
     ///
     /// - Parameter limit: The maximum number of pairs.
     package static func pairs(among candidates: [Candidate], limit: Int) -> [Pair] {

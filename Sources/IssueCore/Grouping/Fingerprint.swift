@@ -30,9 +30,9 @@ package enum Fingerprint {
         return String(hexadecimal: hash.finish(), width: 16)
     }
 
-    /// Returns the number that a group's id is made of.
+    /// Returns the key of a group, from which the id that clients see is made.
     ///
-    /// It depends on user, application and fingerprint only, so the same group has the same id in a new database.
+    /// It depends only on user, application and fingerprint, so the same group has the same id in a new database.
     package static func groupKey(uid: UInt32, app: String, fingerprint: String) -> UInt64 {
         var hash = SipHash(key0: 1)
         hash.append(UInt64(uid))
@@ -53,7 +53,7 @@ package enum Regrouping {
         package var series: SeriesDescription?
         /// The name of the application that the fingerprint covers.
         package var app: String
-        /// The first message of the group; nil if it is no longer stored.
+        /// The first message of the group, in UTF-8; nil if it is no longer stored.
         package var message: [UInt8]?
 
         package init(fingerprint: String, series: SeriesDescription?, app: String, message: [UInt8]? = nil) {
@@ -100,7 +100,7 @@ package enum Regrouping {
         return Fingerprint.of(series, app: subject.app)
     }
 
-    /// Returns a message that has this template.
+    /// Returns a message that has this template, with an example for each placeholder.
     ///
     /// The placeholders may come from any version of the rule.
     package static func example(of template: [UInt8]) -> [UInt8] {
@@ -121,7 +121,7 @@ package enum Regrouping {
     ///   - title: The title of the group.
     ///   - source: The source location of the group. The title ends with it if the template consists of values.
     package static func template(ofTitle title: String, at source: SourceLocation = SourceLocation()) -> [UInt8]? {
-        // Titles are cut after this number of characters.
+        // Titles are cut after 200 characters (`RecordCommit.title`).
         guard title.count < 200 else { return nil }
         let place = MessageTemplate.place(of: source)
         if !place.isEmpty, title.hasSuffix(place),
@@ -197,8 +197,8 @@ package struct SipHash: Sendable {
         for byte in bytes { append(byte) }
     }
 
-    /// A separate overload, because the generic form is not specialised across modules and takes ten times as long
-    /// there.
+    /// Appends bytes. The generic overload takes ten times as long for callers in other modules, where it is not
+    /// specialised.
     package mutating func append(_ bytes: [UInt8]) { append(bytes.span) }
 
     private mutating func append(_ span: Span<UInt8>) {

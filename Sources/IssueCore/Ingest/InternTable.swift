@@ -2,11 +2,12 @@ import IssueProtocol
 
 /// Assigns numbers, counted from 0, to distinct byte strings (runs).
 ///
-/// Open addressing over a power of two of slots, at most half of them used. Runs are compared byte by byte, so
-/// correctness does not depend on the hash. A lookup probes at most `maxProbes` slots, more than random hashes ever
-/// need; an insertion beyond that replaces an older run. So a sender of colliding runs cannot slow it down.
+/// A hash table with open addressing. The number of slots is a power of two, and at most half of them are used. Runs
+/// are compared byte by byte, so correctness does not depend on the hash. A lookup probes at most `maxProbes` slots,
+/// which is more than random hashes ever need. An insertion that would need more replaces another run, which is then no
+/// longer found. A sender of colliding runs therefore cannot slow down the table.
 struct InternTable: Sendable {
-    /// Everything needed to find a run in one place. With thousands of runs in turn, cache misses are the main cost.
+    /// All that is needed to find a run, in one place. If thousands of runs alternate, cache misses are the main cost.
     private struct Slot {
         var hash: UInt64 = 0
         var bytes = ByteRange.empty
@@ -37,7 +38,7 @@ struct InternTable: Sendable {
     /// The total size of the runs and their notes, in bytes.
     var byteCount: Int { bytes.count }
 
-    /// Returns the run that starts at an index, or nil if it is unknown. No run may be a prefix of another one.
+    /// Returns the run that starts at an index; nil if it is unknown. No run may be a prefix of another one.
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, hash: UInt64) -> Run? {
         guard !slots.isEmpty else { return nil }
@@ -56,7 +57,7 @@ struct InternTable: Sendable {
         return nil
     }
 
-    /// Returns the value stored after a run, or nil if it was stored for other bytes.
+    /// Returns the value noted after a run; nil if none was noted for these bytes.
     ///
     ///     note ::= length value bytes
     @inline(__always)
@@ -68,8 +69,8 @@ struct InternTable: Sendable {
         return kept.word(at: start &+ 8)
     }
 
-    /// Stores a value, and the bytes that it is for, after a run that was inserted with room for both. Finding the run
-    /// has then loaded them into the processor's cache too.
+    /// Notes a value, and the bytes that it is for, after a run that was inserted with room for both. Finding the run
+    /// loads the note into the processor's cache too.
     mutating func note(_ value: UInt64, for input: Span<UInt8>, behind number: Int) {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]
@@ -107,9 +108,7 @@ struct InternTable: Sendable {
         return ranges.count - 1
     }
 
-    /// Removes all runs and keeps the memory.
-    ///
-    /// A table is emptied because it is full, and the sender that filled it usually continues.
+    /// Removes all runs and keeps the memory. A full table usually fills again soon, with runs of the same sender.
     mutating func removeAll() {
         for index in slots.indices { slots[index] = Slot() }
         ranges.removeAll(keepingCapacity: true)
@@ -122,6 +121,7 @@ struct InternTable: Sendable {
     @inline(__always)
     private func next(_ index: Int) -> Int { (index &+ 1) & (slots.count &- 1) }
 
+    /// Inserts a slot. Replaces the last probed one if none is free.
     private mutating func insert(_ slot: Slot) {
         var index = firstPosition(slot.hash)
         for _ in 1..<Self.maxProbes where slots[index].number > 0 { index = next(index) }
@@ -137,11 +137,12 @@ struct InternTable: Sendable {
 
 /// Assigns numbers, counted from 0, to ids in the order of their first occurrence.
 ///
-/// It is called for each record while a commit waits, so a lookup is one probe in a table that is at most half full.
+/// It is called for each record during a commit, so it uses an open-addressing table that is at most half full.
 package struct IDInterner<ID: Identifier> {
     /// The ids, indexed by their numbers.
     @usableFromInline
     package internal(set) var ids: [ID] = []
+    /// For each slot, the number of its id plus one; 0 for a free slot.
     @usableFromInline
     var table = [UInt32](repeating: 0, count: 256)
 
@@ -183,7 +184,7 @@ package struct IDInterner<ID: Identifier> {
 
 /// A fast hash for tables in memory, seeded so that senders cannot provoke collisions.
 ///
-/// Multiply and fold, eight bytes at a time. Never stored; stored values are hashed with `SipHash`.
+/// It multiplies and folds eight bytes at a time. Its hashes are never stored; stored hashes are those of `SipHash`.
 package struct WordHash: Sendable {
     private let seed: UInt64
 
@@ -214,6 +215,7 @@ package struct WordHash: Sendable {
         return Self.fold(first ^ rest, second ^ 0xD6E8_FEB8_6659_FD93)
     }
 
+    /// Returns the exclusive or of the halves of a full-width product.
     @inline(__always)
     package static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let product = left.multipliedFullWidth(by: right)

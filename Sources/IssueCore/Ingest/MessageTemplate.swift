@@ -1,15 +1,16 @@
 package import IssueProtocol
 
-/// The common text of similar messages, with numbers, names and addresses replaced by placeholders.
+/// The common text of similar messages, with placeholders for numbers, names and addresses.
 ///
 /// A placeholder is a single control character, so it cannot be confused with a sender's text. A message that contains
 /// control characters itself is stored whole in addition to its template. The replaced parts are stored in order,
 /// separated by `separator`, and restore the message exactly.
 package enum MessageTemplate {
-    /// The kind of text that was replaced. Rule 2 does not use `hexadecimal`, which occurs in templates of rule 1.
+    /// The kind of text that was replaced.
     package enum Placeholder: UInt8, CaseIterable, Sendable {
         /// A number, a date, a word that contains a digit, a value after a key, or a list of these.
         case number = 1
+        /// Only in templates of rule 1 (`Fingerprint.rule`).
         case hexadecimal
         case uuid
         case quoted
@@ -35,13 +36,13 @@ package enum MessageTemplate {
     /// The byte between two parts. It never occurs in a message that is stored as parts.
     package static let separator: UInt8 = 0x1F
 
-    /// Appends a message's template to `template` and replaces the content of `parts` with the parts left out.
+    /// Appends a message's template to `template`, and replaces the content of `parts` by the replaced parts.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the message.
     ///   - start: The index of the message's first byte.
     ///   - end: The index after the message's last byte.
-    ///   - limit: The maximum number of bytes of the message that go into the template.
+    ///   - limit: The number of bytes of the message that its template covers; the rest is ignored.
     ///   - template: The buffer the template is appended to.
     ///   - parts: The buffer for the parts.
     /// - Returns: The form in which the message must be stored.
@@ -50,6 +51,7 @@ package enum MessageTemplate {
         parts: inout ByteBuffer
     ) -> DecodedRecord.MessageForm {
         var last = min(end, start + limit)
+        // No character is split.
         while last < end, last > start, bytes[last] & 0xC0 == 0x80 { last -= 1 }
         var reader = TemplateReader(bytes: bytes, start: start, end: last)
         parts.truncate(to: 0)
@@ -114,7 +116,7 @@ package enum MessageTemplate {
 
     /// Returns the template as a single line for people.
     ///
-    /// Not generic, because generic functions are not specialised across modules.
+    /// The parameter is not generic, because generic functions are slow across modules, where they are not specialised.
     package static func title(of template: ArraySlice<UInt8>) -> String {
         var output: [UInt8] = []
         for byte in template {
@@ -155,8 +157,8 @@ package enum MessageTemplate {
 
 /// The template and the values that a sender gave for its message.
 ///
-/// In the wire format, `{}` is a value, and `{{` and `}}` are braces. The template must describe the message or
-/// its beginning exactly: a sender's template is used only if it agrees with the message.
+/// In the wire format, `{}` is a value, and `{{` and `}}` are braces. A sender's template is used only if it
+/// describes the message, or the beginning of it, exactly.
 package struct SentTemplate: Sendable {
     private var text = ByteBuffer()
     private var values = ByteBuffer()
@@ -184,9 +186,10 @@ package struct SentTemplate: Sendable {
         ends.append(values.count)
     }
 
-    /// Appends a message's template to `template` and replaces the content of `parts` with the parts left out.
+    /// Appends a message's template to `template`, and replaces the content of `parts` by the values.
     ///
-    /// The message after the described beginning is read like one without a template.
+    /// If the sender's template describes only the beginning of the message, the rest is split like a message without a
+    /// sender's template.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the message.
@@ -266,7 +269,8 @@ package struct SentTemplate: Sendable {
         return length
     }
 
-    /// The sizes of the template's texts and values in the message, in order.
+    /// The texts and values of the template in order, with their sizes in the message, in bytes. Valid only after
+    /// `append` has accepted the template.
     var pieces: [(isValue: Bool, count: Int)] {
         var pieces: [(isValue: Bool, count: Int)] = []
         var values = 0
@@ -294,7 +298,7 @@ package struct SentTemplate: Sendable {
 }
 
 extension RecordDecoder {
-    /// Splits a message as the record's own template says, and writes `template` and `parts`.
+    /// Splits a message by the record's own template, and sets `template` and `parts`.
     ///
     /// - Returns: The form in which the message must be stored. Nil if the record has no template, or one that
     ///   contradicts the message or exceeds a limit; `template` is empty then.
@@ -317,7 +321,7 @@ extension RecordDecoder {
         return form
     }
 
-    /// Reads the values, whose types were checked before. Returns `false` if there are too many.
+    /// Reads the values, whose types `readFields` has checked. Returns `false` if there are too many.
     private mutating func readSentValues(_ scanner: borrowing JSONScanner) -> Bool {
         guard let range = fields.parts else { return true }
         var values = JSONScanner(scanner.bytes, from: range.lowerBound)

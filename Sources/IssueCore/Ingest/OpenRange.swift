@@ -2,12 +2,14 @@ import IssueProtocol
 
 /// Collects the posting lists and counts of the range of ids that is still being filled.
 ///
-/// They are written once when the range closes, never once per record. Until then a few numbers per record are kept
-/// here. After a restart, they are rebuilt from the rows of the open range.
+/// They are written once, when the range closes. Until then, a few numbers per record are kept here. After a restart,
+/// these are rebuilt from the rows of the open range.
 package struct OpenRange: Sendable {
     /// The data kept for each record.
     private struct Entry {
+        /// 0 for a skipped id.
         var series: SeriesID
+        /// In milliseconds since 1970-01-01 UTC.
         var receivedAt: Int64
         var count: Int64
         var bytes: Int
@@ -15,11 +17,13 @@ package struct OpenRange: Sendable {
 
     /// The first row id of the range.
     package private(set) var firstID: RowID
+    /// The size of the records, and of the series that are new in the range, in bytes.
     package private(set) var byteCount = 0
+    /// One entry per id, in order.
     private var entries: [Entry] = []
     /// One bit for each of 65,536 remainders of series ids. It is set once a series with this remainder has a record.
     private var seriesBits = [UInt64](repeating: 0, count: 1024)
-    /// The number of bits that are set. It is lower than the number of series if ids have the same remainder.
+    /// The number of bits that are set: a lower bound of the number of series.
     package private(set) var seriesEstimate = 0
 
     package init(firstID: RowID) {
@@ -36,8 +40,8 @@ package struct OpenRange: Sendable {
         entries.firstIndex { $0.series != 0 }.map { (firstID + $0, entries[$0].receivedAt) }
     }
 
-    /// Returns the series of a record in the range; nil if there is no such record, or if it could not be read when the
-    /// range was rebuilt.
+    /// Returns the series of a record in the range; nil if the range has no record with this id, or if the record could
+    /// not be read when the range was rebuilt.
     package func series(ofRow row: RowID) -> SeriesID? {
         guard row >= firstID, row < nextID else { return nil }
         let series = entries[row - firstID].series
@@ -66,7 +70,7 @@ package struct OpenRange: Sendable {
         note(series)
     }
 
-    /// Adds bytes that a new series takes besides its records, so that a range with large ones closes earlier.
+    /// Adds the bytes that a new series takes besides its records, so that a range with large series closes earlier.
     package mutating func grow(by bytes: Int) {
         byteCount &+= bytes
     }
@@ -92,11 +96,11 @@ package struct OpenRange: Sendable {
         entries.append(Entry(series: 0, receivedAt: entries.last?.receivedAt ?? 0, count: 0, bytes: 0))
     }
 
-    /// Removes all but the first records after a failed commit.
+    /// Restores an earlier state after a failed commit.
     ///
     /// - Parameters:
-    ///   - count: The number of records to keep.
-    ///   - byteCount: The total size of those records, in bytes.
+    ///   - count: The number of ids to keep.
+    ///   - byteCount: The value of `byteCount` in that state.
     package mutating func truncate(to count: Int, byteCount: Int) {
         entries.removeSubrange(count...)
         self.byteCount = byteCount
@@ -109,7 +113,7 @@ package struct OpenRange: Sendable {
         seriesEstimate = 0
     }
 
-    /// Starts the next range. Keeps the allocated memory.
+    /// Starts the next range, and keeps the allocated memory.
     package mutating func reset(firstID: RowID) {
         self.firstID = firstID
         byteCount = 0
@@ -119,7 +123,7 @@ package struct OpenRange: Sendable {
 
     /// Returns the posting lists and counts of all records, in ascending order of series ids.
     package func postings() -> RangePostings {
-        // First group the records by series, so that each list is written in one go.
+        // The records are grouped by series first (counting sort), so that each list is written at once.
         var numbers = IDInterner<SeriesID>()
         var slotOfRecord = [UInt32](repeating: 0, count: count)
         var ends: [Int] = []
@@ -158,8 +162,8 @@ package struct OpenRange: Sendable {
     }
 }
 
-/// The posting lists and counts of a range. Stored in flat arrays, since thousands of series may share a range while a
-/// commit waits.
+/// The posting lists and counts of a range, in flat arrays. A range may have thousands of series, and a commit waits
+/// while they are computed.
 package struct RangePostings: Equatable, Sendable {
     /// The records of one series in a range.
     package struct Posting: Equatable, Sendable {
@@ -167,11 +171,13 @@ package struct RangePostings: Equatable, Sendable {
         package var records: Int64 = 0
         package var occurrences: Int64 = 0
         /// The approximate bytes that a series takes in the database besides its records: its posting list, counts,
-        /// attributes and issue. Without them, a user with a record in each of many issues would count as a small one.
+        /// attributes and issue. Without them, a user with one record in each of many issues would seem to use little.
         package static let bytesOfSeries: Int64 = 400
 
         /// The approximate bytes that the records and the series take.
         package var bytes = bytesOfSeries
+        /// The earliest and the latest time at which one of the records was received, in milliseconds since 1970-01-01
+        /// UTC.
         package var firstAt = Int64.max
         package var lastAt = Int64.min
         /// The range of its posting list in `RangePostings.ids`.
@@ -206,7 +212,11 @@ package struct RangePostings: Equatable, Sendable {
         ids.reserveCapacity(2 * records)
     }
 
-    /// Begins the records of a series, which follow in ascending order.
+    /// Begins the records of a series. They must be added in ascending order of their ids.
+    ///
+    /// - Parameters:
+    ///   - series: The series.
+    ///   - base: The id from which the first difference is taken.
     mutating func begin(_ series: SeriesID, after base: RowID) {
         current = Posting(series: series, ids: ids.count..<ids.count)
         previous = base
@@ -297,14 +307,14 @@ package enum PostingList {
         decode(bytes.span, base: base)
     }
 
-    /// Decodes ids, or returns nil if the bytes are corrupt.
+    /// Decodes ids; nil if the bytes are corrupt.
     ///
     /// - Parameters:
     ///   - bytes: The posting list.
     ///   - base: The base that was used for encoding.
     package static func decode(_ bytes: Span<UInt8>, base: RowID) -> [RowID]? {
         var ids: [RowID] = []
-        // The majority of ids take one byte.
+        // Most ids take one byte.
         ids.reserveCapacity(bytes.count)
         var index = 0
         var previous = base.rawValue

@@ -3,7 +3,7 @@ import IssueProtocol
 /// The calls that the daemon has received from one client process, so that a call that is resent after a lost receipt
 /// is not stored twice.
 ///
-/// A client numbers its records. All numbers up to the mark have been received. For the last calls, the ids of their
+/// A client numbers its records. All numbers up to `highest` have been received. For the last calls, the ids of the
 /// records are known too.
 package struct ProducerMark: Equatable, Sendable {
     /// A call whose records were stored or rejected.
@@ -24,15 +24,18 @@ package struct ProducerMark: Equatable, Sendable {
             self.rejected = rejected
         }
 
+        /// The sequence number after its last record.
         var end: Int64 { sequence.clampedSum(count) }
 
-        fileprivate func isContiguous(by next: Call) -> Bool {
+        /// Returns `true` if `next` continues this call, so that the two can be stored as one.
+        fileprivate func isContinued(by next: Call) -> Bool {
             rejected.isEmpty && next.rejected.isEmpty && next.sequence == end
                 && next.firstRow.rawValue == firstRow.rawValue &+ count
                 && count.clampedSum(next.count) <= ProducerMark.maxRecords
         }
 
-        fileprivate func answer(to number: Int64) -> PastResult {
+        /// Returns the result of the record with a sequence number of this call.
+        fileprivate func result(of number: Int64) -> PastResult {
             let index = number - sequence
             let before = rejected.count { $0 < index }
             return rejected.contains(index)
@@ -48,8 +51,9 @@ package struct ProducerMark: Equatable, Sendable {
         case forgotten
     }
 
-    /// Whether the records of a call have been received before.
+    /// Which records of a call have been received before.
     package enum Reception: Equatable, Sendable {
+        /// None of them.
         case fresh
         /// All of them were received before, and the result of at least one is still known.
         case resend([PastResult])
@@ -66,7 +70,7 @@ package struct ProducerMark: Equatable, Sendable {
     /// The maximum number of records per call that are looked up. The socket does not accept larger calls.
     package static let maxRecords: Int64 = 1 << 20
 
-    /// The highest sequence number received.
+    /// The highest sequence number received; -1 if there is none.
     package internal(set) var highest: Int64
     /// The last calls, oldest first.
     package internal(set) var calls: [Call]
@@ -76,16 +80,16 @@ package struct ProducerMark: Equatable, Sendable {
         calls = []
     }
 
-    /// Returns which records of a call have been received before.
+    /// Compares a call with the calls that were received before. Does not change the mark.
     ///
     /// - Parameters:
     ///   - sequence: The sequence number of its first record. Clients start at 0 or 1.
-    ///   - count: The number of its records.
+    ///   - count: The number of its records; at most `maxRecords` of them are looked up.
     package func received(sequence: Int64, count: Int64) -> Reception {
         let wanted = min(max(count, 0), Self.maxRecords)
         let last = sequence.clampedSum(wanted - 1)
         guard wanted > 0, sequence <= highest else { return .fresh }
-        let known = (sequence...min(last, highest)).map(answer)
+        let known = (sequence...min(last, highest)).map(result)
         if last > highest { return .straddles(known) }
         return known.allSatisfy { $0 == .forgotten } ? .forgotten : .resend(known)
     }
@@ -94,7 +98,7 @@ package struct ProducerMark: Equatable, Sendable {
     package mutating func stored(_ call: Call) {
         guard call.count > 0 else { return }
         highest = max(highest, call.sequence.clampedSum(call.count - 1))
-        if let last = calls.last, last.isContiguous(by: call) {
+        if let last = calls.last, last.isContinued(by: call) {
             // Consecutive small calls are merged, so that a client may have many calls in flight.
             calls[calls.count - 1].count += call.count
             return
@@ -106,9 +110,9 @@ package struct ProducerMark: Equatable, Sendable {
         while rejected > Self.maxRejected, calls.count > 1 { rejected -= calls.removeFirst().rejected.count }
     }
 
-    private func answer(to number: Int64) -> PastResult {
+    private func result(of number: Int64) -> PastResult {
         let call = calls.last { $0.sequence <= number && number < $0.end }
-        return call?.answer(to: number) ?? .forgotten
+        return call?.result(of: number) ?? .forgotten
     }
 }
 
@@ -131,7 +135,7 @@ extension ProducerMark {
                 Self.append(index &- before, to: &bytes)
                 before = index
             }
-            // A call usually continues the one before it, and then both differences are small.
+            // A call usually continues the one before it. Both differences are small then.
             expected = (call.sequence &+ call.count, call.firstRow.rawValue &+ call.count &- Int64(call.rejected.count))
         }
         return bytes
@@ -223,7 +227,7 @@ package struct ProducerID: Hashable, Sendable {
 
 /// Parses producer ids, with a fast path for the id that was parsed last.
 package struct ProducerReader: Sendable {
-    /// The text that was parsed last.
+    /// The text that was parsed last, as five 64-bit words.
     private var written: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
     private var last: ProducerID?
 
@@ -232,7 +236,7 @@ package struct ProducerReader: Sendable {
     /// Returns the producer named by a UUID in a range of bytes, or nil if the bytes are not a UUID.
     package mutating func id(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> ProducerID? {
         guard end - start == 36 else { return nil }
-        // 36 bytes are read as five 64-bit numbers; the last two overlap.
+        // Five words cover 36 bytes; the last two overlap.
         let text = (
             bytes.word(at: start), bytes.word(at: start + 8), bytes.word(at: start + 16), bytes.word(at: start + 24),
             bytes.word(at: start + 28)
@@ -245,10 +249,10 @@ package struct ProducerReader: Sendable {
     }
 }
 
-/// Prevents pipelined reports from leaving a gap after a producer's mark.
+/// Prevents pipelined reports from leaving a gap in the numbers of a producer.
 ///
-/// After a numbered report was refused, the following reports on the same connection are refused too, until one starts
-/// at or below the refused number.
+/// After a numbered report was refused, later reports on the same connection are refused too, until one starts at or
+/// below the refused number.
 package struct NumberGate: Equatable, Sendable {
     private var refusedFrom: Int64?
 

@@ -4,7 +4,7 @@ package import IssueProtocol
 package struct RecordBatch: Sendable {
     package var bytes = ByteBuffer()
     package var records: [DecodedRecord] = []
-    /// The directory of the numbers in `DecodedRecord.series`.
+    /// The directory that the numbers in `DecodedRecord.series` refer to.
     package internal(set) var directory = SeriesDirectory.none
 
     package init() {}
@@ -19,7 +19,7 @@ package struct RecordBatch: Sendable {
         directory.key(record.series)
     }
 
-    /// Removes all but the first records and bytes.
+    /// Keeps only the first `count` records and the first `byteCount` bytes.
     package mutating func truncate(records count: Int, bytes byteCount: Int) {
         records.removeSubrange(count...)
         bytes.truncate(to: byteCount)
@@ -31,7 +31,7 @@ package struct RecordBatch: Sendable {
     }
 }
 
-/// A decoded record: numbers, and the ranges of its texts in the batch.
+/// A decoded record. Its texts are ranges of the batch's bytes.
 package struct DecodedRecord: Sendable {
     /// The form in which a record's message is stored, relative to the template of its series.
     package enum MessageForm: UInt8, Sendable {
@@ -46,6 +46,7 @@ package struct DecodedRecord: Sendable {
     /// The number of its series in the batch's directory.
     package var series: UInt32 = 0
     package var messageForm = MessageForm.template
+    /// The message, or its parts; empty if the template is the whole message.
     package var message = ByteRange.empty
     /// A JSON object as the sender wrote it; empty if absent.
     package var metadata = ByteRange.empty
@@ -59,6 +60,7 @@ package struct DecodedRecord: Sendable {
     package var severity = IssueLevel.error
     package var isReportable = true
 
+    /// The value of an absent time.
     package static let absent = Int64.min
 
     package init() {}
@@ -109,21 +111,26 @@ public struct ByteRange: Equatable, Sendable {
     public var isEmpty: Bool { count == 0 }
 }
 
-/// The series that the records of a batch refer to by number: four bytes per record instead of a whole key.
+/// The series that the records of a batch refer to by number. A number takes four bytes per record instead of a whole
+/// key.
 ///
-/// The decoder adds to it and gives each batch a copy. Adding a key to a copied directory copies only `tail`, which is
-/// short; the list of full chunks is copied once for each chunk.
+/// The decoder adds series to it and gives each batch a copy. Adding a key to a copied directory copies only `tail`,
+/// which is short. The list of full pieces is copied once per piece.
 package struct SeriesDirectory: Sendable {
-    /// The identity of a numbering. A directory and all its copies share it, whatever was added since.
+    /// The identity of a numbering. A directory and all its copies share it, even after series were added to one of
+    /// them.
     package final class Identity: Sendable {}
 
+    /// The number of series, and the size of their keys in bytes, at which a directory is full.
     static let maxSeries = 32_768
     static let maxBytes = 16 << 20
+    /// The number of keys in a piece.
     private static let pieceSize = 32
 
     /// The directory of an empty batch.
     static let none = SeriesDirectory(identity: nil, generation: 0)
 
+    /// Nil for the directory of an empty batch.
     package let identity: Identity?
     /// The number of directories that the decoder has had, including this one.
     let generation: Int
@@ -131,7 +138,9 @@ package struct SeriesDirectory: Sendable {
     private var pieces: [[[UInt8]]] = []
     /// The keys after those of the full pieces.
     private var tail: [[UInt8]] = []
+    /// The number of series.
     private(set) var count: UInt32 = 0
+    /// The size of all keys, in bytes.
     private var byteCount = 0
 
     private init(identity: Identity?, generation: Int) {

@@ -5,7 +5,7 @@ extension RecordDecoder {
     ///
     /// The batch's copy of the directory may lack the number until `complete` is called.
     mutating func readSeries(_ scanner: borrowing JSONScanner, _ batch: inout RecordBatch) -> UInt32 {
-        let number = readSeries(scanner)
+        let number = numberOfSeries(scanner)
         if isRenumbered(batch) {
             renewDirectory(of: &batch)
         } else if number >= batch.directory.count {
@@ -16,8 +16,8 @@ extension RecordDecoder {
 
     /// Gives the batch a new copy of the directory if its copy lacks series of its records.
     ///
-    /// Called once for many records: after a copy, the first series that is added copies the directory's tail, which
-    /// costs as much as adding many others.
+    /// Call this once for many records. After each copy, the next added series must copy the directory's tail, which
+    /// costs as much as adding many series.
     @inline(__always)
     package mutating func complete(_ batch: inout RecordBatch) {
         guard lacksSeries else { return }
@@ -26,7 +26,7 @@ extension RecordDecoder {
     }
 
     /// Returns the number of the record's series in the decoder's directory.
-    private mutating func readSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
+    private mutating func numberOfSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
         guard let source = serial(of: fields.source), let app = serial(of: fields.app),
             writeShortKey(scanner, source, app)
         else { return seriesByWholeKey(scanner) }
@@ -38,7 +38,8 @@ extension RecordDecoder {
         return seriesByShortKey(scanner)
     }
 
-    /// Returns the number of a series that is not the last one of its source.
+    /// Returns the number of the record's series, found by the short key. For a series that is not the last one of its
+    /// source.
     private mutating func seriesByShortKey(_ scanner: borrowing JSONScanner) -> UInt32 {
         let short = shortKey
         let hash = hash(short.span, from: 0, to: short.count)
@@ -84,7 +85,8 @@ extension RecordDecoder {
 
     // MARK: Keys
 
-    /// Returns the number that represents a source or an application in a short key. Nil if it is not in the cache.
+    /// Returns the number that represents a source or an application in a short key: its serial, or 0 if the record has
+    /// none. Nil if it is not in the cache.
     @inline(__always)
     private mutating func serial(of reading: ObjectReading) -> UInt64? {
         switch reading {
@@ -99,7 +101,7 @@ extension RecordDecoder {
     ///
     ///     short ::= head code source app lengths domain fingerprint template
     ///
-    /// - Returns: `false` if texts contain escapes, which a short key cannot hold.
+    /// - Returns: `false` if a text contains escapes. There is no short key then.
     @inline(__always)
     private mutating func writeShortKey(_ scanner: borrowing JSONScanner, _ source: UInt64, _ app: UInt64) -> Bool {
         let (domain, fingerprint) = (fields.text(.domain), fields.text(.fingerprint))
@@ -131,6 +133,7 @@ extension RecordDecoder {
         fields.take(objectCache[number], container, from: start)
     }
 
+    /// Writes the whole series key of the record to `key`, without secrets.
     private mutating func writeKey(_ scanner: borrowing JSONScanner) {
         key.truncate(to: 0)
         key.appendRoom(SeriesKey.headerSize)
@@ -153,25 +156,26 @@ extension RecordDecoder {
 /// The numbers of recently used series, by short keys. A short key contains the record's own part of the series key and
 /// the serials of its source and application.
 struct SeriesKeyCache: Sendable {
+    /// The size of all short keys, in bytes, at which they are removed.
     private static let maxShortBytes = 8 << 20
 
     /// Assigns the numbers.
     private(set) var directory: SeriesDirectory
     /// All series of the directory, by whole keys.
     private var series = InternTable()
-    /// Series by short keys. Cleared when outdated serials fill it.
+    /// Short keys. Cleared when full, mostly of keys with serials that are no longer used.
     private var keys = InternTable()
-    /// The series number of each short key.
+    /// The series number of each short key, indexed by the key's number in `keys`.
     private var numbers: [UInt32] = []
 
     init(generation: Int = 1) {
         directory = SeriesDirectory(generation: generation)
     }
 
-    /// The generation of the directory, truncated to the size of a note.
+    /// The low 32 bits of the directory's generation, which is what a note can hold.
     var generation: UInt32 { UInt32(truncatingIfNeeded: directory.generation) }
 
-    /// Whether the next record may need a new directory.
+    /// `true` if a new directory must be started before the next record.
     var isFull: Bool { directory.isFull }
 
     /// Starts a new directory. Numbers are valid until this is called.
@@ -186,7 +190,7 @@ struct SeriesKeyCache: Sendable {
         numbers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns the number of the series with a short key, or nil if it is unknown.
+    /// Returns the number of the series with a short key; nil if the key is unknown.
     func find(_ key: Span<UInt8>, hash: UInt64) -> UInt32? {
         keys.find(key, at: 0, hash: hash).map { numbers[$0.number] }
     }
@@ -210,11 +214,13 @@ struct SeriesKeyCache: Sendable {
 
 /// A cache of decoded source and application objects, keyed by their JSON text.
 ///
-/// A program sends the same few objects again and again, and comparing their bytes costs a tenth of decoding them.
+/// A program sends the same few objects again and again. Comparing their bytes costs a tenth of decoding them.
 struct ObjectCache: Sendable {
     /// An object found in the cache.
     struct CachedObject {
+        /// Its number in the cache, valid until the next call of `makeRoom`.
         var number: Int
+        /// The size of its JSON text, in bytes.
         var byteCount: Int
         /// The number of its keys, including unknown ones.
         var keys: Int
@@ -225,7 +231,7 @@ struct ObjectCache: Sendable {
     /// The maximum number of objects: enough for the common objects of a host. Limits the cache to 4 MiB.
     static let maxObjects = 8192
 
-    /// The maximum size of a series key noted with its source.
+    /// The maximum size of a short key that is noted with its source, in bytes.
     private static let maxExpected = 176
 
     private var table = InternTable()
@@ -238,7 +244,7 @@ struct ObjectCache: Sendable {
         self.seed = seed
     }
 
-    /// Returns the object that starts at an index, or nil if it is not in the cache.
+    /// Returns the object that starts at an index; nil if it is not in the cache.
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> CachedObject? {
         let hash = hash(input, at: start, container)
@@ -251,12 +257,11 @@ struct ObjectCache: Sendable {
     /// The fields of an object.
     subscript(number: Int) -> ObjectFields { fields[number] }
 
-    /// A serial number of an object that is never reused, unlike its number, which is reused after the cache was
-    /// cleared.
+    /// Returns the serial of an object. Numbers are reused after the cache was cleared, serials never are.
     @inline(__always)
     func serial(of number: Int) -> UInt64 { firstSerial &+ UInt64(truncatingIfNeeded: number) }
 
-    /// Adds an object and returns its number, or nil if the object is too long.
+    /// Adds an object and returns its number; nil if the object is too long.
     ///
     /// - Parameters:
     ///   - input: The bytes that contain the object.
@@ -276,8 +281,8 @@ struct ObjectCache: Sendable {
             room: container == .source ? InternTable.noteHeaderSize + Self.maxExpected : 0)
     }
 
-    /// Returns the number of the last series of a source if it has this key and the generation is current, otherwise
-    /// nil.
+    /// Returns the number of the last series of a source if it has this short key and was noted for this generation;
+    /// otherwise nil.
     @inline(__always)
     func expected(_ key: Span<UInt8>, from source: Int, generation: UInt32) -> UInt32? {
         guard let note = table.note(for: key, behind: source), UInt32(truncatingIfNeeded: note >> 32) == generation
@@ -285,7 +290,7 @@ struct ObjectCache: Sendable {
         return UInt32(truncatingIfNeeded: note)
     }
 
-    /// Notes the series of a source. The same place in a program usually reports the same series.
+    /// Notes the last series of a source. The same place in a program usually reports the same series.
     mutating func expect(_ series: UInt32, for key: Span<UInt8>, from source: Int, generation: UInt32) {
         guard key.count <= Self.maxExpected else { return }
         table.note(UInt64(generation) << 32 | UInt64(series), for: key, behind: source)
@@ -308,8 +313,8 @@ struct ObjectCache: Sendable {
 
     /// Returns the hash of an object.
     ///
-    /// The end of an object is unknown before it is decoded. The hash therefore covers the bytes up to the first
-    /// closing brace, and at most `maxBytes`.
+    /// The end of an object is unknown until it is decoded. The hash therefore covers the bytes up to the first closing
+    /// brace, at most `maxBytes`.
     @inline(__always)
     private func hash(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> UInt64 {
         var hash = seed ^ (container == .app ? 0x9E37_79B9_7F4A_7C15 : 0xE703_7ED1_A0B4_28DB)
@@ -322,7 +327,7 @@ struct ObjectCache: Sendable {
     }
 }
 
-/// The fields of a source or an application. Texts are relative to the start of the object.
+/// The fields of a source or an application. The offsets of texts are relative to the start of the object.
 struct ObjectFields: Sendable {
     var texts = InlineArray<5, JSONText>(repeating: Self.noText)
     var integers = InlineArray<2, Int64>(repeating: 0)

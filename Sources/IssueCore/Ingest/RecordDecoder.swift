@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// Decodes a record's JSON into the form in which it is stored, without allocating objects or strings per record.
 ///
-/// Reused for all records of a thread: its scratch buffers grow to the size needed and are kept. All methods are
-/// `mutating`, even those that change nothing, because a non-mutating call would copy the decoder.
+/// One decoder is used for all records of a thread, so that its buffers keep their memory. All methods are `mutating`,
+/// even those that change nothing, because a non-mutating call would copy the decoder.
 package struct RecordDecoder: Sendable {
     package let limits: RecordLimits
     var members = RecordMemberTable()
@@ -14,21 +14,22 @@ package struct RecordDecoder: Sendable {
     var times = TimeReader()
     var objectCache: ObjectCache
     var series = SeriesKeyCache()
-    /// The key of the record's series. Not part of a batch.
+    /// The key of the record's series.
     var key = ByteBuffer()
-    /// The short form of a key. It has a buffer of its own: in `key`, each new series would copy a buffer as long as
-    /// the longest key so far.
+    /// The short key of the record's series. It has a buffer of its own, because a copy of `key` for a new series would
+    /// be as long as the longest key so far.
     var shortKey = ByteBuffer()
     var template = ByteBuffer()
     var parts = ByteBuffer()
     var sentTemplate = SentTemplate()
     var redactor: Redactor
-    /// The message of the record with its secrets removed, if it has any.
+    /// The message of the record without secrets; valid if `isRedacted` is set.
     private var redactedMessage = ByteBuffer()
+    /// `true` if the message of the record contains secrets.
     private var isRedacted = false
-    /// Whether the numbers of series were made with other settings of the redactor.
+    /// `true` if the keys in the series directory were made with another redactor.
     private var hasNewRedactor = false
-    /// Whether the batch of the last records lacks series that they name.
+    /// `true` if the batch's copy of the directory lacks series of its last records.
     var lacksSeries = false
 
     /// - Parameters:
@@ -42,13 +43,13 @@ package struct RecordDecoder: Sendable {
         objectCache = ObjectCache(seed: seed)
     }
 
-    /// Sets what is removed from the records that follow.
+    /// Sets the redactor for the records that follow.
     package mutating func use(_ redactor: Redactor) {
         self.redactor = redactor
         hasNewRedactor = true
     }
 
-    /// Returns a text of the sender's process without secrets.
+    /// Returns a text without secrets, such as the command of the sender's process.
     package mutating func redacted(_ text: String) -> String { redactor.text(text) }
 
     /// Returns the number of values that were removed since the last call; nil if there were none.
@@ -56,7 +57,8 @@ package struct RecordDecoder: Sendable {
 
     /// Decodes the next record and adds it to a batch.
     ///
-    /// - Returns: Why the record was not added, or nil if it was added. In both cases the scanner is after the record.
+    /// - Returns: The reason why the record was rejected; nil if it was added. In both cases the scanner is after the
+    ///   record.
     /// - Throws: `JSONError` if the bytes are not valid JSON. The scanner must not be used any further.
     package mutating func decode(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
@@ -74,7 +76,7 @@ package struct RecordDecoder: Sendable {
         do {
             try read(&scanner, into: &batch)
         } catch {
-            // The record is invalid. Skipping it as a whole shows whether its JSON is invalid too.
+            // The record is invalid. If its JSON is invalid too, skipping it as a whole throws.
             batch.bytes.truncate(to: byteCount)
             scanner.rewind(to: start)
             try scanner.skipValueOfAnySize()
@@ -88,7 +90,7 @@ package struct RecordDecoder: Sendable {
         fields.forgetAll()
         objectCache.makeRoom()
         if series.isFull || hasNewRedactor {
-            // Complete the batch first. Afterwards, the numbers of its series are no longer known.
+            // The batch needs its copy of the old directory first, to which the numbers of its records refer.
             complete(&batch)
             series.makeRoom()
             hasNewRedactor = false
@@ -140,7 +142,7 @@ package struct RecordDecoder: Sendable {
         return split(message.span, from: 0, to: message.count, scanner)
     }
 
-    /// Splits an unescaped message into its template and the other parts, and replaces the secrets in it.
+    /// Splits a message without escapes into its template and its parts, and replaces the secrets in it.
     private mutating func split(
         _ message: Span<UInt8>, from start: Int, to end: Int, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm {
@@ -183,7 +185,7 @@ package struct RecordDecoder: Sendable {
     {
         for field in IssueContext.Field.allCases {
             guard let text = fields.text(field) else { continue }
-            // In a buffer of its own, since it may be invalid.
+            // Copied to a scratch buffer first, because the id may be invalid.
             parts.truncate(to: 0)
             scanner.append(text, to: &parts)
             guard field.accepts(parts.span, from: 0, to: parts.count) else { continue }
@@ -191,7 +193,7 @@ package struct RecordDecoder: Sendable {
             output.append(contentsOf: Self.contextKeys[Int(field.rawValue)].utf8)
             if field.isHexadecimal {
                 output.append(UInt8(ascii: "\""))
-                // A digit has this bit already, and a letter becomes lower case.
+                // This bit makes letters lower case, and is already set in digits.
                 for index in 0..<parts.count { output.append(parts.span[index] | 0x20) }
                 output.append(UInt8(ascii: "\""))
             } else {
@@ -287,7 +289,7 @@ extension RecordDecoder {
         }
     }
 
-    /// Returns as much of a text as its limit allows. No character or escape is split.
+    /// Returns the beginning of a text, up to its limit. No character or escape is split.
     private func cut(_ text: JSONText, in bytes: Span<UInt8>) -> JSONText {
         let limit = text.start + limits.attributeBytes
         var end = text.hasEscapes ? text.start : limit
@@ -303,7 +305,7 @@ extension RecordDecoder {
     private static func size(ofEscapeOrByteAt index: Int, in bytes: Span<UInt8>) -> Int {
         guard bytes[index] == UInt8(ascii: "\\") else { return 1 }
         guard bytes[index + 1] == UInt8(ascii: "u") else { return 2 }
-        // From D800 to DBFF, it is the first half of a character that takes two escapes.
+        // D800 to DBFF are the first half of a character that takes two escapes.
         let isHalf = bytes[index + 2] | 0x20 == UInt8(ascii: "d") && "89abAB".utf8.contains(bytes[index + 3])
         return isHalf ? 12 : 6
     }
@@ -337,7 +339,7 @@ extension RecordDecoder {
 
     private mutating func time(in scanner: inout JSONScanner, _ member: RecordMember) throws -> Int64 {
         let text = try scanner.text()
-        // No time needs an escape, but a sender may use one.
+        // A time needs no escapes, but may contain some.
         let time =
             text.hasEscapes
             ? IssueTimestamp(scanner.string(text))?.millisecondsSince1970
@@ -349,7 +351,7 @@ extension RecordDecoder {
         return time
     }
 
-    /// Reads an id of the context. A value that is no string counts as absent.
+    /// Reads an id of the context. A value of another type than a string counts as absent.
     private mutating func readContext(_ member: RecordMember, in scanner: inout JSONScanner) throws {
         if try scanner.kind() == .string {
             fields.set(member, try scanner.text())

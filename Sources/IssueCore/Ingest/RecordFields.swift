@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// The fields of the record being read: numbers, and the ranges of its texts.
+/// The fields of the record that is being read. Its texts are ranges of the JSON.
 ///
 /// If a key occurs twice, the last value counts. The value `null` means that the member is absent.
 struct RecordFields: Sendable {
@@ -9,12 +9,13 @@ struct RecordFields: Sendable {
     var severity = IssueLevel.error
     var occurredAt = DecodedRecord.absent
     var firstOccurredAt = DecodedRecord.absent
+    /// The ranges of these values in the JSON; nil if absent.
     var metadata: Range<Int>?
     var causes: Range<Int>?
     var backtrace: Range<Int>?
     /// The values that belong to the sender's template.
     var parts: Range<Int>?
-    /// `true` if there may be ids of the context.
+    /// `true` if the record may have ids of the context.
     var hasContext = false
     private(set) var flags: SeriesKey.Flags = .reportable
     var source = ObjectReading.absent
@@ -88,8 +89,8 @@ struct RecordFields: Sendable {
         if inDevelopment { flags.insert(.inDevelopment) } else { flags.remove(.inDevelopment) }
     }
 
-    /// Returns the fields of a source or an application that starts at an index. Nil if it must not be cached because a
-    /// text has escapes.
+    /// Returns the fields of a source or an application that starts at an index; nil if a text has escapes, because
+    /// such an object is not cached.
     func object(_ container: RecordContainer, from start: Int) -> ObjectFields? {
         var object = ObjectFields()
         let indexes = container.texts
@@ -123,6 +124,7 @@ struct RecordFields: Sendable {
         flags = flags.subtracting(container.flags).union(object.flags)
     }
 
+    /// Resets a member to its value in a record without it.
     mutating func forget(_ member: RecordMember) {
         switch member {
         case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module, .fingerprint,
@@ -243,7 +245,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The path of the member in a receipt.
+    /// The path of the member, as receipts name it.
     var path: String {
         switch container {
         case .record: "\(key)"
@@ -255,7 +257,8 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
 
 /// Finds a record's member by its key, usually with one comparison.
 ///
-/// A program always writes the members in the same order, so the expected next member is tried first.
+/// A program writes the members of all records in the same order. So the member that followed the last one in an
+/// earlier record is tried first.
 struct RecordMemberTable: Sendable {
     private struct Slot {
         var key: JSONKey
@@ -263,17 +266,19 @@ struct RecordMemberTable: Sendable {
         var container: RecordContainer
     }
 
-    /// The member that followed another one the last time.
+    /// The member that last followed another one.
     private struct Follower {
         var member = RecordMember.message
         var container = RecordContainer.record
         var literal: JSONKeyLiteral?
     }
 
+    /// The number of slots is two to the power of this.
     private static let bits = 7
-    /// The index of the last member, or `beginning` at the start of a record.
+    /// The raw value of the last member, or `beginning` at the start of a record.
     private var last = Self.beginning
     private static let beginning = RecordMember.allCases.count
+    /// For each member, and for the beginning, the member that last followed it.
     private var followers = InlineArray<33, Follower>(repeating: Follower())
     private var literals: [JSONKeyLiteral?] = RecordMember.allCases.map { JSONKeyLiteral($0.key) }
     private var slots = [Slot?](repeating: nil, count: 1 << bits)
@@ -292,7 +297,7 @@ struct RecordMemberTable: Sendable {
         last = Self.beginning
     }
 
-    /// Skips the next key if it is the expected one, and returns its member. Nil if it is another key.
+    /// Skips the next key if it is the expected one, and returns its member; otherwise returns nil.
     @inline(__always)
     mutating func skipExpectedKey(_ scanner: inout JSONScanner, in container: RecordContainer) -> RecordMember? {
         guard let literal = followers[last].literal, followers[last].container == container,
@@ -303,7 +308,7 @@ struct RecordMemberTable: Sendable {
         return member
     }
 
-    /// Returns the member with a key in an object, or nil if the key is unknown.
+    /// Returns the member with a key in an object; nil if the key is unknown.
     mutating func member(_ key: JSONKey, in container: RecordContainer) -> RecordMember? {
         var index = key.hash(bits: Self.bits)
         while let slot = slots[index] {
@@ -379,7 +384,7 @@ package struct RecordLimits: Equatable, Sendable {
     /// The maximum number of records in one call.
     package var recordsPerCall = 1000
     /// The maximum size of each text that describes a series, such as the function, in bytes of JSON. The rest is cut
-    /// off, because each series stores these texts, and caches hold the texts of thousands of series.
+    /// off, because caches hold the texts of thousands of series.
     package var attributeBytes = 2048
     /// The number of bytes of a message that its template covers. The rest is not part of the fingerprint.
     package var templateBytes = 1024
@@ -449,7 +454,7 @@ struct TimeReader: Sendable {
     @inline(__always)
     private static func withinMinute(_ word: UInt64) -> Int64? {
         guard word & 0xFF00_0000_FF00_00FF == 0x5A00_0000_2E00_003A else { return nil }
-        // A digit above 9 shows in its high bits, directly or after adding six.
+        // A byte that is not a digit has a high bit set, directly or after adding six.
         let digits = (word ^ 0x5A30_3030_2E30_303A)
         guard digits & 0xF0F0_F0F0_F0F0_F0F0 == 0, (digits &+ 0x0006_0606_0006_0600) & 0xF0F0_F0F0_F0F0_F0F0 == 0 else {
             return nil

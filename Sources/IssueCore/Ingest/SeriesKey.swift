@@ -27,6 +27,7 @@ package struct SeriesDescription: Hashable, Sendable {
 /// Numbers are little-endian. The texts are, in this order: application, version, environment, platform, network,
 /// domain, file, function, module, fingerprint. The template follows them.
 package enum SeriesKey {
+    /// The flags of a description: which optional integers are present, and its Booleans.
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt16
         package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -36,14 +37,17 @@ package enum SeriesKey {
         package static let build = Flags(rawValue: 4)
         package static let line = Flags(rawValue: 8)
         package static let column = Flags(rawValue: 16)
+        /// The application states whether it is in development; `inDevelopment` is the value.
         package static let development = Flags(rawValue: 32)
         package static let inDevelopment = Flags(rawValue: 64)
 
         static let all = Flags(rawValue: 127)
     }
 
+    /// The length of an absent text.
     static let absent = UInt32.max
     static let textCount = 10
+    /// The size of everything before the texts, in bytes.
     static let headerSize = 80
 
     @inline(__always)
@@ -51,7 +55,7 @@ package enum SeriesKey {
         UInt64(flags.rawValue) | UInt64(severity.rank) << 16 | UInt64(template) << 32
     }
 
-    /// Writes the header that precedes the texts.
+    /// Writes the header that precedes the texts at `start`, where the buffer must already have room for it.
     @inline(__always)
     static func store(
         _ flags: Flags, _ severity: IssueLevel, code: Int64, build: Int64, line: Int64, column: Int64,
@@ -98,7 +102,7 @@ package enum SeriesKey {
         return output[0..<output.count]
     }
 
-    /// Returns the description that a key was made from, or nil if the bytes are corrupt.
+    /// Returns the description from which a key was made; nil if the bytes are corrupt.
     package static func decode(_ key: [UInt8]) -> SeriesDescription? {
         guard key.count >= headerSize else { return nil }
         let bytes = key.span

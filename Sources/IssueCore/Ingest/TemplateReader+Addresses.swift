@@ -3,7 +3,7 @@ import IssueProtocol
 /// Host names, network addresses, mailbox addresses and URLs.
 extension TemplateReader {
     /// Returns the dotted name around a full stop if it is that of a host or of an application. Names of classes,
-    /// functions and files are kept.
+    /// functions and files remain in the template.
     mutating func name() -> Token? {
         let dot = position
         position += 1
@@ -65,6 +65,7 @@ extension TemplateReader {
         return .part(.address, from: first, to: last)
     }
 
+    /// Returns the URL, Windows path, IPv6 or hardware address around a colon, or the truth value after it.
     mutating func colon() -> Token? {
         let first = lettersStart()
         if first < position {
@@ -88,7 +89,7 @@ extension TemplateReader {
         return hardwareOrIPv6(from: lettersStart())
     }
 
-    /// Returns the end of the UUID that starts at an index.
+    /// Returns the end of the UUID that starts at an index; nil if there is none.
     func uuidEnd(from first: Int) -> Int? {
         let last = first + 36
         guard last <= end, bytes[first + 8] == UInt8(ascii: "-"), last == end || !isWordByte(last) else { return nil }
@@ -170,13 +171,14 @@ extension TemplateReader {
         return .part(.address, from: first, to: last)
     }
 
-    /// IPv6 according to RFC 4291, section 2.2; a hardware address has six pairs.
+    /// Returns the end of an IPv6 address (RFC 4291, section 2.2) or of a hardware address, which has six pairs of
+    /// digits; nil if neither starts at this index.
     private func colonGroupsEnd(from first: Int) -> Int? {
         var index = first
         var groups = 0
         var hasGap = false
         var isPairs = true
-        var hasFigure = false
+        var hasDigit = false
         if isColon(index), isColon(index + 1) {
             hasGap = true
             index += 2
@@ -184,7 +186,7 @@ extension TemplateReader {
         while index < end, ByteClass.isHexadecimal(bytes[index]) {
             var next = index
             while next < end, next <= index + 4, ByteClass.isHexadecimal(bytes[next]) {
-                hasFigure = hasFigure || ByteClass.isDigit(bytes[next])
+                hasDigit = hasDigit || ByteClass.isDigit(bytes[next])
                 next += 1
             }
             guard next <= index + 4 else { return nil }
@@ -208,17 +210,18 @@ extension TemplateReader {
             }
         }
         let isHardware = !hasGap && groups == 6 && isPairs
-        let isIPv6 = hasFigure && (hasGap ? (1...7).contains(groups) : groups == 8)
+        let isIPv6 = hasDigit && (hasGap ? (1...7).contains(groups) : groups == 8)
         return isHardware || isIPv6 ? index : nil
     }
 
     private func isColon(_ index: Int) -> Bool { index < end && bytes[index] == UInt8(ascii: ":") }
 
-    /// Returns the next mailbox address that starts at or after an index.
+    /// Returns the next mailbox address that starts at or after an index: its start and the index of its at sign. Both
+    /// are `end` if there is none.
     func mailbox(from lowest: Int) -> (start: Int, sign: Int) {
         var index = lowest
         while index < end {
-            // The last vector may extend beyond the end.
+            // The scan may read a vector that extends beyond the end.
             index = bytes.scan(from: index, to: min(bytes.count, end &+ 15)) { $0 .== ByteMask.of("@") }
             while index < end, bytes[index] != UInt8(ascii: "@") { index += 1 }
             guard index < end else { break }
@@ -239,10 +242,13 @@ extension TemplateReader {
         return address(from: first, continuing: colon + 3)
     }
 
-    mutating func address(from first: Int, continuing: Int) -> Token {
-        var index = continuing
+    /// Returns the address that starts at `first`.
+    ///
+    /// - Parameter rest: The index from which its end is searched.
+    mutating func address(from first: Int, continuing rest: Int) -> Token {
+        var index = rest
         while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
-        while index > continuing, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }
+        while index > rest, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }
         position = index
         return .part(.address, from: first, to: index)
     }

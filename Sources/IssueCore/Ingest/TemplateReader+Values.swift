@@ -137,7 +137,7 @@ extension TemplateReader {
             return first - 1 == start || !isWordByte(first - 2) ? first - 1 : first
         case UInt8(ascii: "~"): return isAfterSpace ? first - 1 : first
         case UInt8(ascii: "<"), UInt8(ascii: ">"):
-            // As in "<1 sec", but not in "<42>".
+            // The sign belongs to the number in "<1 sec", but not in "<42>".
             return isAfterSpace && (last == end || bytes[last] != UInt8(ascii: ">")) ? first - 1 : first
         default: return first
         }
@@ -155,8 +155,10 @@ extension TemplateReader {
 
     // MARK: Lists
 
-    /// Returns the end of the values that follow a value, separated by spaces and commas. The number of values in a
-    /// list varies as their contents do. Identifiers that begin with a letter do not continue a list of numbers.
+    /// Returns the end of the list of values that begins before an index, or the index if no value follows.
+    ///
+    /// Spaces and commas separate the values. A list is one token, because the number of its values varies too.
+    /// Identifiers that begin with a letter do not continue a list of numbers.
     private func listEnd(after value: Int, ofNumbers isNumbers: Bool) -> Int {
         var last = value
         while let first = nextItem(after: last) {
@@ -190,7 +192,7 @@ extension TemplateReader {
             uuidEnd(from: first) == nil
         else { return nil }
         let word = Word(first: first, digit: digit, self)
-        // An address or a key comes next.
+        // The word is an address or a name, so it does not continue the list. Nor does a key or a mailbox address.
         guard word.kind == .value else { return nil }
         if word.end < end, bytes[word.end] == UInt8(ascii: "=") || bytes[word.end] == UInt8(ascii: "@") { return nil }
         return word.end
@@ -206,7 +208,8 @@ extension TemplateReader {
         return first
     }
 
-    /// Returns the start of a capitalised word of a list that ends before an index, apart from spaces and a comma.
+    /// Returns the start of the word before an index if it is capitalised and in a list; nil otherwise. Up to two
+    /// spaces and a comma may be between them.
     private func word(before index: Int, in words: ShortWords) -> Int? {
         var last = index
         while last > lowest, last > index - 2, bytes[last - 1] == UInt8(ascii: " ") { last -= 1 }

@@ -3,8 +3,8 @@ internal import IssueSecrets
 
 /// Splits a message into tokens for its template.
 ///
-/// The tokens depend on the message alone, so that a template is the same on every host. The work is
-/// linear: text that was examined once is not examined again, apart from the word next to a token.
+/// The tokens depend only on the message, so a template is the same on every host. The work is linear in the size of
+/// the message: no text is examined twice, apart from the word next to a token.
 struct TemplateReader: ~Escapable {
     /// A part of a message that a template does not contain verbatim.
     enum Token {
@@ -71,8 +71,10 @@ struct TemplateReader: ~Escapable {
         return token
     }
 
-    /// Returns a quotation with its quotation marks. A mark after a letter or without a counterpart is an apostrophe,
-    /// and the request in an access log is not a quotation, so that its method stays.
+    /// Returns a quotation with its quotation marks.
+    ///
+    /// A mark after a letter, or without a closing mark, is an apostrophe. The request in an access log does not count
+    /// as a quotation, so that its method is kept.
     private mutating func quoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
@@ -97,6 +99,7 @@ struct TemplateReader: ~Escapable {
     /// Returns `true` if the quotation that starts here is the text of a message, as in `"msg": "no such file"` and
     /// `msg="no such file"`.
     private func isText(at mark: Int) -> Bool {
+        // The index after the sign that precedes the quotation.
         var last = mark
         if last > start, bytes[last - 1] == UInt8(ascii: " ") { last -= 1 }
         guard last > start + 1 else { return false }
@@ -124,9 +127,9 @@ struct TemplateReader: ~Escapable {
         return .part(.number, from: first, to: last)
     }
 
-    /// Returns the end of a value. It may contain brackets with text in them, as in `Point(1, 2)`.
+    /// Returns the end of the value that starts at an index. Brackets in it may contain spaces, as in `Point(1, 2)`.
     private func assignedEnd(from first: Int) -> Int {
-        /// The end of the value if its brackets remain open.
+        /// The end of the value if a bracket is not closed.
         var firstStop = first
         var depth = 0
         var index = first
@@ -143,7 +146,7 @@ struct TemplateReader: ~Escapable {
                 if byte == UInt8(ascii: "="), index > first { break }
                 if depth == 0 { break scan }
                 if firstStop == first { firstStop = index }
-                // An open bracket ends somewhere near, or the text is not a value.
+                // A bracket that is not closed within 128 bytes is not part of a value.
                 if index - first > 128 { break scan }
             case 0..<0x20, 0x7F: break scan
             default: break
@@ -156,7 +159,7 @@ struct TemplateReader: ~Escapable {
         return index
     }
 
-    /// Returns `true` if the values of the key that ends here are sentences or kinds of events rather than data.
+    /// Returns `true` if the key that ends here has values that are sentences or kinds of events, and no data.
     private func isTextKey(before sign: Int) -> Bool {
         var key: UInt64 = 0
         var index = sign
@@ -168,7 +171,7 @@ struct TemplateReader: ~Escapable {
         return ShortWords.textKeys.contains(key)
     }
 
-    /// Returns the truth value or the word for no value that starts at an index, after any spaces.
+    /// Returns a truth value or a word such as `nil` that starts at an index, after up to two spaces.
     mutating func truthValue(behind index: Int) -> Token? {
         var first = index
         while first < end, first < index + 2, bytes[first] == UInt8(ascii: " ") { first += 1 }
@@ -179,7 +182,8 @@ struct TemplateReader: ~Escapable {
         return .part(.number, from: first, to: last)
     }
 
-    /// Returns the end of the word of letters that starts at an index if it is one of a list, in any case.
+    /// Returns the end of the word of letters that starts at an index if the word is in a list, ignoring case;
+    /// otherwise nil.
     func shortWordEnd(from first: Int, in words: ShortWords) -> Int? {
         var word: UInt64 = 0
         var last = first
@@ -194,7 +198,8 @@ struct TemplateReader: ~Escapable {
 
     // MARK: Paths
 
-    /// Returns a path if the slash begins one or is in the middle of one, or the address of a named host.
+    /// Returns a path if the slash begins one or is in one, or an address after the name of its host, as in
+    /// `db/10.0.0.1`.
     private mutating func path() -> Token? {
         let slash = position
         position += 1
@@ -221,7 +226,7 @@ struct TemplateReader: ~Escapable {
             && (slash + 1 == end || bytes[slash + 1] == UInt8(ascii: " ") || bytes[slash + 1] == UInt8(ascii: "\""))
     }
 
-    /// Returns `true` if there is another slash or a file name with an extension after a slash.
+    /// Returns `true` if another slash, or a file name with an extension, follows a slash.
     private func isRelativePath(behind slash: Int) -> Bool {
         var index = slash + 1
         while index < end, ByteClass.inPath(bytes[index]) {
@@ -254,7 +259,7 @@ struct TemplateReader: ~Escapable {
 
     // MARK: Bytes
 
-    /// Returns the start of the word that ends here, which may contain underscores and hyphens.
+    /// Returns the start of the word that ends before an index. It may contain underscores and hyphens.
     func wordStart(before index: Int) -> Int {
         var first = index
         while first > lowest, ByteClass.inWord(bytes[first &- 1]) || bytes[first &- 1] == UInt8(ascii: "-") {
@@ -263,13 +268,14 @@ struct TemplateReader: ~Escapable {
         return first
     }
 
-    /// Returns the start of the letters that end here.
+    /// Returns the start of the letters that end before `position`.
     func lettersStart() -> Int {
         var index = position
         while index > lowest, ByteClass.isLetter(bytes[index &- 1]) { index &-= 1 }
         return index
     }
 
+    /// Returns the end of the digits that start at an index.
     func digitsEnd(from first: Int) -> Int {
         var index = first
         while index < end, ByteClass.isDigit(bytes[index]) { index &+= 1 }
@@ -289,18 +295,19 @@ extension ShortWords {
         "action", "method",
     ])
     static let truthValues = ShortWords(["true", "false", "null", "none", "nil"])
-    /// Units after a number and a space that programs choose by the size of the number.
+    /// Units that may follow a number and a space. Programs choose them by the size of the number, so they vary with
+    /// it.
     static let units = ShortWords([
         "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "sec", "secs", "second", "seconds", "min", "mins",
         "minute", "minutes", "hour", "hours", "day", "days", "am", "pm",
     ])
-    /// Names of techniques that contain digits and are kept.
+    /// Technical terms that contain digits and are kept.
     static let terms = ShortWords([
         "utf8", "utf16", "ipv4", "ipv6", "x86", "x86_64", "amd64", "arm64", "aarch64", "i386", "i686", "sha1",
         "sha256", "sha512", "md5", "base64", "http2", "http3", "oauth2", "s3", "ec2", "k8s", "log4j", "p2p", "i2c",
         "utf-8", "utf-16", "sha-1", "sha-256", "sha-512", "h2",
     ])
-    /// Endings of names of hosts and units that have one full stop only.
+    /// Last labels by which a name with a single dot is recognised as that of a host or of a systemd unit.
     static let domains = ShortWords([
         "com", "net", "org", "edu", "gov", "mil", "local", "lan", "internal", "service", "socket", "timer", "mount",
         "scope", "slice",

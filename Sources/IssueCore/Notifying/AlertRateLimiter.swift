@@ -2,10 +2,10 @@ package import IssueProtocol
 
 /// Decides which records are logged individually for operators, and counts the others for a later collective message.
 ///
-/// New groups have one budget, critical and regressed records another, so that neither can use up the other. Each user
-/// has a limit, and all users share another (`FairBucket`). As long as at most `noisyUsers` users are noisy at once,
-/// the alerts of one user depend only on their own limit. With up to `quietUsers` noisy users more, quiet users still
-/// get their alerts.
+/// New groups have one budget, and critical and regressed records another, so neither can use up the other. Each user
+/// has a limit, and all users share another one (`FairBucket`). While at most `noisyUsers` users exceed their limit,
+/// the alerts of a user depend only on their own limit. With up to `quietUsers` more of them, quiet users still get
+/// their alerts.
 package struct AlertRateLimiter: Sendable {
     /// Two buckets, one for new groups and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
@@ -27,15 +27,17 @@ package struct AlertRateLimiter: Sendable {
         var suppressed: Int64 = 0
     }
 
+    /// The limit of one user in each budget.
     package static let ofUser = BucketLimit(burst: 10, refill: Rate(5, per: .seconds(60)))
     /// The number of users who may use their full limit at the same time.
     package static let noisyUsers: Int64 = 4
     package static let quietUsers: Int64 = 40
-    /// A fifth of this is reserved for quiet users.
+    /// The limit of all users together in each budget. A fifth of its burst is reserved for quiet users.
     package static let totalLimit = BucketLimit(
         burst: quietUsers * 5, refill: Rate(ofUser.refill.count * noisyUsers, per: ofUser.refill.period))
     /// How long suppressed alerts are counted before they are reported.
     package static let suppressedFor: Duration = .seconds(60)
+    /// The maximum number of users remembered.
     package static let maxUsers = 256
 
     private let timeout: Duration
@@ -63,7 +65,7 @@ package struct AlertRateLimiter: Sendable {
         if !users.contains(record.uid) {
             _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: record.uid)
         }
-        let isInBudget = all[record.reason].has(for: record.uid, at: now)
+        let isInShared = all[record.reason].has(for: record.uid, at: now)
         var isInOwn = false
         let isAdmitted =
             users.update(record.uid) { user in
@@ -73,14 +75,14 @@ package struct AlertRateLimiter: Sendable {
                     user.demand[record.reason] = BucketDemand(behind: bucket, Self.ofUser, at: now)
                 }
                 user.demand[record.reason]?.add(1, held: isInOwn ? 0 : 1, at: now)
-                guard isInBudget, isInOwn else {
+                guard isInShared, isInOwn else {
                     user.suppressed = user.suppressed.clampedSum(1)
                     return false
                 }
                 user.budget[record.reason].take(at: now)
                 return true
             } ?? false
-        if isInOwn { noteDemand(on: record.reason, isHeld: !isInBudget, at: now) }
+        if isInOwn { noteDemand(on: record.reason, isHeld: !isInShared, at: now) }
         if isAdmitted {
             all[record.reason].take(for: record.uid, at: now)
         } else {
@@ -174,6 +176,7 @@ package struct SuppressedAlerts: Equatable, Sendable {
 
     package init() {}
 
+    /// `true` if no alert was suppressed.
     package var isNothing: Bool { new == 0 && critical == 0 && regressed == 0 }
     /// `true` if critical or regressed records are among them.
     package var isUrgent: Bool { critical > 0 || regressed > 0 }

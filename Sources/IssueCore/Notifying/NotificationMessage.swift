@@ -5,7 +5,7 @@ package struct NotificationMessage: Equatable, Sendable {
     /// An issue that the message lists.
     package struct Item: Equatable, Sendable {
         package var kinds: NotificationKinds
-        /// The id of the record and of its group.
+        /// The id of the record that caused the event, and the id of its group.
         package var record: String
         package var group: String
         package var title: String
@@ -15,6 +15,7 @@ package struct NotificationMessage: Equatable, Sendable {
         package var severity: IssueLevel
         package var unit: String?
         package var uid: UInt32
+        /// The time at which the record was received.
         package var at: IssueTimestamp
         /// For an escalated issue, the number of occurrences and the period, such as `100 in 1h`; otherwise nil.
         package var escalation: String?
@@ -61,6 +62,7 @@ package struct NotificationMessage: Equatable, Sendable {
     package var attempt: Int
     /// `true` if an earlier attempt may have reached the receiver.
     package var mayBeRepetition: Bool
+    /// `true` if an operator has requested the message as a test.
     package var isTest = false
     package var items: [Item] = []
     package var ownEvents: [OwnEvent] = []
@@ -176,8 +178,9 @@ extension NotificationMessage.OwnEvent {
     }
 }
 
-/// The text of applications as notifications show it.
+/// Texts of applications, as notifications show them.
 package enum NotificationText {
+    /// The maximum length of a title and of a name, in characters.
     package static let maxTitle = 200
     package static let maxName = 80
 

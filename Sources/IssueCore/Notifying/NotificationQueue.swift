@@ -33,14 +33,17 @@ package struct Notice: Equatable, Sendable {
 
 /// Bounds the events that wait for a notifier's next message.
 ///
-/// Each user has a limited number of entries. Above it, their events are only counted, so a flood from one user does
-/// not displace the events of others. A user always gets an entry for the first event of each kind, so a flood of new
-/// issues does not hide the one that has escalated.
+/// Each user has a limited number of entries. Further events are only counted, so a flood from one user does not
+/// displace the events of others. The first event of each kind of a user always gets an entry, so a flood of new issues
+/// does not hide one that has escalated.
 package struct NoticeQueue: Equatable, Sendable {
+    /// The maximum number of entries of one user, and of all users. First events of a kind may exceed both.
     package static let maxEntriesOfUser = 20
     package static let maxEntries = 1000
 
+    /// The number of entries by user; nil is the daemon itself.
     private var entries: [UInt32?: Int] = [:]
+    /// The kinds of each user's entries, as `NotificationKinds.urgency`.
     private var urgencies: [UInt32?: Set<Int>] = [:]
     private var total = 0
 
@@ -51,7 +54,7 @@ package struct NoticeQueue: Equatable, Sendable {
         }
     }
 
-    /// Returns `true` if an event gets an entry of its own. Otherwise it is only counted.
+    /// Returns `true`, and counts the entry, if an event gets one of its own. Otherwise the event is only counted.
     ///
     /// - Parameters:
     ///   - user: The accountable user; nil for an event of the daemon itself.
@@ -73,10 +76,10 @@ package struct NoticeQueue: Equatable, Sendable {
 
 /// Decides when the next message of a notifier may be sent.
 ///
-/// A message contains all waiting events. It is charged to one of the users in it, so a user who has used up their
-/// share delays only their own events: those of others still cause a message at once.
+/// A message contains all waiting events and is charged to one of their users. So a user who has used up their share
+/// delays only their own events; those of others still cause a message at once.
 package struct NotificationPacer: Sendable {
-    /// The minimum burst that leaves tokens for quiet users.
+    /// The lowest burst with which the bucket still reserves a token for quiet users.
     package static let leastBurst: Int64 = 5
 
     private var bucket: FairBucket
@@ -84,7 +87,7 @@ package struct NotificationPacer: Sendable {
     private let delay: Duration
 
     /// - Parameters:
-    ///   - limit: The limit for messages. Without one, a message is sent as soon as the events were gathered.
+    ///   - limit: The limit for messages. If it is unlimited, a message is sent as soon as its events were gathered.
     ///   - delay: How long events are gathered.
     ///   - now: The current time.
     package init(_ limit: BucketLimit, delay: Duration, at now: RecordLogInstant) {
@@ -145,6 +148,7 @@ package struct NotificationDigest: Equatable, Sendable {
         }
     }
 
+    /// The maximum number of listed events, and of users with a number of other events.
     package static let maxListed = 10
     package static let maxUsers = 5
 
@@ -204,7 +208,7 @@ package struct NotificationDigest: Equatable, Sendable {
     }
 }
 
-/// The age of a message. Setting the wall clock while the daemon runs does not change it.
+/// The age of a message. It does not change when the wall clock is set while the daemon runs.
 package struct MessageAge: Equatable, Sendable {
     /// The maximum credible age of a stored message: twice the maximum of `RetryFor=`. A longer one means that a clock
     /// was wrong.
@@ -225,8 +229,8 @@ package struct MessageAge: Equatable, Sendable {
     package init(since stored: IssueTimestamp, wall: IssueTimestamp, monotonic: MonotonicInstant) {
         let elapsed = Duration.milliseconds(
             wall.millisecondsSince1970.clampedDifference(stored.millisecondsSince1970))
-        let isBelieved = elapsed >= .zero && elapsed <= Self.maxStored
-        made = monotonic.advanced(by: isBelieved ? Duration.zero - elapsed : Duration.zero)
+        let isCredible = elapsed >= .zero && elapsed <= Self.maxStored
+        made = monotonic.advanced(by: isCredible ? Duration.zero - elapsed : Duration.zero)
     }
 
     /// Returns the age at a time.
@@ -236,7 +240,7 @@ package struct MessageAge: Equatable, Sendable {
 /// The consequence of the answer to an attempt to send a message.
 package enum NotificationOutcome: Equatable, Sendable {
     case delivered
-    /// Send again after a delay. `mayHaveArrived` is `true` if the receiver may have acted on this attempt.
+    /// Send it again after a delay. `mayHaveArrived` is `true` if the receiver may have acted on this attempt.
     case retry(after: Duration, mayHaveArrived: Bool)
     /// The receiver will never accept it, or it was retried for too long.
     case givenUp
@@ -266,10 +270,10 @@ package enum NotificationOutcome: Equatable, Sendable {
         case .paused: mayHaveArrived = false
         case .ambiguous: mayHaveArrived = true
         case .again(let failure, let retryAfter):
-            // A server must not make the message be given up by asking for a long wait: there is one more attempt.
+            // The wait that a server asks for is limited so that one more attempt is made before `retryFor` ends.
             if let retryAfter { delay = max(delay, min(retryAfter, Self.maxRetryAfter, retryFor - age)) }
             switch failure {
-            // A server that fails may have acted on the request before.
+            // A server may have acted on the request before it failed.
             case .serverError, .overloaded, .requestTimeout, .noAnswer: mayHaveArrived = true
             case .tooEarly, .tooManyRequests, .refused, .reset, .timeout, .unreachable, .tls: mayHaveArrived = false
             }

@@ -41,7 +41,7 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     /// The names of the kinds, the most urgent first.
     package var names: [String] { Self.named.filter { contains($0.kind) }.map(\.name) }
 
-    /// The position of the most urgent kind: 0 is the most urgent.
+    /// The index of the most urgent kind in `named`, where 0 is the most urgent; `named.count` if there is none.
     package var urgency: Int {
         Self.named.firstIndex { contains($0.kind) } ?? Self.named.count
     }
@@ -111,7 +111,7 @@ enum NamePattern {
 }
 
 extension IssueSilence {
-    /// The maximum number of silences in effect, and of one user's.
+    /// The maximum number of silences in effect, and of those of one user.
     package static let maxCount = 256
     package static let maxCountOfUser = 64
     /// The maximum length of the reason, in characters.
@@ -119,10 +119,10 @@ extension IssueSilence {
     /// The maximum length of a name, and of all names together, in bytes.
     package static let maxName = 256
     package static let maxNames = 8192
-    /// The maximum time until the end.
+    /// The maximum time from now until the end of a silence.
     package static let maxTime: Duration = .seconds(maxDays * 86_400)
 
-    /// Returns `true` if no notifier reports an event because of this silence.
+    /// Returns `true` if this silence applies to an event, so that no notifier reports it.
     ///
     /// Events of the daemon itself are never silenced, because a silence is about applications.
     package func covers(_ subject: NotificationSubject, at now: IssueTimestamp) -> Bool {

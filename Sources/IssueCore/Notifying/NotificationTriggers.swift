@@ -2,18 +2,18 @@ package import IssueProtocol
 
 /// Detects groups with many occurrences in a period, for the event `escalated` of one notifier.
 ///
-/// A period consists of `slotCount` slots. The occurrences of the current slot and of those before it are added, so
-/// they all happened within the period. A group is reported at most once per period.
+/// A period consists of `slotCount` slots. The counts of the current slot and of those before it are added, so all
+/// counted occurrences happened within one period. A group is reported at most once per period.
 ///
 /// The number of groups in memory is limited. When the table is full, half of the groups of the user with the most
-/// groups are removed. So no user can displace the groups of users who have fewer.
+/// groups are removed. So a user cannot displace the groups of users who have fewer.
 package struct EscalationCounter: Sendable {
     /// The stored form of a group's counts.
     package struct Entry: Equatable, Sendable {
         package var group: GroupID
         /// The user accountable for the record with which counting began.
         package var uid: UInt32
-        /// The number of the current slot since the epoch of log time.
+        /// The number of the current slot, counted from the origin of log time.
         package var slot: Int64
         /// The occurrences in the current slot and in those before it, the current one first.
         package var counts: [Int64]
@@ -52,7 +52,9 @@ package struct EscalationCounter: Sendable {
 
     /// The changes since the last call of `takeChanges()`.
     package struct Changes: Equatable, Sendable {
+        /// The entries that were added or changed.
         package var entries: [Entry] = []
+        /// The groups whose entries were removed.
         package var removed: [GroupID] = []
 
         package init() {}
@@ -161,7 +163,7 @@ package struct ReachedLimit: Hashable, Sendable {
     package var user: UInt32
     package var reason: SuppressionReason
 
-    /// Nil for the limit of a single issue, because that limit is not one of the application.
+    /// Returns nil for a limit of a single issue (`groupRate`, `cardinality`), which notifiers do not report.
     package init?(_ reason: SuppressionReason, account: AccountID, user: UInt32) {
         switch reason {
         case .groupRate, .cardinality: return nil
@@ -174,15 +176,15 @@ package struct ReachedLimit: Hashable, Sendable {
 
 /// Decides when notifiers report that a limit of a destination begins or stops holding records back.
 ///
-/// A limit is over when it has held nothing back for `quietTime`, so a limit that is reached again and again causes one
-/// pair of events. Each user causes a limited number of events, at all destinations together. The end of a limit is
-/// reported only if its beginning was.
+/// A limit is over when it has held nothing back for `quietTime`, so a limit that is reached again and again causes
+/// only one pair of events. Each user causes a limited number of events, at all destinations together. The end of a
+/// limit is reported only if its beginning was reported.
 package struct LimitWatch: Sendable {
     package static let quietTime: Duration = .seconds(600)
     /// The maximum number of limits that are reported as reached per user in `period`.
     package static let maxBeginsOfUser = 5
     package static let period: Duration = .seconds(3600)
-    /// The maximum number of limits that are reported as reached at the same time, and of users.
+    /// The maximum number of limits that are reached at the same time and were reported, and of users remembered.
     package static let maxEntries = 1000
 
     private struct Key: Hashable {
@@ -192,6 +194,7 @@ package struct LimitWatch: Sendable {
 
     /// When each reported limit has last held something back.
     private var lastHeld: [Key: MonotonicInstant] = [:]
+    /// The number of limits reported as reached for each user, and the start of the period in which they are counted.
     private var begins: [UInt32: (count: Int, since: MonotonicInstant)] = [:]
 
     package init() {}

@@ -6,7 +6,7 @@ package import IssueProtocol
 package enum QueryLimits {
     /// The maximum number of terms in `text`.
     package static let maxWords = 16
-    /// The maximum number of terms in `text` if they are split at punctuation too, as in `a.b/c`.
+    /// The maximum number of words in `text` if it is split at punctuation too, as in `a.b/c`.
     package static let maxTokens = 64
     /// The maximum size of `text`, in bytes of UTF-8.
     package static let maxTextBytes = 1024
@@ -51,7 +51,7 @@ package enum QueryLimits {
             }
             throw Excess(field: name, reason: "\"\(other)\" does not consist of 32 hexadecimal digits")
         }
-        // Such a filter would select more than its user expects, and a purge would erase it.
+        // Without fates, the destination would have no effect, and a purge would erase more than its user expects.
         guard filter.destination == nil || filter.outcomes != nil else {
             throw Excess(field: "destination", reason: "it restricts fates, so it needs at least one of them")
         }
@@ -125,7 +125,7 @@ package enum QueryLimits {
 /// The range of minutes that a histogram covers, and its division into buckets.
 ///
 /// Counts are stored per minute, so buckets consist of whole minutes, and the minutes in which the time range starts
-/// and ends are included. Buckets are aligned to 1970-01-01: hours are full hours, and days begin at midnight UTC.
+/// and ends are included. Buckets are aligned to 1970-01-01 UTC: hourly ones begin on the hour, daily ones at midnight.
 package struct HistogramFrame: Equatable, Sendable {
     /// The maximum number of buckets in one query.
     package static let maxBuckets = 1000
@@ -198,8 +198,8 @@ package struct HistogramFrame: Equatable, Sendable {
     }
 }
 
-/// Decides when a subscriber's query is repeated: once for all changes since the last query began, never twice at the
-/// same time, and not at all while nothing changes.
+/// Decides when a subscriber's query is repeated: once for all changes since the last query began, and never while a
+/// query is running or nothing has changed.
 package struct ChangePollGate: Equatable, Sendable {
     /// `true` while a query is running.
     package private(set) var isPolling = true
@@ -224,7 +224,7 @@ package struct ChangePollGate: Equatable, Sendable {
     /// `true` if a query would be started now.
     package var isDue: Bool { hasChanges && !isPolling }
 
-    /// Returns whether to start a query, given that its results can be sent.
+    /// Returns `true`, and starts a query, if one is due. Call this only if its results can be sent.
     package mutating func shouldPoll() -> Bool {
         guard isDue else { return false }
         hasChanges = false

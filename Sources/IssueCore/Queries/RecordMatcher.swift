@@ -1,10 +1,10 @@
 package import IssueProtocol
 
-/// The part of a filter that the content of each record decides: its text, its metadata and the ids of its context.
+/// The conditions of a filter on the content of a record: on its text, its metadata and the ids of its context.
 package struct RecordMatcher: Equatable, Sendable {
-    /// The text to find, or nil for any.
+    /// The text to find; nil for any.
     package let text: TextMatcher?
-    /// The conditions on metadata, or nil for any. All of them must hold. Like other lists of a filter, an empty list
+    /// The conditions on metadata; nil for any. All of them must hold. Like other lists of a filter, an empty list
     /// matches no record.
     package let metadata: [MetadataCondition]?
     /// The conditions on the ids of the context. All of them must hold.
@@ -13,7 +13,7 @@ package struct RecordMatcher: Equatable, Sendable {
     /// Takes the conditions from a filter.
     ///
     /// - Parameter filter: A filter within `QueryLimits`.
-    /// - Returns: Nil if the filter has no such conditions, so that every record matches.
+    /// - Returns: Nil if the filter has no such conditions. Every record matches then.
     package init?(_ filter: IssueFilter) {
         text = filter.text.flatMap { TextMatcher($0) }
         metadata = filter.metadata.map { MetadataCondition.conditions($0) }
@@ -42,7 +42,7 @@ package struct RecordMatcher: Equatable, Sendable {
         return found == text.all
     }
 
-    /// Passes all strings, numbers and Booleans in a value to `body`, as text. Decoding limits the depth.
+    /// Passes all strings, numbers and Booleans in a value to `body`, as text. The decoder has limited the depth.
     private static func forEachValue(of value: JSONValue, _ body: (String) -> Void) {
         switch value {
         case .array(let elements): for element in elements { forEachValue(of: element, body) }
@@ -75,12 +75,12 @@ package struct ContextCondition: Equatable, Sendable {
 
 /// A key of the metadata with the values that it may have.
 package struct MetadataCondition: Equatable, Sendable {
-    /// The key. A key within an object is appended to that of the object with a full stop.
+    /// The key. For a member of a nested object, it is the path of keys, separated by full stops.
     package let key: String
     /// The values as text. One of them must be equal to the record's.
     package private(set) var values: [String]
 
-    /// Returns the conditions that entries of a filter form: entries with the same key are alternatives.
+    /// Returns the conditions of a filter's entries. The values of entries with the same key are alternatives.
     ///
     /// - Parameter entries: The entries, `KEY=VALUE` each. Entries of another form are ignored.
     static func conditions(_ entries: [String]) -> [Self] {

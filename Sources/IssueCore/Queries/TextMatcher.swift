@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// The text of a search. It consists of terms, which must all occur.
+/// The text of a search. It consists of terms, all of which must occur.
 ///
 /// A term is a word or a phrase. White space and control characters separate terms. A phrase is enclosed in quotation
 /// marks and must occur with exactly its spaces. A quotation mark within a word, or without a counterpart, is an
@@ -76,16 +76,17 @@ package struct TextMatcher: Equatable, Sendable {
 
 /// A word or phrase of a search text.
 ///
-/// `occurs` is exact. `nextCandidate` is fast and finds every occurrence, but may report other places as well. Both
-/// take time in proportion to the searched bytes, whatever the term is.
+/// `occurs` is exact. `nextCandidate` is fast and finds every occurrence, but may report other places too. Both take
+/// time linear in the number of searched bytes, for any term.
 package struct TextTerm: Equatable, Sendable {
     /// The term in lower case, as UTF-8.
     package let folded: [UInt8]
-    /// For each length of a matching prefix, the length of the longest shorter prefix that ends there too (Knuth,
-    /// Morris and Pratt).
+    /// For each length of a prefix of the term, the length of the longest shorter prefix that it ends with (the failure
+    /// function of Knuth, Morris and Pratt).
     package let borders: [UInt16]
     /// `true` if all characters of the term are ASCII. Then no other character of a text can match.
     private let isASCII: Bool
+    /// Nil if the term has no suitable character.
     private let anchor: Anchor?
 
     /// Creates a term.
@@ -135,7 +136,7 @@ package struct TextTerm: Equatable, Sendable {
         }
     }
 
-    /// Compares every character. Takes the same time for all terms.
+    /// Searches character by character, in linear time for all terms.
     private func matches(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
         var state = Progress()
         var index = start
@@ -145,7 +146,7 @@ package struct TextTerm: Equatable, Sendable {
         return false
     }
 
-    /// The length of the term's longest prefix that ends at the current place of a text.
+    /// The state of an exact search: the length of the term's longest prefix with which the text read so far ends.
     package struct Progress: Equatable, Sendable {
         package var length = 0
 
@@ -186,9 +187,9 @@ package struct TextTerm: Equatable, Sendable {
 
     // MARK: Fast search
 
-    /// Returns the index of the next place at which the term may occur.
+    /// Returns an index at which the term may occur. There is no earlier occurrence.
     ///
-    /// The index is that of a run of the term's characters (see `Anchor`), so the occurrence may begin before it.
+    /// The index is that of a run of the term's characters (`Anchor`), so the occurrence may begin before it.
     ///
     /// - Parameters:
     ///   - bytes: UTF-8.
@@ -205,7 +206,7 @@ package struct TextTerm: Equatable, Sendable {
     private enum Candidate {
         case none
         case at(Int)
-        /// The term may occur from this index on, but looking for it in this way would take too long.
+        /// The term may occur at or after this index, but a search for the anchor would take too long.
         case unknown(Int)
     }
 
@@ -220,7 +221,7 @@ package struct TextTerm: Equatable, Sendable {
             guard index <= last else { break }
             let compared = anchor.compare(bytes, at: index)
             if compared == anchor.low.count { return .at(index) }
-            // Comparisons at many places, each of them long, would take quadratic time.
+            // Many long comparisons would take quadratic time.
             work += compared
             guard work <= 4 * (index - start) + 4096 else { return .unknown(index) }
             index += 1
@@ -229,10 +230,10 @@ package struct TextTerm: Equatable, Sendable {
     }
 }
 
-/// The bytes of a term by which it is found: a run of characters whose upper and lower case have the same size, and the
-/// two bytes of it that are likely to be the rarest.
+/// The part of a term that the fast search looks for: a run of characters whose upper and lower case have the same
+/// size. It first looks for the two bytes of the run that are likely to be the rarest.
 private struct Anchor: Sendable {
-    /// The allowed bytes at each place of the run: two for a letter, which are equal for other characters.
+    /// The two allowed bytes at each place of the run. They differ only for letters.
     private(set) var low: [UInt8] = []
     private(set) var high: [UInt8] = []
     /// The places of the two rare bytes, in ascending order.
@@ -263,8 +264,8 @@ private struct Anchor: Sendable {
 
     private init() {}
 
-    /// Adds a character in lower case. Returns `false`, and adds nothing, if it has variants of different sizes or too
-    /// many of them.
+    /// Adds a character in lower case. Returns `false`, and adds nothing, if its variants differ in size, or if a byte
+    /// has more than two values.
     private mutating func append(_ scalar: UInt32) -> Bool {
         guard let variants = LetterCase.variants(of: scalar) else { return false }
         var own: [UInt8] = []
@@ -284,20 +285,20 @@ private struct Anchor: Sendable {
         return true
     }
 
-    /// The characters that are frequent in reports, most frequent first.
+    /// The characters that are frequent in reports, the most frequent first.
     private static let frequent = Array(" etaoinsrldcmup\"h0g1fb25:y3.4-v867w9,/k_x=qjz".utf8)
 
     private func rarity(at place: Int) -> Int { min(Self.rarity(of: low[place]), Self.rarity(of: high[place])) }
 
     private static func rarity(of byte: UInt8) -> Int {
-        // The first bytes of non-ASCII characters tell only the script.
+        // The first byte of a non-ASCII character depends only on its script, so it is frequent.
         if byte >= 0xC0 { return 4 }
         if byte >= 0x80 { return 30 }
         return frequent.firstIndex(of: LetterCase.folded(ascii: byte)) ?? frequent.count
     }
 
-    /// Returns the first index from `start` on at which both rare bytes match, or at which fewer than 16 indexes are
-    /// left; `end` if there is none. `end` must be followed by at least the bytes of the run, less one.
+    /// Returns the first index from `start` on at which both rare bytes match, or from which fewer than 16 indexes are
+    /// left; `end` if there is none. At least as many bytes as the run has, less one, must follow `end`.
     func scan(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Int {
         let lowFirst = ByteMask.Vector(repeating: Int8(bitPattern: low[first]))
         let highFirst = ByteMask.Vector(repeating: Int8(bitPattern: high[first]))
@@ -309,7 +310,7 @@ private struct Anchor: Sendable {
         return found - first
     }
 
-    /// Returns the number of bytes of the run that match at an index. The last two of them are compared first.
+    /// Returns the number of bytes that match at an index before the first one that does not.
     func compare(_ bytes: Span<UInt8>, at index: Int) -> Int {
         for offset in low.indices {
             let byte = bytes[index + offset]
@@ -319,15 +320,16 @@ private struct Anchor: Sendable {
     }
 }
 
-/// Upper and lower case as a search sees them.
+/// The rules by which searches ignore case.
 ///
 /// ASCII letters and other letters with a simple lower case (Unicode Character Database, one character to one) are
 /// compared in lower case. An ASCII letter never equals another character, so the Kelvin sign is not a `k`.
 package enum LetterCase {
-    /// The characters below this one are looked up in a table. Above are Hangul, and scripts of few letters.
+    /// The lower case of characters below this one is looked up in a table. Above it are Hangul and a few scripts with
+    /// case.
     private static let tableEnd: UInt32 = 0xAC00
 
-    /// The lower case of all characters below `tableEnd`. Created by the first search for other than ASCII text.
+    /// The lower case of all characters below `tableEnd`. Created when the first non-ASCII character is compared.
     private static let table: [UInt16] = (0..<tableEnd).map { UInt16(mapping(of: $0)) }
 
     /// The characters below `tableEnd` that have each lower case, apart from the lower case itself.
@@ -354,7 +356,7 @@ package enum LetterCase {
         }
     }
 
-    /// Returns all characters whose lower case is `folded`, or nil if they are not known.
+    /// Returns all characters whose lower case is `folded`, including `folded`; nil if they are not known.
     static func variants(of folded: UInt32) -> [UInt32]? {
         switch folded {
         case 0x61...0x7A: [folded, folded - 0x20]
@@ -442,10 +444,10 @@ package enum LetterCase {
 }
 
 extension TextTerm {
-    /// Returns `true` if the term may occur in a message of a template, other than within a single part.
+    /// Returns `true` if the term may occur in a message of a template. Occurrences within a single part do not count.
     ///
-    /// This is the case if the fixed text contains the term, or if the term can begin or end in a part. The bytes that
-    /// a part of each kind may have are taken into account, but not its length.
+    /// The result is `true` if the fixed text contains the term, or if the term can begin or end in a part. It depends
+    /// on the bytes that a part of each kind can contain, but not on the length of parts.
     ///
     /// - Parameter template: The template, as stored.
     package func mayOccur(inTemplate template: [UInt8]) -> Bool {
@@ -466,7 +468,7 @@ extension TextTerm {
             before = next
             start = end + 1
             parts += 1
-            // Limits the cost of hostile templates.
+            // This limits the cost of hostile templates.
             if parts > 64 { return true }
         }
     }
@@ -509,7 +511,7 @@ extension MessageTemplate.Placeholder {
         case .quoted: byte >= 0x20
         case .value: true
         case .path: ByteClass.inPath(byte)
-        // Also lists of addresses.
+        // A part may be a list of addresses.
         case .address: ByteClass.inAddress(byte) || byte == UInt8(ascii: " ") || byte == UInt8(ascii: ",")
         }
     }

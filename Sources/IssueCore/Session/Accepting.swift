@@ -1,9 +1,9 @@
 /// Decides which users may connect, and which connection is closed for a new one.
 ///
-/// An ordinary user may have as many connections as are still free for others. One user therefore has at most half of
-/// them, two users have a third each, and so on, and a new user always finds a free one. A user below an equal share is
-/// admitted even if none is free: an idle connection of the user with the most connections is closed. A part is
-/// reserved for root, the daemon's own user and operators.
+/// An ordinary user may have as many connections as are still free. One user alone therefore gets at most half of them,
+/// two users get a third each, and so on, so a new user always finds a free one. A user below an equal share is
+/// admitted even if none is free: a connection of the user with the most connections is then closed. Some connections
+/// are reserved for root, the daemon's own user and operators.
 package struct ConnectionShares: Sendable {
     package struct Limits: Equatable, Sendable {
         /// The maximum number of connections of all users together.
@@ -59,7 +59,7 @@ package struct ConnectionShares: Sendable {
     /// Returns the number of connections of a user.
     package func count(of owner: UInt32) -> Int { counts[owner] ?? 0 }
 
-    /// Returns what to do about a new connection.
+    /// Returns what to do about a new connection. Does not count it.
     ///
     /// - Parameters:
     ///   - owner: The accountable user id.
@@ -109,8 +109,8 @@ package struct ConnectionShares: Sendable {
 
 /// Decides when connections are accepted.
 ///
-/// If the host lacks a resource, the daemon stops accepting for a moment, and new connections wait in the backlog. The
-/// shortage is reported once until the backlog has been empty again.
+/// If the host lacks a resource, such as file descriptors, the daemon stops accepting for a moment, and new connections
+/// wait in the kernel's backlog. A shortage is logged once. It is over when the backlog is empty again.
 package struct AcceptState: Equatable, Sendable {
     private enum State: Equatable, Sendable {
         case accepting
@@ -120,7 +120,7 @@ package struct AcceptState: Equatable, Sendable {
         case stopped
     }
 
-    /// How long connections wait after a shortage, unless one is closed earlier.
+    /// The time between a failure and the next attempt, unless a connection is closed earlier.
     package static let pause: Duration = .seconds(1)
 
     private var state = State.accepting
@@ -162,18 +162,18 @@ package struct AcceptState: Equatable, Sendable {
         return true
     }
 
-    /// Notes that a connection was closed, which frees a descriptor.
+    /// Notes that a connection was closed, which frees a descriptor. Ends a pause.
     package mutating func freedDescriptor(at now: MonotonicInstant) {
         if case .paused = state { state = .paused(until: now) }
     }
 
     package enum ResumeAction: Equatable, Sendable {
         case none
-        /// Watch the listening socket again, and accept what waits.
+        /// Watch the listening socket again, and accept the waiting connections.
         case resume
     }
 
-    /// Checks whether the pause is over.
+    /// Returns what to do if the pause is over.
     package mutating func deadlineReached(at now: MonotonicInstant) -> ResumeAction {
         guard case .paused(let until) = state, until <= now else { return .none }
         state = .retrying
@@ -184,14 +184,15 @@ package struct AcceptState: Equatable, Sendable {
     package mutating func stopped() { state = .stopped }
 }
 
-/// Bounds the time for which connections are accepted before other connections have their turn.
+/// Limits the time for which connections are accepted before established connections have their turn.
 ///
-/// A process that connects and disconnects all the time fills the backlog. Its connections cost little, so many of them
-/// fit in a turn, and a connection behind them is accepted soon. With a maximum number instead, that one would wait for
+/// A process that connects and disconnects all the time fills the backlog. Its connections cost little, so a turn
+/// accepts many of them, and a connection behind them is accepted soon. With a limit on their number, it would wait for
 /// hundreds of turns.
 package struct AcceptTurn: Sendable {
-    /// The number of connections that are accepted however long they take.
+    /// The number of connections that a turn accepts even if they take longer than `length`.
     package static let minConnections = 16
+    /// The time after which a turn ends.
     package static let length: Duration = .milliseconds(2)
 
     private let end: MonotonicInstant
@@ -202,30 +203,31 @@ package struct AcceptTurn: Sendable {
         end = now.advanced(by: Self.length)
     }
 
-    /// Counts a connection, and returns whether it may be accepted in this turn.
+    /// Counts a connection, and returns `true` if it may be accepted in this turn.
     package mutating func mayAccept(at now: @autoclosure () -> MonotonicInstant) -> Bool {
         count += 1
         return count <= Self.minConnections || now() < end
     }
 }
 
-/// Counts an event that may happen very often, so that it is logged at most once a minute.
+/// Counts a frequent event, so that it is logged at most once a minute.
 package struct RepeatedEventCounter: Equatable, Sendable {
     private var count = 0
-    private var isReportedFrom = MonotonicInstant(sinceBoot: .zero)
+    /// The time from which events are logged again.
+    private var nextReport = MonotonicInstant(sinceBoot: .zero)
 
     package init() {}
 
     /// Counts the event.
     ///
     /// - Parameters:
-    ///   - times: How often it has happened.
+    ///   - times: The number of events.
     ///   - now: The current time.
     /// - Returns: The number of events since they were last logged; nil if it is too early to log them.
     package mutating func happened(_ times: Int = 1, at now: MonotonicInstant) -> Int? {
         count += times
-        guard now >= isReportedFrom else { return nil }
-        isReportedFrom = now.advanced(by: .seconds(60))
+        guard now >= nextReport else { return nil }
+        nextReport = now.advanced(by: .seconds(60))
         defer { count = 0 }
         return count
     }

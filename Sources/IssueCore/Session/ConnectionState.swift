@@ -9,7 +9,7 @@ package import IssueProtocol
 /// Reports may be pipelined. Any other call is a query and is processed alone: it begins when all earlier reports are
 /// answered, so that clients see the records they have reported. Later calls wait until the query has been answered.
 package struct ConnectionState: Equatable, Sendable {
-    /// Whether calls are still received.
+    /// Determines if further calls are received.
     private enum Phase: Equatable, Sendable {
         case open(Intake, Flow)
         /// Nothing more is received. What has begun is answered, and then the connection is closed.
@@ -17,12 +17,12 @@ package struct ConnectionState: Equatable, Sendable {
         case closed
     }
 
-    /// The message that has been received but has not begun.
+    /// The message that has been received, at least in part, but has not begun.
     private enum Intake: Equatable, Sendable {
         case none
         /// - Parameter isReport: `true` if the message may have any size because it is a report.
         case partial(since: MonotonicInstant, isReport: Bool)
-        /// A complete message, at its offsets in the received bytes, that waits for earlier calls.
+        /// A complete message that waits for earlier calls: its offsets in the received bytes.
         case held(Range<Int>)
     }
 
@@ -38,14 +38,16 @@ package struct ConnectionState: Equatable, Sendable {
         case query(token: UInt64, QueryState)
     }
 
+    /// The replies to the client.
     private enum Output: Equatable, Sendable {
         case idle
-        /// Replies are sent at the end of this round.
+        /// Replies are sent at the end of this round. `stalledSince` is nil unless the client was behind before.
         case queued(stalledSince: MonotonicInstant?)
-        /// The client has not read earlier replies.
+        /// The client must read before more can be sent.
         case stalled(since: MonotonicInstant)
     }
 
+    /// The state of the connection in the poller.
     private enum Poll: Equatable, Sendable {
         case watched(Events)
         /// Removed from the poller, which would report the hang-up in every round.
@@ -69,7 +71,7 @@ package struct ConnectionState: Equatable, Sendable {
 
     // MARK: Receiving
 
-    /// `true` if the connection may receive bytes now. The user's load must allow it, too.
+    /// `true` if the connection may receive bytes now. The user's load (`UserLoad`) must allow it, too.
     package var mayReceive: Bool {
         switch phase {
         case .open(.none, _), .open(.partial, _): true
@@ -90,16 +92,16 @@ package struct ConnectionState: Equatable, Sendable {
         if case .open(.held(let message), _) = phase { message } else { nil }
     }
 
-    /// Returns the held message, which is then examined again; nil if there is none.
+    /// Removes and returns the held message, so that the caller examines it again; nil if there is none.
     package mutating func takeHeld() -> Range<Int>? {
         guard case .open(.held(let message), let flow) = phase else { return nil }
         phase = .open(.none, flow)
         return message
     }
 
-    /// Notes that the received bytes were moved.
+    /// Notes that bytes at the front of the receive buffer were removed.
     ///
-    /// - Parameter distance: The number of bytes by which all positions have moved to the front.
+    /// - Parameter distance: The number of bytes by which all offsets have decreased.
     package mutating func moved(by distance: Int) {
         guard case .open(.held(let message), let flow) = phase else { return }
         phase = .open(.held((message.lowerBound - distance)..<(message.upperBound - distance)), flow)
@@ -133,10 +135,11 @@ package struct ConnectionState: Equatable, Sendable {
         if case .open(.partial(let since, _), _) = phase { since } else { nil }
     }
 
-    /// Notes that no further calls are received: the client has ended its side or sent an invalid message, or the
-    /// connection is needed for another client.
+    /// Stops receiving calls: the client has closed its side or sent an invalid message, or the connection is needed
+    /// for another client.
     ///
-    /// - Returns: Whether to send at the end of this round, which closes the connection if all calls are answered.
+    /// - Returns: `enqueue` if the connection must be served at the end of this round. It is then closed if all calls
+    ///   are answered.
     package mutating func drain() -> QueueAction {
         guard isOpen else { return .none }
         phase = .draining
@@ -153,7 +156,7 @@ package struct ConnectionState: Equatable, Sendable {
         case drop
     }
 
-    /// Handles a report that may not begin now. It waits, unless the connection no longer receives calls.
+    /// Makes a report wait that may not begin now. Does nothing if the connection no longer receives calls.
     ///
     /// - Parameter message: Its offsets in the received bytes.
     package mutating func hold(_ message: Range<Int>) {
@@ -190,7 +193,7 @@ package struct ConnectionState: Equatable, Sendable {
     }
 
     package enum AnsweredAction: Equatable, Sendable {
-        /// The held call is examined again.
+        /// Examine the held call again.
         case resume
         case none
     }
@@ -269,7 +272,7 @@ package struct ConnectionState: Equatable, Sendable {
             poll = .watched(wanted)
             return .modify(wanted)
         case (_, .detached):
-            // A query is given up when the poller reports the hang-up.
+            // While a query is open, the poller must report the hang-up, which ends the query.
             guard !wanted.isEmpty || queryToken != nil else { return .none }
             poll = .watched(wanted)
             return .add(wanted)
@@ -282,7 +285,7 @@ package struct ConnectionState: Equatable, Sendable {
         case detach
     }
 
-    /// Notes that the client has hung up, after all that it had sent was read.
+    /// Notes that the client has hung up. All that it had sent must have been read.
     ///
     /// The poller reports a hang-up in every round. A connection that neither reads nor sends now is therefore removed
     /// from the poller until it does.
@@ -317,19 +320,20 @@ package struct ConnectionState: Equatable, Sendable {
         }
     }
 
-    /// Notes that part of the replies was sent.
+    /// Notes that a part of the replies was sent and more will follow in this round.
     package mutating func sentPart() {
         guard !isClosed else { return }
         output = .queued(stalledSince: nil)
     }
 
-    /// Notes that the client must read before more can be sent. Its timeout starts now if bytes were sent meanwhile.
+    /// Notes that the client must read before more can be sent. Its timeout starts now, or continues if nothing was
+    /// sent since it started.
     package mutating func stalled(at now: MonotonicInstant) {
         guard !isClosed else { return }
         output = .stalled(since: stalledSince ?? now)
     }
 
-    /// The time since which the client has read nothing of its pending replies; nil if it is not behind.
+    /// The time since which the client has read none of its pending replies; nil if it is not behind.
     package var stalledSince: MonotonicInstant? {
         switch output {
         case .idle: nil
@@ -401,10 +405,10 @@ package struct ConnectionState: Equatable, Sendable {
         case endFlush(QueryStep)
     }
 
-    /// Checks whether a deadline has passed.
+    /// Returns what to do about the deadlines that have passed.
     ///
-    /// - Parameter hasUnreadBytes: `true` if bytes of a throttled connection wait to be read, so that the sender is not
-    ///   to blame for the incomplete message.
+    /// - Parameter hasUnreadBytes: `true` if bytes of the connection wait in the kernel. The incomplete message of a
+    ///   throttled connection is then not the client's fault, and its timeout starts again.
     package mutating func deadlineReached(
         at now: MonotonicInstant, _ timeouts: Timeouts, hasUnreadBytes: Bool
     ) -> DeadlineAction {
@@ -433,13 +437,13 @@ package struct ConnectionState: Equatable, Sendable {
 
     // MARK: Closing
 
-    /// The cost of closing a connection in favour of another one.
+    /// The order in which connections are closed in favour of new ones, the first ones first.
     package enum Worth: Int, Comparable, Sendable {
-        /// No cost: the connection is idle.
+        /// The connection is idle.
         case idle
         /// The client can resend or repeat its calls.
         case resumable
-        /// The connection is being answered, which takes only a moment.
+        /// Calls are being answered, which takes only a moment.
         case answering
 
         package static func < (left: Worth, right: Worth) -> Bool { left.rawValue < right.rawValue }
@@ -481,10 +485,11 @@ extension ConnectionState {
         case single
         /// Like `single`, for a job that may report its progress.
         case job
-        /// Answered by several pages. The parameters name the next one.
+        /// The reply has several pages. The parameters request the next one.
         case pages(RecordsParameters, PageState)
-        /// New records after this row are sent when they have been stored.
+        /// New records above this row are sent once they are stored.
         case following(IssueFilter, row: RowID, ChangePollGate)
+        /// Waits until the records have their fates, or until a time.
         case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)
         /// Waits until this number of destinations have forwarded all pending records.
         case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)
@@ -508,7 +513,7 @@ extension ConnectionState {
         }
     }
 
-    /// A query that is more than one step with one reply.
+    /// A query that takes more than one step with one reply.
     package enum Request: Equatable, Sendable {
         /// A job that was enqueued and may report its progress.
         case job
@@ -586,7 +591,7 @@ extension ConnectionState {
         case progress
         /// - Parameter next: The start of the next page; nil for the last one.
         case page(next: String?)
-        /// - Parameter row: The last row that the follower has then seen.
+        /// - Parameter row: The last row that the follower has seen with this result.
         case news(row: RowID, hasRecords: Bool)
         case fates(arePending: Bool)
     }
@@ -606,8 +611,10 @@ extension ConnectionState {
     /// Handles an answer to the open query.
     ///
     /// - Parameters:
+    ///   - answer: The result.
     ///   - isOperator: `true` if the client is an operator now.
-    ///   - isOutdated: `true` if the client may see other records than when the step began.
+    ///   - isOutdated: `true` if the client may see other records than when the step began. The step is then repeated.
+    ///   - now: The current time.
     package mutating func answered(
         _ answer: QueryResult, isOperator: Bool, isOutdated: Bool, at now: MonotonicInstant
     ) -> QueryAction {
@@ -648,7 +655,7 @@ extension ConnectionState {
         return token
     }
 
-    /// Notes that records were stored, which may be for a follower.
+    /// Notes that records were stored. A follower may have to get them.
     package mutating func recordsStored() {
         guard case .query(let token, .following(let filter, let row, var gate)) = calls else { return }
         gate.happened()
@@ -661,7 +668,7 @@ extension ConnectionState {
         return gate.isDue && output == .idle
     }
 
-    /// Returns the follower's next step; nil if there is nothing to look for.
+    /// Begins and returns the follower's next step; nil if no step is due.
     package mutating func pollNews() -> QueryStep? {
         guard wantsNews, case .query(let token, .following(let filter, let row, var gate)) = calls,
             gate.shouldPoll()
@@ -672,7 +679,7 @@ extension ConnectionState {
 
     /// Notes that the fates of records have changed.
     ///
-    /// - Returns: The step for the awaited fates; nil if there is nothing to look for now.
+    /// - Returns: The step that reads the awaited fates; nil if none is due.
     package mutating func fatesChanged() -> QueryStep? {
         guard case .query(let token, .awaiting(let parameters, let until, var gate)) = calls else { return nil }
         gate.happened()

@@ -1,7 +1,7 @@
-/// The memory that the calls and replies of all users take, and what to do when it is short.
+/// Limits the memory that the calls and replies of all users take together.
 ///
-/// While it is short, users have a smaller allowance, and their connections wait. Partial messages and unread replies
-/// could stay forever. If all of these together take too much, the connections that hold the most are closed.
+/// While memory is short, users have a smaller allowance, and their connections wait. Partial messages and unread
+/// replies could stay forever. If these take too much, the connections that hold the most of them are closed.
 package struct MemoryPressure: Sendable {
     /// Sizes are in bytes.
     package struct Limits: Equatable, Sendable {
@@ -28,10 +28,13 @@ package struct MemoryPressure: Sendable {
     private var unread = 0
     /// The next time at which unread replies are checked while queries wait for their memory; nil if none wait.
     package private(set) var replyDeadline: MonotonicInstant?
-    /// Users whose connections wait because memory is short, in the order in which they began to.
+    /// Users whose connections wait because memory is short, in the order in which they began to wait.
     private var throttledUsers: [UInt32] = []
-    private var isThrottled: Set<UInt32> = []
+    /// The same users as a set.
+    private var throttledSet: Set<UInt32> = []
+    /// `true` if memory has been released since the last call of `takeResumableUsers()`.
     private var hasReleased = false
+    /// Counts the closed connections.
     private var cuts = RepeatedEventCounter()
 
     package init(calls: MemoryBudget, replies: MemoryBudget, limits: Limits) {
@@ -71,10 +74,10 @@ package struct MemoryPressure: Sendable {
             calls: min(limits.calls, calls.allowance), replies: min(limits.replies, replies.allowance))
     }
 
-    /// Notes that a connection of the user waits, possibly because memory is short.
+    /// Notes that a connection of a user must wait. Does nothing unless memory is short.
     package mutating func throttled(_ user: UInt32, within limits: UserLoad.Limits) {
         guard calls.allowance < limits.calls || replies.allowance < limits.replies,
-            isThrottled.insert(user).inserted
+            throttledSet.insert(user).inserted
         else { return }
         throttledUsers.append(user)
     }
@@ -82,27 +85,29 @@ package struct MemoryPressure: Sendable {
     /// `true` if users that wait for memory may continue now.
     package var hasResumableUsers: Bool { hasReleased && !throttledUsers.isEmpty }
 
-    /// Removes and returns the users that waited for memory, if some has been released since the last call.
+    /// Removes and returns the users that waited for memory; none if no memory has been released since the last call.
     package mutating func takeResumableUsers() -> [UInt32] {
         defer { hasReleased = false }
         guard hasResumableUsers else { return [] }
-        defer { (throttledUsers, isThrottled) = ([], []) }
+        defer { (throttledUsers, throttledSet) = ([], []) }
         return throttledUsers
     }
 
-    // MARK: Cutting connections off
+    // MARK: Closing connections
 
     /// A decision to close the connections that hold the most of some memory.
     package struct Cut: Equatable, Sendable {
         package enum Kind: String, Sendable {
+            /// The memory of partial messages.
             case message
+            /// The memory of unread replies.
             case reply
         }
 
         package var kind: Kind
         /// The limit that is exceeded, in bytes.
         package var limit: Int
-        /// Users who hold at most this many bytes lose nothing.
+        /// Users who hold at most this many bytes lose no connection.
         var guaranteed = 0
         /// Only connections without progress since then are closed; nil for all.
         var stalledSince: MonotonicInstant?
@@ -111,7 +116,7 @@ package struct MemoryPressure: Sendable {
         ///
         /// - Parameter holdings: The memory that each connection holds.
         package func connections(of holdings: [MemoryReservation]) -> [UInt64] {
-            // Closes some more than necessary, so that the next search is not needed at once.
+            // Frees an eighth more than necessary, so that the next search is not needed at once.
             let chosen = MemoryReservation.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
             guard let stalledSince else { return chosen }
             let stalled = Set(holdings.filter { $0.since <= stalledSince }.map(\.connection))
@@ -132,9 +137,10 @@ package struct MemoryPressure: Sendable {
     /// Notes that queries wait for the memory of unread replies.
     package mutating func lacksReplyRoom(at now: MonotonicInstant) { replyDeadline = replyDeadline ?? now }
 
-    /// Returns the cut that frees memory for queries, from replies that clients do not read; nil if none is needed.
+    /// Returns the cut that closes connections whose clients do not read their replies, to free memory for queries; nil
+    /// if none is needed.
     ///
-    /// Replies that are still being read are checked again after a while.
+    /// Sets `replyDeadline` for the next check if unread replies still take too much memory.
     package mutating func replyDeadlineReached(at now: MonotonicInstant) -> Cut? {
         guard let time = replyDeadline, time <= now else { return nil }
         replyDeadline = nil
@@ -154,7 +160,7 @@ package struct MemoryPressure: Sendable {
 package struct ConnectionBytes: Equatable, Sendable {
     /// The size of unanswered reports.
     package private(set) var inFlight = 0
-    /// The bytes that were received but have not begun.
+    /// The size of calls that were received but have not begun, including partial messages.
     package private(set) var received = 0
     /// The size of unread replies and running queries.
     package private(set) var unread = 0
@@ -174,12 +180,14 @@ package struct ConnectionBytes: Equatable, Sendable {
     package struct Change: Equatable, Sendable {
         package var bytes: Int
         package var memory: Int
-        /// Whether the connection has bytes under way now but had none before, or the reverse.
+        /// Describes if the change has made the connection active, or has ended its activity.
         package var activity: Activity
     }
 
     package enum Activity: Equatable, Sendable {
+        /// The connection has bytes of calls in flight (`underWay`) and had none before.
         case began
+        /// The connection had bytes of calls in flight before and has none now.
         case ended
         case unchanged
     }
@@ -231,8 +239,8 @@ package struct ConnectionBytes: Equatable, Sendable {
 
 /// A memory limit for all users together, shared fairly.
 ///
-/// A user may hold as much as is still free for others, so the share shrinks as more users are active. Each user always
-/// has the guaranteed minimum.
+/// A user may hold as many bytes as are still free, so the allowance shrinks as others use more. It never falls below
+/// the guaranteed minimum.
 package struct MemoryBudget: Sendable {
     /// The limit for all users together, in bytes.
     package let limit: Int
@@ -259,8 +267,8 @@ package struct MemoryBudget: Sendable {
 
 /// Decides which queries may be answered now, so that all replies fit into memory.
 ///
-/// A reply counts from the moment a query thread begins to make it: first with `maxReply`, then with its real size,
-/// until the client has received it.
+/// A reply counts as soon as a query thread begins to make it: first with `maxReply`, then with its real size, until
+/// the client has received it.
 package struct ReplyBudget: Sendable {
     package enum Decision: Equatable, Sendable {
         case begin
@@ -273,10 +281,13 @@ package struct ReplyBudget: Sendable {
     /// The bytes reserved for a reply whose size is not known: a page and its last entry.
     package static let maxReply = 2 << 20
 
-    /// Bytes of the replies to all users.
+    /// The limit for the replies to all users together, in bytes.
     package let limit: Int
+    /// The limit for the replies to one user, in bytes.
     package let limitPerUser: Int
+    /// The size of all replies that count, in bytes.
     package private(set) var used = 0
+    /// The same by user.
     private var users: [UInt32: Int] = [:]
 
     package init(limit: Int, limitPerUser: Int) {
@@ -290,10 +301,14 @@ package struct ReplyBudget: Sendable {
     /// The maximum size of unread replies, in bytes, with which the shared query threads can still answer a user.
     package var maxUnread: Int { max(0, ordinaryLimit - 2 * Self.maxReply) }
 
-    /// Decides whether a query of a user may be answered now.
+    /// Decides if a query of a user may be answered now.
     ///
-    /// Within the limit per user, the replies of a user, with the next one, may take as much memory as is free, and at
-    /// least that of two replies of maximum size.
+    /// The replies of a user, including the next one, may take as much memory as is free. They may take that of two
+    /// replies of maximum size in any case, but never more than the limit per user.
+    ///
+    /// - Parameters:
+    ///   - user: The accountable user.
+    ///   - isPrivileged: `true` for root, the daemon's own user and operators, who may use the reserve.
     package func decision(user: UInt32, isPrivileged: Bool) -> Decision {
         let free = (isPrivileged ? limit : ordinaryLimit) - used
         guard free >= Self.maxReply else { return .waitForOthers }
@@ -301,7 +316,7 @@ package struct ReplyBudget: Sendable {
         return own <= min(limitPerUser, max(free, 2 * Self.maxReply)) ? .begin : .waitForUser
     }
 
-    /// Counts that a user's replies take more memory than before, or less.
+    /// Changes the memory of a user's replies by a number of bytes, which is negative when replies were received.
     package mutating func changed(user: UInt32, by difference: Int) {
         let own = (users[user] ?? 0) + difference
         precondition(own >= 0, "A reply was released that was not counted")
@@ -315,7 +330,7 @@ package struct MemoryReservation: Equatable, Sendable {
     package var connection: UInt64
     package var owner: UInt32
     package var bytes: Int
-    /// The time since which the peer has made no progress.
+    /// The time at which the client last made progress.
     package var since: MonotonicInstant
 
     package init(connection: UInt64, owner: UInt32, bytes: Int, since: MonotonicInstant) {
@@ -333,7 +348,7 @@ package struct MemoryReservation: Equatable, Sendable {
     /// - Parameters:
     ///   - holdings: All reservations.
     ///   - target: The bytes that may remain reserved.
-    ///   - guaranteed: A user who holds at most this many bytes loses nothing.
+    ///   - guaranteed: A user who holds at most this many bytes loses no connection.
     package static func excess(
         of holdings: [MemoryReservation], above target: Int, guaranteed: Int
     ) -> [UInt64] {

@@ -1,11 +1,12 @@
 /// A queue of work for the writer that is fair between users and between the connections of each user.
 ///
-/// Each turn has a quantum to which the items taken are charged. A user who exceeds it waits longer for the next turn.
-/// A user who sends little therefore never waits for everything another user has sent, over one connection or many. The
-/// items of a connection keep their order.
+/// Users have turns. Each turn has a quantum, to which the cost of the taken items is charged. A user who exceeds it
+/// waits longer for the next turn. A user who sends little therefore never waits for all items of another user, however
+/// many connections that user has. The items of a connection keep their order.
 package struct FairQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var schedule: DeficitRoundRobin<UInt64>
+        /// The waiting items of each connection.
         var lines: [UInt64: Queue<(item: Item, cost: Int)>] = [:]
 
         /// The cost of the next item; 0 if there is none.
@@ -48,7 +49,8 @@ package struct FairQueue<Item: Sendable>: Sendable {
     /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at least one item
     /// unless the queue is empty.
     ///
-    /// An item that costs more than the limit is never taken together with others, so that they do not wait for it.
+    /// An item that costs more than the limit is only taken as the first one, so that items before it do not wait for
+    /// it.
     package mutating func take(upTo limit: Int) -> [Item] {
         var taken: [Item] = []
         var spent = 0
@@ -70,14 +72,16 @@ package struct FairQueue<Item: Sendable>: Sendable {
 
 /// A scheduler in which each key may spend the same cost per turn (deficit round robin).
 ///
-/// An item is served as long as there is credit, whatever it costs; any excess is deducted from the following turns.
-/// Costs therefore need not be known in advance, and expensive items are not skipped. A new key with a small first item
-/// gets the next turn, once.
+/// A key with credit is served whatever its item costs; an excess is deducted from its following turns. Costs therefore
+/// need not be known in advance, and expensive items are not skipped. A new key with a small first item gets the next
+/// turn, once.
 struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     private let quantum: Int
+    /// The keys in the order of their turns.
     private var line = Queue<Key>()
-    /// New keys with small first items.
+    /// New keys with small first items, which are served before `line`.
     private var priority = Queue<Key>()
+    /// The cost that each key may still spend in its turn; negative after an excess.
     private var credits: [Key: Int] = [:]
 
     init(quantum: Int) {
@@ -160,15 +164,15 @@ extension Queue: Sendable where Element: Sendable {}
 
 /// The order in which connections that are ready at the same time are served.
 ///
-/// A round of the event loop serves connections only for a short time and leaves the rest to the next one. So the order
-/// decides who waits: first comes one connection of each user, then a second one of each, and so on. Among users, and
-/// among the connections of a user, the one whose last turn is longest ago is first. A user who sends little therefore
-/// waits for at most one turn of each other user, however many connections the others have. The poller reports at most
-/// 256 connections at once, and the kernel rotates them, so with more than that the turns are those among 256.
+/// A round of the event loop serves connections only for a short time and leaves the rest to the next round, so the
+/// order decides which ones wait. First comes one connection of each user, then a second one of each, and so on. Among
+/// users, and among the connections of a user, the one whose last turn is longest ago is first. A user who sends little
+/// therefore waits for at most one turn of each other user, however many connections the others have. The poller
+/// reports at most 256 connections at once, in rotation. If more are ready, this order applies to those 256.
 package struct ReadOrder: Sendable {
     /// A connection that is ready.
     package struct Candidate: Equatable, Sendable {
-        /// Identifies the event.
+        /// The index of the event that the poller has reported.
         package var index: Int
         package var user: UInt32
         /// The round of the user's last turn.
@@ -196,8 +200,8 @@ package struct ReadOrder: Sendable {
     package mutating func arranged() -> [Candidate] {
         guard candidates.count > 1 else { return candidates }
         candidates.sort { ($0.user, $0.round, $0.index) < ($1.user, $1.round, $1.index) }
-        for place in 1..<candidates.count where candidates[place].user == candidates[place - 1].user {
-            candidates[place].layer = candidates[place - 1].layer + 1
+        for index in 1..<candidates.count where candidates[index].user == candidates[index - 1].user {
+            candidates[index].layer = candidates[index - 1].layer + 1
         }
         candidates.sort { ($0.layer, $0.userRound, $0.user) < ($1.layer, $1.userRound, $1.user) }
         return candidates
@@ -206,13 +210,14 @@ package struct ReadOrder: Sendable {
 
 /// A queue of work items of many users for a few threads, charged by the time they take.
 ///
-/// The next item belongs to the user whose items have taken the least time. The duration of an item is only known
-/// afterwards, so its user is charged when it has ended. A user who returns after a pause gets no credit for the unused
-/// time.
+/// The next item is one of the user whose items have taken the least time so far. A user is charged for an item when it
+/// has ended, because its duration is not known before. A user who returns after a pause gets no credit for the pause.
 package struct TimeShareQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var items = Queue<Item>()
+        /// The time that the user's items have taken.
         var spent: Duration
+        /// The number of the user's items that run now.
         var running = 0
         /// The number of the user's last turn, in the order of all turns.
         var sequence: UInt64
@@ -256,7 +261,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     /// Returns the next item, or nil if none may run. The item counts as running until `finished` is called for its
     /// user.
     ///
-    /// - Parameter mayTake: Whether an item of this user may run now.
+    /// - Parameter mayTake: Returns `true` if an item of this user may run now.
     package mutating func take(where mayTake: (UInt32) -> Bool = { _ in true }) -> (item: Item, user: UInt32)? {
         let candidates = users.filter { mayRun($0.value) && mayTake($0.key) }
         let next = candidates.min { ($0.value.spent, $0.value.sequence) < ($1.value.spent, $1.value.sequence) }
@@ -317,9 +322,9 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 
 /// A queue of keys with deadlines, earliest first.
 ///
-/// Each key is returned at its earliest deadline; the caller then checks whether the deadline was moved and adds it
-/// again. A deadline that moves with each message therefore costs one comparison, and each key is in the queue at most
-/// once.
+/// Each key is in the queue at most once, with its earliest deadline. When that has passed, the caller computes the
+/// current deadline and adds the key again if it is later. So a deadline that every message moves back costs only one
+/// comparison per message.
 package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key

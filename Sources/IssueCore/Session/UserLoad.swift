@@ -1,14 +1,15 @@
-/// The memory that one user's calls and replies occupy, and the user's connections that wait until it is less.
+/// The bytes that one user's calls and replies have in flight, and the user's connections that must wait.
 ///
-/// Above a limit, no further calls of the user are begun or read, so the kernel makes the sender wait. From half the
-/// limit, each connection has an equal share. Otherwise those that are always read in time would take all of it.
+/// Above the limit, no further calls of the user are begun or read, so the kernel makes the sender wait. Above half the
+/// limit, each connection may have an equal share of the limit in flight. Without shares, the connections that happen
+/// to be read first would take all of it.
 ///
-/// There are two exceptions. One connection with an incomplete message may always be read, or none of several might
-/// ever complete its message. A connection with very little in flight may be read too, or one busy connection would
-/// delay the user's others.
+/// There are two exceptions. One connection with an incomplete message may always be read; otherwise several such
+/// connections could block each other forever. A connection with very little in flight may be read too; otherwise one
+/// busy connection would delay the user's others.
 ///
-/// The same applies to replies: from half the limit, only connections with very little unread may begin further calls.
-/// Otherwise one connection that reads nothing would hold up the others.
+/// Replies are limited in the same way: above half the limit, only connections with very little unread may begin
+/// further calls. Otherwise one connection that reads nothing would block the others.
 package struct UserLoad: Sendable {
     /// The limits for one user, in bytes.
     package struct Limits: Equatable, Sendable {
@@ -36,6 +37,7 @@ package struct UserLoad: Sendable {
     }
 
     package let limits: Limits
+    /// The number of open connections.
     package private(set) var connections = 0
     /// The size of unanswered reports, in bytes.
     package private(set) var unanswered = 0
@@ -46,11 +48,14 @@ package struct UserLoad: Sendable {
     /// The number of connections with calls in flight.
     private var active = 0
 
+    /// The connections that wait, in the order in which they began to wait.
     private var waiting: [UInt64] = []
-    private var isWaiting: Set<UInt64> = []
-    /// The connection that may be read above the limit until its message is complete.
-    private var foremost: UInt64?
+    /// The same connections as a set.
+    private var waitingSet: Set<UInt64> = []
+    /// The connection that may be read above the limit until its message is complete; nil if there is none.
+    private var exempt: UInt64?
     private var round: UInt64 = 0
+    /// The bytes read from the user's connections in this round.
     private var readInRound = 0
 
     package init(limits: Limits) {
@@ -62,8 +67,8 @@ package struct UserLoad: Sendable {
     /// Handles the end of a connection. Its bytes must have been subtracted before.
     package mutating func disconnected(_ connection: UInt64) {
         connections -= 1
-        if foremost == connection { foremost = nil }
-        if isWaiting.remove(connection) != nil { waiting.removeAll { $0 == connection } }
+        if exempt == connection { exempt = nil }
+        if waitingSet.remove(connection) != nil { waiting.removeAll { $0 == connection } }
     }
 
     // MARK: Bytes in flight
@@ -85,7 +90,7 @@ package struct UserLoad: Sendable {
 
     /// Handles the end of a message. Another connection may be read above the limit then.
     package mutating func completed(_ connection: UInt64) {
-        if foremost == connection { foremost = nil }
+        if exempt == connection { exempt = nil }
     }
 
     // MARK: Admission
@@ -104,7 +109,7 @@ package struct UserLoad: Sendable {
         replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
-    /// Returns how many bytes of a connection's calls may begin before the last of them exceeds the limit.
+    /// Returns the size of the calls of a connection, in bytes, that may begin before one exceeds the limit.
     ///
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.
@@ -113,7 +118,7 @@ package struct UserLoad: Sendable {
         max(allowance.calls - unanswered, limits.little - 1 - own)
     }
 
-    /// Returns how many bytes may be read from a connection.
+    /// Returns the number of bytes that may be read from a connection now; 0 if it must wait.
     ///
     /// - Parameters:
     ///   - connection: The connection's id.
@@ -128,8 +133,8 @@ package struct UserLoad: Sendable {
         let underWay = unanswered + received
         if underWay <= calls / 2 || underWay <= calls && own < share(of: calls) { return maxBytes }
         if own < limits.little { return min(maxBytes, limits.little) }
-        guard isInMessage, foremost == nil || foremost == connection else { return 0 }
-        foremost = connection
+        guard isInMessage, exempt == nil || exempt == connection else { return 0 }
+        exempt = connection
         return maxBytes
     }
 
@@ -154,7 +159,7 @@ package struct UserLoad: Sendable {
 
     /// Adds a connection to those that wait until they may continue.
     package mutating func wait(_ connection: UInt64) {
-        if isWaiting.insert(connection).inserted { waiting.append(connection) }
+        if waitingSet.insert(connection).inserted { waiting.append(connection) }
     }
 
     /// Removes and returns the connections that may continue, in the order in which they began to wait.
@@ -167,29 +172,28 @@ package struct UserLoad: Sendable {
         within allowance: Allowance, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
     ) -> [UInt64] {
         guard !waiting.isEmpty, unanswered <= allowance.calls, replies <= allowance.replies else { return [] }
-        // Above half of the limit, only connections with at most half of their own share continue, however much the
-        // others have in flight.
+        // Above half of the limit, only connections with at most half of their share in flight continue.
         let maxOwn = unanswered > allowance.calls / 2 ? share(of: allowance.calls) / 2 : .max
         let woken = waiting.filter { own($0) <= maxOwn && mayQuery(unread: unread($0), within: allowance) }
         guard !woken.isEmpty else { return [] }
-        isWaiting.subtract(woken)
-        waiting.removeAll { !isWaiting.contains($0) }
+        waitingSet.subtract(woken)
+        waiting.removeAll { !waitingSet.contains($0) }
         return woken
     }
 }
 
-/// Maps each user id to the user accountable for it, so that limits count people instead of ids.
+/// Maps each user id to the user who is accountable for it, so that limits apply to people instead of ids.
 ///
-/// One person can act under many user ids: those assigned in `/etc/subuid`, and those of containers started by
-/// systemd-nspawn or systemd-nsresourced. With a limit per id, that person would have no limit. This mapping is for
-/// limits only: access depends on the user id that the kernel reports.
+/// One person can use many user ids: those assigned in `/etc/subuid`, and those of containers started by systemd-nspawn
+/// or systemd-nsresourced. A limit per id would not limit that person. The mapping is for limits only; access depends
+/// on the user id that the kernel reports.
 package struct AccountableUsers: Hashable, Sendable {
     /// The ids that systemd assigns to containers, 65,536 to each.
     ///
     /// Source: <https://systemd.io/UIDS-GIDS>, "Container UID ranges".
     package static let containerUsers: ClosedRange<UInt32> = 524_288...1_879_048_191
-    /// Ids below this belong to people and services, whatever a file states. LXD, for example, writes `root:1000:1` to
-    /// map one user into a container.
+    /// Ids below this always belong to people and services, even if a line of `/etc/subuid` contains them. LXD, for
+    /// example, adds `root:1000:1` to map one user into a container.
     package static let firstSubordinate: UInt32 = 65_536
     /// The number of ids of a container.
     private static let containerSize: UInt32 = 65_536
@@ -199,7 +203,7 @@ package struct AccountableUsers: Hashable, Sendable {
     private struct Range: Hashable, Sendable {
         var first: UInt32
         var last: UInt32
-        /// The owner; nil if it is a service that gives parts of the range to many containers.
+        /// The accountable user; nil if a service gives parts of the range to containers of many users.
         var owner: UInt32?
     }
 
@@ -236,8 +240,7 @@ package struct AccountableUsers: Hashable, Sendable {
         for range in found.sorted(by: { ($0.first, $0.last) < ($1.first, $1.last) }) {
             guard free <= UInt64(range.last) else { continue }
             let number = numbers[Array(range.name)] ?? Self.number(range.name)
-            // The ranges of root and of system users are pools from which LXD, Podman and others serve containers of
-            // many users.
+            // From the ranges of root and of system users, LXD, Podman and others serve containers of many users.
             let isPerson = number.map { $0 >= 1000 && $0 < Self.firstSubordinate } ?? false
             let first = max(range.first, UInt32(free))
             ranges.append(Range(first: first, last: range.last, owner: isPerson ? number : nil))
@@ -264,6 +267,7 @@ package struct AccountableUsers: Hashable, Sendable {
         hasContainerUsers && Self.containerUsers.contains(uid)
     }
 
+    /// Returns the range that contains an id; nil if there is none.
     private func range(with uid: UInt32) -> Range? {
         let next = ranges.firstPosition { $0.last >= uid }
         return next < ranges.count && ranges[next].first <= uid ? ranges[next] : nil

@@ -2,37 +2,40 @@
 ///
 /// Large commits are cheapest per record, but every report that arrives during a commit waits for it. While only bulk
 /// senders are active, that latency harms no one. Once a low-volume connection has been seen, commits stay small for
-/// `smallCommitPeriod`. A connection that has reported little so far may become one, so commits are small for
+/// `smallCommitPeriod`. A connection with few records so far may turn out to be low-volume, so commits are small for
 /// `smallCommitMoment` after each of its reports.
 package struct CommitSizePolicy: Sendable {
     private let bulk: Int
     private let shared: Int
+    /// The cost of the reports in this interval, by connection.
     private var counts: [UInt64: Int] = [:]
-    /// The counts of the last interval and of the one before it.
+    /// The same in the last interval and in the one before it.
     private var last: [UInt64: Int] = [:]
     private var beforeLast: [UInt64: Int] = [:]
+    /// The end of this interval; nil if no report has arrived in it.
     private var end: MonotonicInstant?
+    /// The time until which commits are small; nil if no low-volume connection has been seen.
     private var sharedUntil: MonotonicInstant?
 
     /// The interval over which a connection's records are counted.
     package static let interval: Duration = .seconds(1)
     /// How long commits stay small after a low-volume connection was seen.
     package static let smallCommitPeriod: Duration = .seconds(60)
-    /// How long commits stay small after a report of a connection that may be low-volume. A bulk sender, too, may be
-    /// one when it starts.
+    /// How long commits stay small after a report of a connection that may be low-volume. A bulk sender that has just
+    /// started counts as one too.
     package static let smallCommitMoment: Duration = .milliseconds(250)
     /// A connection with at most this many records per interval is low-volume.
     private static let lowVolumeLimit = 1000
 
     /// - Parameters:
-    ///   - bulk: The size of a commit while only bulk senders are active.
-    ///   - shared: The size of a commit after a low-volume connection was seen.
+    ///   - bulk: The maximum cost of a commit while only bulk senders are active, in the units of `ReportCost`.
+    ///   - shared: The maximum cost of a commit after a low-volume connection was seen.
     package init(bulk: Int, shared: Int) {
         self.bulk = bulk
         self.shared = shared
     }
 
-    /// Returns the maximum size of the next commit.
+    /// Returns the maximum cost of the next commit, in the units of `ReportCost`.
     package func limit(at now: MonotonicInstant) -> Int {
         guard let sharedUntil, now < sharedUntil else { return bulk }
         return shared
@@ -41,7 +44,7 @@ package struct CommitSizePolicy: Sendable {
     /// Counts a report.
     ///
     /// - Parameters:
-    ///   - cost: The number of its records.
+    ///   - cost: Its cost, in the units of `ReportCost`.
     ///   - connection: The connection's id.
     ///   - now: The current time.
     package mutating func arrived(_ cost: Int, connection: UInt64, at now: MonotonicInstant) {
@@ -51,7 +54,7 @@ package struct CommitSizePolicy: Sendable {
         if mayBeLowVolume(connection) { keepSmall(until: now.advanced(by: Self.smallCommitMoment)) }
     }
 
-    /// Returns whether a connection has had few records in this interval and in the last two.
+    /// Returns `true` if a connection has had few records in this interval and in the last two.
     private func mayBeLowVolume(_ connection: UInt64) -> Bool {
         max(counts[connection] ?? 0, last[connection] ?? 0, beforeLast[connection] ?? 0) <= Self.lowVolumeLimit
     }
@@ -74,13 +77,17 @@ package struct CommitSizePolicy: Sendable {
 /// The size of commits and the turns of users are measured in this cost, so a commit with many new series has fewer
 /// records and does not take much longer than others.
 package enum ReportCost {
-    /// The cost of a record whose series is not cached: it is looked up, and may have to be inserted.
+    /// The cost of a record whose series is not cached, so that it must be looked up and perhaps inserted.
     private static let newSeries = 8
     /// The cost of a record in an overflow series, which stores the attributes of its own series.
     private static let overflowed = 4
     private static let typicalBytes = 1024
 
+    /// Returns the cost of a report.
+    ///
     /// - Parameters:
+    ///   - records: The number of its records.
+    ///   - bytes: The size of its records, in bytes.
     ///   - newSeries: The number of records whose series is not cached.
     ///   - overflowed: The number of other records that belong to an overflow series.
     package static func of(records: Int, bytes: Int, newSeries: Int, overflowed: Int) -> Int {
@@ -93,7 +100,7 @@ package enum ReportCost {
 package struct CheckpointPolicy: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case none
-        /// Commit the reports that wait first, because all reports wait during a checkpoint.
+        /// Commit the waiting reports first, because all reports wait during a checkpoint.
         case commitFirst
         /// Copy the frames that no reader needs any longer. Does not wait.
         case copy
@@ -106,6 +113,7 @@ package struct CheckpointPolicy: Equatable, Sendable {
     /// The length of the WAL after the last checkpoint, in pages.
     private var copied = 0
     private var isDiskFull = false
+    /// `true` if the checkpoint that is due has been postponed by a commit.
     private var isPostponed = false
 
     /// - Parameter pages: The growth of the WAL, in pages, after which it is checkpointed.
@@ -120,7 +128,7 @@ package struct CheckpointPolicy: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - walPages: The current length of the WAL, in pages.
-    ///   - reportsWait: Whether reports wait for the next commit.
+    ///   - reportsWait: `true` if reports wait for the next commit.
     package mutating func next(walPages: Int, reportsWait: Bool) -> Step {
         guard walPages > 0, isDiskFull || added(walPages) >= pages else { return .none }
         // Readers that take one snapshot after another can prevent a restart forever, so at twice the growth a passive
@@ -133,19 +141,19 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
     /// Handles the end of a checkpoint.
     ///
-    /// If a reader has kept it from copying everything, it is repeated after little growth. Otherwise the next one
-    /// would have twice as much to copy, and reports would wait twice as long.
+    /// If a reader has kept it from copying everything, the next one follows after little growth. After the usual
+    /// growth, it would have twice as much to copy, and reports would wait twice as long.
     ///
     /// - Parameters:
     ///   - walPages: The length of the WAL after it, in pages.
-    ///   - isComplete: Whether it copied everything.
+    ///   - isComplete: `true` if it copied everything.
     package mutating func copied(walPages: Int, isComplete: Bool = true) {
         copied = isComplete || walPages >= 2 * pages ? walPages : walPages - pages + pages / 8
         (isDiskFull, isPostponed) = (false, false)
     }
 
-    /// Records that the disk was full. After a restart, the WAL is overwritten from its start, where its file already
-    /// has space.
+    /// Notes that the disk was full, so that the WAL is restarted next. It is then overwritten from its start and needs
+    /// no further disk space.
     package mutating func diskWasFull() { isDiskFull = true }
 
     private func added(_ walPages: Int) -> Int {
@@ -156,16 +164,16 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
 /// The limits on the size of the write-ahead log (WAL), and the measures taken before they are reached.
 ///
-/// SQLite can restart the WAL only while no reader holds a snapshot of it. A long-running reader therefore makes it
-/// grow by everything that is reported meanwhile.
+/// SQLite can restart the WAL only while no reader holds a snapshot of it. While a reader runs, the WAL grows by all
+/// that is reported.
 package struct WALLimits: Equatable, Sendable {
     package enum Pressure: Int, Comparable, Sendable {
         case none
-        /// New snapshots must wait until the WAL was restarted.
+        /// New snapshots must wait until the WAL has been restarted.
         case closed
         /// Queries that hold a snapshot are interrupted.
         case interrupting
-        /// Commits must wait until the WAL was restarted.
+        /// Commits must wait until the WAL has been restarted.
         case full
 
         package static func < (left: Pressure, right: Pressure) -> Bool { left.rawValue < right.rawValue }
@@ -173,12 +181,12 @@ package struct WALLimits: Equatable, Sendable {
 
     /// The size that the WAL never reaches, in bytes.
     package static let maxBytes: Int64 = 64 << 20
-    /// The same while a backup holds its snapshot. Only operators can start a backup.
+    /// The same while a backup holds a snapshot, in bytes. Only operators can start a backup.
     package static let maxBytesDuringBackup: Int64 = 512 << 20
     /// The size, in bytes, above which the WAL file is truncated when it restarts.
     ///
-    /// Commits to a file that must grow are slower. So a search, because of which the WAL is restarted at about 24 MiB,
-    /// must not cause the file to be truncated.
+    /// Commits to a file that must grow are slower. While a search holds a snapshot, the WAL reaches about 24 MiB
+    /// before it is restarted. That is common, so it must not cause the file to be truncated.
     package static let typicalBytes: Int64 = 32 << 20
 
     /// The size of a frame's header (sqlite.org/fileformat2.html, 4.1).
@@ -196,7 +204,8 @@ package struct WALLimits: Equatable, Sendable {
         maxFrames = maxBytes / frameBytes
     }
 
-    /// Returns the measure to take while the WAL has this many frames.
+    /// Returns the measure to take while the WAL has this many frames: `closed` from three eighths of the maximum,
+    /// `interrupting` from a half, and `full` from three quarters.
     package func pressure(frames: Int) -> Pressure {
         let frames = Int64(frames)
         if frames >= maxFrames / 4 * 3 { return .full }
@@ -210,25 +219,24 @@ package struct WALLimits: Equatable, Sendable {
     package var frameLimit: Int { Int(maxFrames / 16 * 15) }
 }
 
-/// Decides whether a commit may grow the database: only as long as the WAL can still be checkpointed afterwards.
+/// Decides if a commit may grow the database: only if the WAL can still be checkpointed afterwards.
 ///
 /// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the database file. If the
-/// disk were full by then, the checkpoint would fail every time, and a WAL that is not checkpointed never frees its
-/// space. If little space is left, the file is therefore extended before the commit, and some space is kept for the
-/// WAL, because removing records needs it too.
+/// disk is full by then, every checkpoint fails, and the space of the WAL is never reused. If little space is left, the
+/// file is therefore extended before the commit. Some space is kept for the WAL, because removing records needs it too.
 package struct GrowthReserve: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case commit
         /// Extend the database file to the size of the database, then commit.
         case extend
+        /// There is no space for the commit.
         case refuse
     }
 
-    /// The free space, in bytes, above which no check is needed, because nothing is expected to fill it between two
-    /// checkpoints.
+    /// The free space, in bytes, above which no check is needed. It is not expected to fill up between two checkpoints.
     private let plenty: Int64
     /// The maximum size of the WAL before it restarts, in bytes.
-    private let log: Int64
+    private let maxWALBytes: Int64
     /// The bytes that always stay free for other files that SQLite writes.
     private let minFreeBytes: Int64
 
@@ -238,11 +246,11 @@ package struct GrowthReserve: Equatable, Sendable {
     ///   - minFreeBytes: The bytes that always stay free.
     package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
         self.plenty = plenty
-        self.log = log
+        maxWALBytes = log
         self.minFreeBytes = minFreeBytes
     }
 
-    /// Returns what to do about a commit that grows the database to a size.
+    /// Returns what to do about a commit.
     ///
     /// - Parameters:
     ///   - databaseBytes: The size of the database after the commit, in bytes.
@@ -250,7 +258,8 @@ package struct GrowthReserve: Equatable, Sendable {
     ///   - logBytes: The current size of the WAL file, in bytes.
     ///   - logGrows: `true` if the commit may enlarge the WAL file.
     ///   - freeBytes: The free space on the file system, in bytes; nil if unknown.
-    ///   - mayUseReserve: `true` if the commit frees space in the end.
+    ///   - mayUseReserve: `true` if the commit may use the space that is kept for the WAL, because it frees space in
+    ///     the end.
     package func committing(
         databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
         mayUseReserve: Bool
@@ -259,7 +268,7 @@ package struct GrowthReserve: Equatable, Sendable {
         guard growth > 0 || logGrows, let freeBytes, freeBytes - growth < plenty else {
             return .commit
         }
-        guard freeBytes - growth >= (mayUseReserve ? 0 : max(minFreeBytes, log - logBytes)) else {
+        guard freeBytes - growth >= (mayUseReserve ? 0 : max(minFreeBytes, maxWALBytes - logBytes)) else {
             return .refuse
         }
         return growth > 0 ? .extend : .commit

@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// The deployments of one application.
 ///
-/// A deployment is *declared* by a user or operator, or *observed* when the first report of a version arrives. The
-/// time that a report claims is ignored: an observed deployment has the time of receipt.
+/// A deployment is *declared* by a user or operator, or *observed* when the first report of a version arrives. An
+/// observed deployment has the time of receipt, not the time that the report claims.
 package struct DeploymentHistory: Equatable, Sendable {
     /// A version, and the time from which it was in use.
     package struct Entry: Equatable, Sendable {
@@ -18,9 +18,10 @@ package struct DeploymentHistory: Equatable, Sendable {
         }
     }
 
-    /// The position of a version in the order of deployments. The number orders deployments in the same millisecond.
+    /// The position of a version in the order of deployments.
     struct Position: Comparable {
         var at: IssueTimestamp
+        /// Orders deployments of the same millisecond.
         var number: Int
 
         static func < (left: Self, right: Self) -> Bool { (left.at, left.number) < (right.at, right.number) }
@@ -38,6 +39,7 @@ package struct DeploymentHistory: Equatable, Sendable {
         for entry in entries { add(entry) }
     }
 
+    /// Adds a deployment. Of those at the same time, it is the latest.
     package mutating func add(_ entry: Entry) {
         let version = entry.version.spelledUniformly
         let position = Position(at: entry.at, number: count)
@@ -49,7 +51,8 @@ package struct DeploymentHistory: Equatable, Sendable {
         }
     }
 
-    /// Returns `true` if a deployment of this version is known. One without a build means all builds.
+    /// Returns `true` if a deployment of this version is known. A declared version without a build covers all its
+    /// builds.
     package func knows(_ version: ApplicationVersion) -> Bool {
         Self.position(of: version, in: declared) != nil || observed[version.spelledUniformly] != nil
     }
@@ -63,30 +66,31 @@ package struct DeploymentHistory: Equatable, Sendable {
 
 /// The order of versions.
 ///
-/// If deployments were declared, a version is later than another one if its first deployment was. So a rollback makes
-/// an old version no newer, whatever the versions look like. Numbers can only show that a version is older: a hotfix of
-/// an old branch is deployed after the fix in a newer branch, but does not contain it.
+/// If deployments were declared, a version is later than another one if its first deployment was later. So a rollback
+/// does not make an old version newer. In addition, a version with a lower number is never later: a hotfix of an old
+/// branch may be deployed after a fix in a newer branch, but does not contain it.
 ///
-/// A version that was only observed has no effect on the order of other versions, since any report can claim it. It is
+/// A version that was only observed does not affect the order of other versions, because any report can claim it. It is
 /// later than the versions that were declared before it was first seen.
 extension DeploymentHistory {
     /// The version whose first declared deployment is the latest; nil if none was declared.
     package var newestDeclared: ApplicationVersion? { declared.max { $0.value < $1.value }?.key }
 
-    /// Returns `true` if a version came out after another one. Without declared deployments, compares the versions.
+    /// Returns `true` if a version is later than another one. Without declared deployments, compares the versions
+    /// themselves.
     package func isNewer(_ version: ApplicationVersion, than known: ApplicationVersion) -> Bool {
         guard !declared.isEmpty else { return version.isNewer(than: known) }
         guard isOther(version, than: known), version.precedes(known) != true else { return false }
         let own = Self.position(of: version, in: declared)
         guard let place = Self.position(of: known, in: declared) else {
-            // The other version is not deployed yet. Only a deployed version with a higher number can include it.
+            // The other version is not deployed yet. Only a deployed version with a higher number counts as later.
             return own != nil && version.precedes(known) == false
         }
         guard let own = own ?? Self.position(of: version, in: observed) else { return true }
         return own > place
     }
 
-    /// Returns `true` if a version has a fix, because it is the version with the fix or came out after it.
+    /// Returns `true` if a version has a fix: it is the version with the fix, or a later one.
     ///
     /// Without declared deployments, versions are compared by their numbers or builds or, if they have none, by the
     /// time of their first reports.
@@ -100,7 +104,8 @@ extension DeploymentHistory {
         return own > place
     }
 
-    /// Returns `false` if a version is unknown or may be the same as the other one.
+    /// Returns `true` if two versions certainly differ; `false` if `version` is unknown or may be the same as the other
+    /// one.
     private func isOther(_ version: ApplicationVersion, than other: ApplicationVersion) -> Bool {
         let (own, other) = (version.spelledUniformly, other.spelledUniformly)
         guard own.name != nil || own.build != nil else { return false }
@@ -114,11 +119,11 @@ package enum DeploymentLimits {
     package static let maxAppBytes = 256
     /// The maximum size of a note, in bytes.
     package static let maxNoteBytes = 1024
-    /// The maximum number of declared deployments of an application. The earliest ones are removed.
+    /// The maximum number of declared deployments of an application. Beyond it, the earliest ones are removed.
     package static let maxDeclared = 256
-    /// The maximum number of declared deployments of one user's applications. The earliest ones are removed.
+    /// The maximum number of declared deployments of one user's applications. Beyond it, the earliest ones are removed.
     package static let maxDeclaredByUser = 4096
-    /// The maximum number of observed deployments of an application. The earliest ones are removed.
+    /// The maximum number of observed deployments of an application. Beyond it, the earliest ones are removed.
     package static let maxObserved = 128
 
     /// Returns `true` if an observed deployment of this version is stored.
@@ -146,7 +151,7 @@ package enum DeploymentScope: Equatable, Sendable {
 extension DeployParameters {
     /// Returns the name of an invalid parameter; nil if all are valid.
     ///
-    /// - Parameter now: The wall time. A deployment cannot be declared in advance.
+    /// - Parameter now: The current wall time. A deployment cannot be declared in advance.
     package func invalidParameter(at now: IssueTimestamp) -> String? {
         if !(1...DeploymentLimits.maxAppBytes).contains(app.utf8.count) { return "app" }
         if !(1...IssueDeployment.maxVersionBytes).contains(version.utf8.count) { return "version" }
@@ -182,7 +187,7 @@ package struct DeploymentWindow: Equatable, Sendable {
         previous = newest.count > 1 ? newest.first : nil
     }
 
-    /// Returns what happened to a group with the last deployment; nil for neither.
+    /// Returns the effect of the last deployment on a group; nil if the group is neither new nor gone.
     ///
     /// A group that has been quiet since before the previous deployment did not end with this one.
     ///
@@ -224,10 +229,11 @@ package struct ApplicationVersion: Hashable, Sendable {
         self.name = name.isEmpty ? nil : String(name)
     }
 
-    /// Returns `true` if this version came out after another one.
+    /// Returns `true` if this version is newer than another one.
     ///
-    /// Numeric versions are compared numerically, and a pre-release (`2.0-beta`) precedes its release. If they are
-    /// equal, the builds decide. Other version names have no order: any name other than the known one counts as newer.
+    /// Versions made of numbers are compared by these, and a pre-release (`2.0-beta`) precedes its release. If they are
+    /// equal, the builds are compared. Other names have no order, so a name that differs from the other one counts as
+    /// newer.
     package func isNewer(than other: ApplicationVersion) -> Bool {
         switch (name, other.name) {
         case (nil, nil): return isLaterBuild(than: other, orElse: build != nil && other.build == nil)
@@ -240,8 +246,8 @@ package struct ApplicationVersion: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if this version precedes another one by its number or its build, `false` if it follows it or both
-    /// are equal, and nil if they have no such order.
+    /// Returns `true` if this version is older than another one by its number or build, `false` if it is newer or
+    /// equal, and nil if the two have no such order.
     package func precedes(_ other: ApplicationVersion) -> Bool? {
         let (own, other) = (spelledUniformly, other.spelledUniformly)
         if own.name == other.name {
@@ -254,8 +260,9 @@ package struct ApplicationVersion: Hashable, Sendable {
         return number < known
     }
 
-    private func isLaterBuild(than other: ApplicationVersion, orElse answer: Bool) -> Bool {
-        guard let build, let known = other.build else { return answer }
+    /// Compares the builds. Returns `fallback` if one of them is unknown.
+    private func isLaterBuild(than other: ApplicationVersion, orElse fallback: Bool) -> Bool {
+        guard let build, let known = other.build else { return fallback }
         return build > known
     }
 
@@ -274,13 +281,13 @@ package struct ApplicationVersion: Hashable, Sendable {
         return own == other || other.build == nil && other.name != nil && own.name == other.name
     }
 
-    /// Sets this to the newer of two versions. If they have no order, to `other`.
+    /// Sets this to `other` if that is newer. A name without an order counts as newer (`isNewer(than:)`).
     package mutating func raise(to other: ApplicationVersion) {
         if other.isNewer(than: self) { self = other }
     }
 }
 
-/// A version made of numbers, such as `2.10.1-beta.2+7`, which can be compared with others.
+/// A version made of numbers, such as `2.10.1-beta.2+7`. Such versions have an order.
 struct Release: Comparable {
     /// A part between dots: a number of any length, or a text. Texts sort after all numbers.
     private enum Part: Comparable {

@@ -2,7 +2,7 @@ package import IssueProtocol
 
 /// The state that a user has set for a group, and its effect on new records.
 package struct TriageState: Equatable, Sendable {
-    /// The effect of a record of the group.
+    /// The effect of a new record of the group.
     package enum Effect: Equatable, Sendable {
         /// The record is handled as usual.
         case none
@@ -17,12 +17,13 @@ package struct TriageState: Equatable, Sendable {
 
     package private(set) var state: GroupState
     package private(set) var mutedUntil: IssueTimestamp?
-    /// The newest version of the application when the state was set; nil unless only a newer version reopens the group.
+    /// The newest version of the application when the state was set, if only a newer version reopens the group;
+    /// otherwise nil.
     package private(set) var knownVersion: ApplicationVersion?
-    /// The version that has the fix; nil unless only this version or a later one reopens the group.
+    /// The version that has the fix, if only this version or a later one reopens the group; otherwise nil.
     package private(set) var fixedIn: ApplicationVersion?
-    /// The time at which the issue was resolved in the next deployment; nil unless that deployment is awaited. Until
-    /// then, no record reopens the group.
+    /// The time at which the issue was resolved in the next deployment, if that has not been declared yet; otherwise
+    /// nil. While it is set, no record reopens the group.
     package private(set) var fixAwaitedSince: IssueTimestamp?
     /// The number of further occurrences after which a mute ends; nil if their number does not end it.
     package private(set) var occurrencesLeft: Int64?
@@ -65,13 +66,14 @@ package struct TriageState: Equatable, Sendable {
                 user: user, time: now, note: parameters.note.flatMap { $0.isEmpty ? nil : $0 }))
     }
 
-    /// Returns this state with the note of `present` if both are resolved or both are muted. This state must have been
-    /// set by a user without a note. An open group has no note to keep: after a regression, its note belongs to the
-    /// previous state.
+    /// Returns this state with the note of the present state if both are resolved or both are muted.
+    ///
+    /// The note of an open group is not kept: after a regression, it belongs to the state before. This state must have
+    /// been set by a user, without a note.
     package func keepingNote(of present: TriageState) -> TriageState {
         guard let change else { return self }
         var present = present
-        // A group whose mute has ended is only reopened a little later.
+        // A mute may have ended although the store has not reopened the group yet.
         _ = present.timePassed(to: change.time)
         guard state == present.state, state != .open else { return self }
         var kept = self
@@ -123,11 +125,12 @@ package struct TriageState: Equatable, Sendable {
 }
 
 extension TriageState {
-    /// Returns the state of a group that two groups are merged into: the one that alerts sooner.
+    /// Returns the state that a group gets when another one is merged into it: of their two states, the one that alerts
+    /// sooner.
     ///
-    /// An open group alerts sooner than a resolved one, and a resolved one sooner than a muted one. Of two resolved
-    /// groups, it is the one that any record reopens, or else the older version. Of two muted ones, it is the one that
-    /// ends earlier. If both are open, it is the one that has regressed, or else the one that a user has opened.
+    /// Open alerts sooner than resolved, and resolved sooner than muted. Of two resolved states, it is the one that any
+    /// record ends, or else the one with the older version. Of two mutes, it is the one that ends earlier. If both are
+    /// open, it is the one that has regressed, or else the one that a user has set.
     package static func merged(_ first: TriageState, _ second: TriageState) -> TriageState {
         if first.state == .open, second.state == .open {
             guard first.hasRegressed == second.hasRegressed else { return first.hasRegressed ? first : second }
@@ -169,7 +172,9 @@ extension TriageState {
 }
 
 extension SetStateParameters {
-    /// Returns the name of a parameter that contradicts the others, or nil if they are consistent.
+    /// Returns the name of a parameter that is invalid or contradicts the others; nil if there is none.
+    ///
+    /// - Parameter now: The current wall time.
     package func invalidParameter(at now: IssueTimestamp) -> String? {
         if let until {
             guard state == .muted, until > now else { return "until" }
@@ -211,7 +216,7 @@ package struct MutedRows: Equatable, Sendable {
 
 /// Decides which open issues are resolved because they have not occurred for a while.
 ///
-/// Like retention, it uses log time and closed ranges: a wall clock that is set wrong resolves nothing.
+/// Like retention, it uses log time and closed ranges, so a wrong wall clock resolves nothing.
 package struct QuietPeriod: Equatable, Sendable {
     /// How long an issue must not have occurred; zero to resolve none.
     package let duration: Duration
@@ -228,7 +233,8 @@ package struct QuietPeriod: Equatable, Sendable {
         duration > .zero ? min(max(duration / 10, Self.intervals.lowerBound), Self.intervals.upperBound) : nil
     }
 
-    /// Returns the log time before which the last record of a quiet issue was received; nil if there are none.
+    /// Returns the log time before which the last record of a quiet issue was received; nil if issues are never
+    /// resolved.
     package func end(at now: RecordLogInstant) -> RecordLogInstant? {
         duration > .zero ? now.advanced(by: .zero - duration) : nil
     }
@@ -237,7 +243,7 @@ package struct QuietPeriod: Equatable, Sendable {
     package struct Activity: Equatable, Sendable {
         /// The last closed range with a record of the series; nil if there is none.
         package var lastRange: Int64?
-        /// Whether the open range may have a record of the series.
+        /// `true` if the open range may have a record of the series.
         package var mayBeOpen: Bool
 
         package init(lastRange: Int64?, mayBeOpen: Bool) {
@@ -251,7 +257,7 @@ package struct QuietPeriod: Equatable, Sendable {
     /// - Parameters:
     ///   - state: The state of the issue.
     ///   - activities: The known activities of its series.
-    ///   - range: The newest closed range whose last record came before the end of the quiet period.
+    ///   - range: The newest closed range whose last record was received before `end(at:)`.
     package static func resolves(
         _ state: GroupState, _ activities: some Collection<Activity>, quietThrough range: Int64
     ) -> Bool {
@@ -293,11 +299,12 @@ package struct ChangeRateLimit: Sendable {
         var user: UInt32
     }
 
-    /// The maximum number of users remembered. Those who have all of their changes left are forgotten first.
-    private static let maxUsers = 4096
+    /// The maximum number of entries, one per user and kind. Entries with a full burst are removed first. While the
+    /// table is full of others, the changes of further users are not counted.
+    private static let maxEntries = 4096
 
-    /// The time at which a user will have all changes of the burst again.
-    private var full: [Key: MonotonicInstant] = [:]
+    /// The time at which each user will have the whole burst again.
+    private var fullAt: [Key: MonotonicInstant] = [:]
 
     package init() {}
 
@@ -307,24 +314,26 @@ package struct ChangeRateLimit: Sendable {
     /// - Returns: The time to wait; nil if the change is possible now.
     package mutating func take(_ kind: Kind, user: UInt32, at now: MonotonicInstant) -> Duration? {
         let key = Key(kind: kind, user: user)
-        let next = max(full[key] ?? now, now).advanced(by: kind.interval)
+        let next = max(fullAt[key] ?? now, now).advanced(by: kind.interval)
         let excess = now.duration(to: next) - kind.interval * Int(kind.burst)
         if excess > .zero { return excess }
-        if full.count >= Self.maxUsers { full = full.filter { $0.value > now } }
-        if full.count < Self.maxUsers || full[key] != nil { full[key] = next }
+        if fullAt.count >= Self.maxEntries { fullAt = fullAt.filter { $0.value > now } }
+        if fullAt.count < Self.maxEntries || fullAt[key] != nil { fullAt[key] = next }
         return nil
     }
 }
 
 /// Limits how many state changes by ordinary users are logged individually, so that no user can flood the log.
 ///
-/// It counts in windows of one minute. The number of changes left out in a window is reported with the first change
-/// after it.
+/// It counts in windows of one minute. The number of changes that were not logged in a window is reported with the
+/// first change after it.
 package struct ChangeLogLimit: Sendable {
+    /// The maximum number of logged changes per minute, of one user and of all users.
     package static let perUser = 10
     package static let perMinute = 60
     private static let window: Duration = .seconds(60)
 
+    /// The start of the current window; nil before the first change.
     private var begin: MonotonicInstant?
     private var counts: [UInt32: Int] = [:]
     private var logged = 0
@@ -334,7 +343,8 @@ package struct ChangeLogLimit: Sendable {
 
     /// Counts a change.
     ///
-    /// - Returns: Whether to log it, and how many changes were left out in an earlier window.
+    /// - Returns: `isLogged` is `true` if the change is to be logged. `leftOut` is the number of changes that were not
+    ///   logged in the last window; 0 unless this is the first change after it.
     package mutating func changed(by uid: UInt32, at now: MonotonicInstant) -> (isLogged: Bool, leftOut: Int) {
         var earlier = 0
         if begin.map({ $0.advanced(by: Self.window) <= now }) ?? true {

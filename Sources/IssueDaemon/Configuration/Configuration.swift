@@ -7,13 +7,14 @@ package struct MisconfiguredDestination: Hashable, Sendable {
     package var name: String
     /// The name of its kind in `status`.
     package var kind: String
+    /// The records that it starts with once its section is fixed.
     package var backlog: InitialBacklog
 }
 
 /// The settings of the daemon, by section.
 ///
-/// The default of a key is the initial value of its property. The configuration table and `--print-config` render it,
-/// and tests compare `config/issued.conf` and the manual page with the table.
+/// The default of a key is the initial value of its property. The configuration table and `--print-config` take it from
+/// there, and tests compare `config/issued.conf` and the manual page with the table.
 package struct Configuration: Hashable, Sendable {
     package var socket = SocketSettings()
     package var store = StoreSettings()
@@ -40,15 +41,15 @@ package struct Configuration: Hashable, Sendable {
         return retention
     }
 
-    /// The configuration without any file.
+    /// The configuration if there is no file.
     package static let `default` = Configuration()
 }
 
-/// The groups with rights besides root and the daemon's user (`[Access]`).
+/// The groups that have rights besides root and the daemon's user (`[Access]`).
 package struct AccessSettings: Hashable, Sendable {
     package var readers: [HostGroup] = []
     package var operators: [HostGroup] = []
-    /// `true` if the user ids of systemd's container ranges do not belong to people.
+    /// `true` if the user ids in systemd's ranges for containers belong to containers, and not to people.
     package var containerUsers = true
 
     package var readerIDs: Set<UInt32> { Set(readers.map(\.groupID)) }
@@ -64,6 +65,7 @@ package struct LogSettings: Hashable, Sendable {
 /// The socket, and the limits for its senders (`[Socket]`).
 package struct SocketSettings: Hashable, Sendable {
     package var path = "/run/issued/issued.sock"
+    /// The permissions of the socket file.
     package var mode: UInt32 = 0o666
     package var maxConnections = 4096
     package var maxConnectionsPerUser = 1024
@@ -74,6 +76,7 @@ package struct SocketSettings: Hashable, Sendable {
     package var maxKeys = RecordLimits().keys
     package var maxBytesInFlightPerUser = 8 << 20
     package var maxMemory = 256 << 20
+    /// How long a client may take to send the rest of a call.
     package var readTimeout: Duration = .seconds(30)
 }
 
@@ -87,7 +90,7 @@ extension Configuration {
     /// The configuration as the text of a file that has the same effect. It contains no secrets.
     package var text: String { text(origins: nil) }
 
-    /// Returns the same text, with a comment above each value that names its origin.
+    /// Returns the same text, with a comment above each value that names the line which sets it.
     ///
     /// - Parameter origins: The lines that set the values; nil to leave out the comments.
     package func text(origins: ConfigurationOrigins?) -> String {

@@ -11,7 +11,7 @@ struct ConfigurationBuilder {
     private(set) var problems: [ConfigurationProblem] = []
     private let surroundings: HostEnvironment
     private let purpose: ConfigurationPurpose
-    /// The scopes affected by errors, before and in this pass.
+    /// The scopes affected by errors that the merger or this builder has found.
     private var faulty: Set<ConfigurationProblem.Scope> = []
 
     init(_ start: Configuration, surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
@@ -20,7 +20,7 @@ struct ConfigurationBuilder {
 
     /// Adds the values of the sections to the configuration.
     ///
-    /// - Parameter faulty: The scopes affected by errors that were found before.
+    /// - Parameter faulty: The scopes affected by errors that the merger has found.
     mutating func build(_ sections: [Section], faulty: Set<ConfigurationProblem.Scope> = []) {
         self.faulty = faulty
         for section in sections where section.name == nil {
@@ -91,7 +91,7 @@ struct ConfigurationBuilder {
         return faulty.contains(section.scope) ? nil : target
     }
 
-    /// Returns whether the name of a destination is unique.
+    /// Returns `true` if no other destination has the name. Case does not count.
     ///
     /// If two destinations have the same name, neither is used, because it is unknown which of them the records are
     /// meant for.
@@ -112,6 +112,7 @@ struct ConfigurationBuilder {
         faulty.insert(section.scope)
     }
 
+    /// Checks values of a section without a name that depend on each other.
     private mutating func checkWhole(_ section: Section) {
         switch section.kind {
         case .socket: checkSocket(section)
@@ -198,11 +199,15 @@ struct ConfigurationBuilder {
 
     /// Reports two values that contradict each other, if this section sets at least one of them. Otherwise the error
     /// was reported for another section.
+    ///
+    /// - Parameters:
+    ///   - isConsistent: `false` if the values contradict each other.
+    ///   - explanation: The condition that they do not meet.
     private mutating func check(
-        _ holds: Bool, _ key: String, _ other: String, of section: Section, _ what: String
+        _ isConsistent: Bool, _ key: String, _ other: String, of section: Section, _ explanation: String
     ) {
-        guard !holds, let location = section.location(of: key) ?? section.location(of: other) else { return }
-        complain(location, "\(key)= and \(other)= contradict each other: \(what). Change one of them.", section)
+        guard !isConsistent, let location = section.location(of: key) ?? section.location(of: other) else { return }
+        complain(location, "\(key)= and \(other)= contradict each other: \(explanation). Change one of them.", section)
         reset([key, other], of: section)
     }
 
@@ -282,6 +287,7 @@ private struct TargetResolver {
             name: section.targetName, settings: settings, urlFile: urlFile, tokenFile: tokenFile)
     }
 
+    /// Reports an error if the file of `CAFile=` can't be used.
     private mutating func checkAuthorities(_ path: String?) {
         if let path, let problem = AuthoritiesFile.problem(path) { complain("CAFile", problem) }
     }
@@ -353,8 +359,8 @@ private struct CredentialResolver {
         }
     }
 
-    /// Returns how to provide a credential of the unit. A name that the shipped unit does not load may be a token in
-    /// the wrong place, so it is not repeated.
+    /// Returns a sentence about how to pass a credential to the unit. A name that the shipped unit does not load is
+    /// left out, because it may be the token itself.
     private func credentialAdvice(_ credential: String) -> String {
         let store = surroundings.credentialStore
         return ServiceUnit.credentials.contains(credential)
@@ -363,7 +369,7 @@ private struct CredentialResolver {
                 + "the name to the unit (systemctl edit issued), and restart issued."
     }
 
-    /// Reports an error if the file contains no token. The destination can be used as soon as it contains one.
+    /// Returns the file. Reports an error if it contains no token; the destination can be used as soon as it does.
     private mutating func checked(_ file: TokenFile, shown: String, advice: String) -> TokenFile {
         do throws(TokenFileError) {
             _ = try file.readForCheck(asUser: surroundings.userID)

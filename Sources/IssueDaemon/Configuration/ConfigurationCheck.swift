@@ -2,7 +2,7 @@ import Destinations
 import IssueProtocol
 import UnixIO
 
-/// The user with whose rights `issued --check` reads files.
+/// The user whose rights `issued --check` uses to read files.
 ///
 /// Root can read everything, so checking as root would not show what the service can read.
 struct CheckSubject: Equatable {
@@ -45,7 +45,10 @@ struct CheckSubject: Equatable {
         }
     }
 
-    /// Assumes the user's rights, and returns the environment of a service with that user.
+    /// Assumes the user's rights, and returns the environment of a service with that user. Must be called before other
+    /// threads exist.
+    ///
+    /// - Throws: `UsageError` if this process can't become that user.
     func assume(in surroundings: HostEnvironment) throws(UsageError) -> HostEnvironment {
         guard case .other(let user) = choice else { return surroundings }
         do throws(Errno) {
@@ -60,7 +63,7 @@ struct CheckSubject: Equatable {
         return surroundings
     }
 
-    /// Warns if the unit's sandbox does not allow the daemon to write to the folder of the database.
+    /// Returns a warning if the unit's sandbox may not allow the daemon to write to the folder of the database.
     func warnings(on database: String, unit: ServiceUnit) -> [String] {
         guard unit.isInstalled, case .other = choice else { return [] }
         let folder = FileSystem.parentFolder(of: database)
@@ -77,7 +80,7 @@ struct CheckSubject: Equatable {
 /// notification.
 struct OnlineCheck {
     struct Outcome {
-        /// The destination, or the word `notifier` and its name.
+        /// The name of the destination, or `notifier` and the name of the notifier.
         var name: String
         var probe: DestinationProbe
     }
@@ -117,7 +120,7 @@ struct OnlineCheck {
 }
 
 extension NotifierConfiguration {
-    /// Connects to the host of the webhook and sends nothing, or checks that the program can be run.
+    /// Connects to the host of the webhook without sending anything, or checks that the program can be run.
     func probe() -> DestinationProbe {
         if let program = settings.command?.arguments.first {
             return FileSystem.isExecutable(program)

@@ -9,6 +9,7 @@ package struct ConfigurationFile: Hashable, Sendable {
         package var key: String
         /// An empty value resets the key to its default.
         package var value: String
+        /// The number of the first line, counted from 1.
         package var line: Int
     }
 
@@ -16,6 +17,7 @@ package struct ConfigurationFile: Hashable, Sendable {
     package struct Section: Hashable, Sendable {
         package var kind: String
         package var name: String?
+        /// The number of the header's line, counted from 1.
         package var line: Int
         package var assignments: [Assignment] = []
     }
@@ -26,7 +28,7 @@ package struct ConfigurationFile: Hashable, Sendable {
     package let path: String
     package private(set) var sections: [Section] = []
     package private(set) var problems: [ConfigurationProblem] = []
-    /// The index of the section that contains each error; nil if that is unknown.
+    /// For each element of `problems`, the index of the section that contains the error; nil if it is unknown.
     private(set) var problemSections: [Int?] = []
     /// `true` below a header that can't be read. The keys there belong to an unknown section, so they must not be added
     /// to the one before it.
@@ -115,6 +117,7 @@ struct ConfigurationLine: Equatable {
     /// The text without surrounding blanks; nil if it is not UTF-8.
     var text: String?
 
+    /// Splits the content of a file. A byte order mark, comments and blank lines are left out.
     static func lines(of content: [UInt8]) -> [ConfigurationLine] {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let content = content.starts(with: mark) ? content.dropFirst(mark.count) : content[...]

@@ -86,15 +86,15 @@ struct ConfigurationReader {
 package enum ConfigurationPurpose: Hashable, Sendable {
     /// For the daemon. Everything that it needs must be present.
     case running
-    /// For `--check` and `--print-config`, outside the service. A credential that only the service can see is not an
+    /// For `--check` and `--print-config`, outside the service. A credential that only the service can read is not an
     /// error.
     case looking
 }
 
 /// The files that are read.
 package enum ConfigurationSource: Hashable, Sendable {
-    /// `/etc/issued/issued.conf` and its drop-ins. An ordinary user without these files gets a configuration with paths
-    /// of their own.
+    /// `/etc/issued/issued.conf` and its drop-ins. If these files are missing, an ordinary user gets a configuration
+    /// with paths of their own.
     case `default`
     /// That file and the drop-ins in `FILE.d/`, and no others.
     case file(String)
@@ -110,8 +110,8 @@ package enum ConfigurationSource: Hashable, Sendable {
 
 /// The valid part of the configuration files, and the errors in them.
 package struct ConfigurationReading: Sendable {
-    /// Lines with an error are left out. Destinations with an error are in `misconfigured`; those that lack only their
-    /// credential are not.
+    /// The values of all lines without an error. Destinations with an error are in `misconfigured`, but not those that
+    /// only lack their credential.
     package var configuration: Configuration
     /// In the order of the files, and from top to bottom in each.
     package var problems: [ConfigurationProblem]
@@ -160,13 +160,14 @@ package struct ConfigurationOrigins: Sendable {
         return dropInCount == 0 ? path : "\(path) and \(dropIns) \(FileSystem.name(of: path)).d"
     }
 
-    /// Returns the lines that set a key in the first section with a header; nil if there are none.
+    /// Returns the lines that set a key, such as `issued.conf:3`, in the first section with this header; nil if none
+    /// does.
     func location(_ header: String, _ key: String) -> String? {
         sections.first { $0.title == header }?.comments[key]
     }
 
-    /// Returns the comments of the next section with this header. Sections of one application that are for different
-    /// users have the same one.
+    /// Removes and returns the comments of the next section with this header. The sections of one application for
+    /// different users have the same header.
     mutating func take(_ title: String) -> [String: String] {
         guard let index = sections.firstIndex(where: { $0.title == title }) else { return [:] }
         return sections.remove(at: index).comments
@@ -185,6 +186,7 @@ extension ConfigurationMerger.Section {
 
 /// Merges the sections of all files, and collects errors about unknown sections, unknown keys and invalid values.
 struct ConfigurationMerger {
+    /// A value, and the line that sets it.
     struct Assigned {
         var text: String
         var location: ConfigurationLocation
@@ -199,7 +201,7 @@ struct ConfigurationMerger {
         /// The effective values: the last one, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
-        /// Keys with an invalid value. They must not be reported as missing, too.
+        /// Keys with an invalid value. They are not reported as missing, too.
         var wrongKeys: Set<String> = []
         /// `true` for a destination or notifier that one file defines twice. Errors that follow from it are not
         /// reported.
@@ -262,6 +264,7 @@ struct ConfigurationMerger {
         }
     }
 
+    /// A key in the section with an index in `sections`; without a key, the section itself.
     private struct AssignedKey: Hashable {
         var section: Int
         var key: String?
@@ -372,7 +375,7 @@ extension ConfigurationFile.Section {
 }
 
 extension String {
-    /// The text, shortened to fit into one log line.
+    /// The text, cut after 80 characters.
     var truncatedForLog: String {
         count > 80 ? prefix(80) + "…" : self
     }

@@ -151,7 +151,7 @@ extension ConfigurationTable {
 
     static let limits = admission + guards + reserves
 
-    /// The keys of `[Limits NAME]`. An empty value means that the general limit applies.
+    /// The keys of `[Limits NAME]`. The general limit applies if a key is not set.
     static let application: [ConfigurationKey<ApplicationLimitOverride>] = [
         .init(optional: "User", \.uid, .user, "The user who runs the application."),
         .init(optional: "GroupBurst", \.groupBurst, burst, "The burst of records of one issue."),
@@ -167,7 +167,7 @@ extension ConfigurationTable {
 }
 
 extension ConfigurationTable {
-    /// Returns the keys of a kind of destination, without limits and forwarding.
+    /// Returns the keys of a kind of destination, except those for limits and forwarding.
     static func destination(_ kind: DestinationKind) -> [ConfigurationKey<DestinationSettings>] {
         let shared: [ConfigurationKey<DestinationSettings>] = [
             .init(optional: "URL", \.url, .listener, default: "", "The URL of the server."),
@@ -241,7 +241,7 @@ package enum ConfigurationSection: Hashable, Sendable {
 
     /// Returns the keys that the section may contain.
     ///
-    /// - Parameter named: Whether the section has a name of its own. Only `[Limits NAME]` then has other keys.
+    /// - Parameter named: `true` if the section has a name of its own. It makes a difference for `[Limits NAME]` only.
     package func keys(named: Bool) -> [KeyMetadata] {
         switch self {
         case .limits where named: ConfigurationTable.application.map(\.metadata)
@@ -277,7 +277,7 @@ struct ConfigurationKey<Root>: Sendable {
 
     var name: String { metadata.name }
 
-    /// Returns the same key for a value that contains this section.
+    /// Returns the same key for settings that contain `Root` at a key path.
     func lifted<Whole>(_ path: any WritableKeyPath<Whole, Root> & Sendable) -> ConfigurationKey<Whole> {
         ConfigurationKey<Whole>(
             metadata: metadata, assign: { whole, text in assign(&whole[keyPath: path], text) },
@@ -286,8 +286,8 @@ struct ConfigurationKey<Root>: Sendable {
 }
 
 extension ConfigurationKey {
-    /// Creates a key with a default that the settings do not have, because it depends on other settings or on the kind
-    /// of destination.
+    /// Creates a key whose default is not the initial value of the property, because it depends on other settings or on
+    /// the kind of destination.
     init<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String
@@ -308,8 +308,7 @@ extension ConfigurationKey {
     }
 }
 
-/// The settings of a section whose defaults are the initial values of its properties. They are written nowhere else in
-/// the code.
+/// Settings whose defaults are the initial values of their properties. The code contains the defaults nowhere else.
 protocol SectionSettings: Sendable {
     init()
 }
@@ -345,12 +344,13 @@ package struct KeyMetadata: Sendable {
     package let defaultText: String
     /// A one-line description.
     package let help: String
+    /// `true` if the key may occur several times.
     package let isList: Bool
-    /// The end of an error message that starts with "expected".
+    /// A description of valid values, which follows "expected" in error messages.
     package let expected: String
-    /// `false` if a wrong value must not appear in an error message, because it may be a secret.
+    /// `false` if error messages must not quote an invalid value, because it may be a secret.
     let isRepeated: Bool
-    /// Returns whether a text is a valid value.
+    /// Returns `true` if a text is a valid value.
     package let accepts: @Sendable (String) -> Bool
 
     fileprivate init<Value>(

@@ -59,7 +59,7 @@ package struct DestinationConfiguration: Hashable, Sendable {
 /// The settings in the section of a destination.
 package struct DestinationSettings: Hashable, Sendable {
     package var url: HTTPAddress?
-    /// The name or path of the credential; nil if the server needs none.
+    /// The name of the credential, or the path of its file; nil if the server needs none.
     package var credential: String?
     package var caFile: String?
     package var proxy: String?

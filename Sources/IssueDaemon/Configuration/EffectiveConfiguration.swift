@@ -16,7 +16,7 @@ package struct EffectiveConfiguration: Sendable {
     package var configuration: Configuration
     package var basis: Basis
     package var problems: [ConfigurationProblem]
-    /// Retention must not remove records, because it is not known how many of them the operator wants to keep.
+    /// `true` if retention must not remove records, because it is unknown how many of them the operator wants to keep.
     package var suspendsRetention = false
     /// The database that is used because the files name none; nil if they do.
     package private(set) var separateStore: String?
@@ -52,7 +52,7 @@ package struct EffectiveConfiguration: Sendable {
         suspendsRetention = affects(.store) || affects(.limits)
     }
 
-    /// `true` if the configuration can be kept for later starts.
+    /// `true` if the configuration has no errors, apart from missing credentials, so that later starts can use a copy.
     package var isValid: Bool {
         basis == .files && problems.allSatisfy(\.scope.isCredential)
     }
@@ -63,7 +63,7 @@ package struct EffectiveConfiguration: Sendable {
 }
 
 extension EffectiveConfiguration {
-    /// More than any host keeps.
+    /// An age that no record reaches, and the upper bound of `MaxAge=`.
     private static let unlimitedAge: Duration = .seconds(36_525 * 86_400)
 
     /// Reads the files, and the last valid configuration if they have errors.
@@ -94,7 +94,7 @@ extension EffectiveConfiguration {
 }
 
 extension AccessSettings {
-    /// The rights that both grant.
+    /// Returns the rights that both grant.
     func intersection(_ other: AccessSettings) -> AccessSettings {
         var common = AccessSettings()
         common.readers = readers.filter { other.readerIDs.contains($0.groupID) }
@@ -106,7 +106,7 @@ extension AccessSettings {
 }
 
 extension EffectiveConfiguration {
-    /// How the daemon runs while the files have errors, for the log and `status`.
+    /// A clause about how the daemon runs while the files have errors, for the log and `status`.
     package var explanation: String {
         switch basis {
         case .files: "the affected destinations and notifiers are paused"
@@ -171,7 +171,7 @@ package struct LastValidConfiguration: Sendable {
     /// Reads the newest copy.
     ///
     /// - Parameter database: The path of the database according to the files, even if they have errors.
-    /// - Returns: nil if there is no copy for these files, or if it is no longer valid on this host.
+    /// - Returns: nil if there is no copy for these files, or if it is not valid on this host any longer.
     package func read(besides database: String) -> Configuration? {
         let found = files(besides: database).compactMap { path in trusted(path).map { (path: path, file: $0) } }
         let newest = found.max { $0.file.status.modifiedNanoseconds < $1.file.status.modifiedNanoseconds }
@@ -213,7 +213,7 @@ package struct LastValidConfiguration: Sendable {
         return folders.map { "\($0)/\(Self.fileName)" }
     }
 
-    /// Returns the content of a copy of these files; nil unless only this user can have written it.
+    /// Returns the status and content of a copy; nil if it is for other files, or if another user may have written it.
     private func trusted(_ path: String) -> (status: FileStatus, content: [UInt8])? {
         guard let file = try? FileDescriptor.open(path, [.noFollow, .nonBlocking]), let status = try? file.status(),
             status.kind == .regular, status.uid == surroundings.userID, status.mode & 0o022 == 0,

@@ -10,8 +10,9 @@ package struct HostEnvironment: Sendable {
     package var systemFile = "/etc/issued/issued.conf"
     /// The folder from which the service manager reads credentials.
     package var credentialStore = "/etc/credstore"
-    /// The prefix of the folder for a user without a runtime folder. The user id is appended.
+    /// The beginning of the path of the folder for a user without a runtime folder. A hyphen and the user id follow.
     package var temporaryFolder = "/tmp/issued"
+    /// The folder that contains the runtime folders of users.
     package var runtimeFolder = "/run/user"
 
     /// The folders of unit files, in decreasing order of precedence.
@@ -69,13 +70,13 @@ extension HostEnvironment {
         return isTemporaryFolderTaken ? userStateFolder : userTemporaryFolder
     }
 
-    /// `true` if another user created the folder with this user's name.
+    /// `true` if the path of this user's temporary folder belongs to another user, or is not a folder.
     private var isTemporaryFolderTaken: Bool {
         guard let status = try? FileSystem.status(of: userTemporaryFolder, followingLinks: false) else { return false }
         return status.kind != .directory || status.uid != userID
     }
 
-    /// The socket of a user whose folder in `/tmp` was created by another user; nil if that is not the case.
+    /// The socket to use because another user created the folder of this user in `/tmp`; nil if that is not the case.
     var fallbackSocketPath: String? {
         guard isOrdinaryUser, userRuntimeFolder == userStateFolder, isTemporaryFolderTaken else { return nil }
         return "\(userRuntimeFolder)/issued.sock"
@@ -97,7 +98,7 @@ struct ServiceUnit: Equatable {
     var user = "issued"
     var writablePaths: [String] = []
     var isInstalled = false
-    /// The file that sets the user.
+    /// The path of the file that sets the user.
     var sourcePath = "issued.service"
 
     /// Reads the unit and merges its drop-ins as described in systemd.unit(5).

@@ -24,7 +24,7 @@ package struct NotifierSettings: Hashable, SectionSettings {
     package var burst: Int64 = 20
     package var rate = Rate(60, per: .seconds(3600))
     package var requestTimeout: Duration = .seconds(10)
-    /// How long a message is retried.
+    /// How long a message is retried before it is given up.
     package var retryFor: Duration = .seconds(3600)
 
     package init() {}
@@ -32,7 +32,7 @@ package struct NotifierSettings: Hashable, SectionSettings {
     /// The limit for messages.
     package var limit: BucketLimit { BucketLimit(burst: burst, refill: rate) }
 
-    /// The number of occurrences in a period that is reported as `escalated`; nil if none is.
+    /// The same number; nil if escalations are not reported.
     var escalation: Rate? {
         escalated.isUnlimited || !filter.kinds.contains(.escalated) ? nil : escalated
     }
@@ -126,7 +126,7 @@ extension ValueForm where Value == WebhookTemplate {
 }
 
 extension ValueForm where Value == Rate {
-    /// A number of occurrences in a period; unlimited for none.
+    /// A number of occurrences in a period; 0, which means never, is parsed as unlimited.
     static var escalation: Self {
         let periods: ClosedRange<Duration> = .seconds(10)...(.seconds(30 * 86_400))
         return ValueForm(

@@ -17,6 +17,7 @@ package struct TokenFile: Hashable, Sendable {
     package var path: String
     package var kind: Kind
 
+    /// The maximum size in bytes.
     private static let sizeLimit = 8192
 
     /// Reads the token.

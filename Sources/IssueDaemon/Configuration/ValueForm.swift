@@ -4,11 +4,12 @@ import UnixIO
 
 /// The syntax of a value in a configuration file: how to parse it, print it and describe it.
 struct ValueForm<Value>: Sendable {
-    /// The end of an error message that starts with "expected".
+    /// A description of valid values, which follows "expected" in error messages.
     let expected: String
+    /// Returns nil for an invalid text.
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
-    /// `false` if a wrong value must not appear in an error message, because it may be a token in the wrong place.
+    /// `false` if error messages must not quote an invalid value, because it may be a token in the wrong place.
     var isRepeated = true
 
     /// Returns the same syntax for an optional value. An empty text means nil.
@@ -35,6 +36,9 @@ extension ValueForm where Value == Bool {
 }
 
 extension ValueForm where Value: BinaryInteger & Sendable {
+    /// A number in decimal digits.
+    ///
+    /// - Parameter zero: The meaning of 0 if it is valid outside the bounds; nil if it is not.
     static func count(_ bounds: ClosedRange<Value>, zero: String? = nil) -> Self {
         ValueForm(
             expected: "a number from \(bounds.lowerBound) to \(bounds.upperBound)\(zero.map { ", or 0: \($0)" } ?? "")",
@@ -46,6 +50,7 @@ extension ValueForm where Value: BinaryInteger & Sendable {
             }, text: { "\($0)" })
     }
 
+    /// A size in bytes. `zero` is the meaning of 0, as for `count`.
     static func size(_ bounds: ClosedRange<Value>, zero: String? = nil) -> Self {
         let from = SizeText.text(Int64(clamping: bounds.lowerBound))
         let to = SizeText.text(Int64(clamping: bounds.upperBound))
@@ -260,7 +265,7 @@ extension Character {
 package enum DurationText {
     /// Returns the duration; nil if the text is invalid.
     ///
-    /// - Parameter bareUnit: The nanoseconds of a number without a unit; nil if there must be one.
+    /// - Parameter bareUnit: The unit of a number without one, in nanoseconds; nil if there must be one.
     package static func parse(_ text: String, bareUnit: Int64? = 1_000_000_000) -> Duration? {
         var rest = text[...].trimmingBlanks
         var sum: Int64 = 0
@@ -279,7 +284,7 @@ package enum DurationText {
         return .nanoseconds(sum)
     }
 
-    /// Returns the shortest text that `parse(_:)` reads as the same duration, rounded down to microseconds.
+    /// Returns a text such as `2min 30s` that `parse(_:)` reads as the same duration, rounded down to microseconds.
     package static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         var rest = seconds
@@ -361,6 +366,7 @@ enum ProxyURL {
 
 /// Rates: a count per duration, as in `1/5min` or `60/min`. `0` means no limit.
 package enum RateText {
+    /// The maximum count.
     private static let largest: Int64 = 1_000_000_000
 
     /// Returns the rate; nil if the text is invalid.

@@ -4,7 +4,9 @@ import UnixIO
 
 /// The rights of users, based on the credentials that the kernel reports.
 struct AccessPolicy: Equatable, Sendable {
+    /// The daemon's user.
     var ownUser: UInt32
+    /// The ids of the groups in `Readers=` and `Operators=`.
     var readers: Set<UInt32>
     var operators: Set<UInt32>
     /// The user ids that share the limits of one user, and those that belong to containers.
@@ -50,7 +52,8 @@ extension AccessPolicy {
 }
 
 extension AccountableUsers {
-    /// Reads which user ids share the limits of one user. A file that can't be read counts as empty.
+    /// Reads from `/etc/subuid` and `/etc/passwd` which user ids share the limits of one user. A file that can't be
+    /// read counts as empty.
     static func onThisHost(_ settings: AccessSettings) -> AccountableUsers {
         let maxBytes = 4 << 20
         let subordinates = try? FileSystem.read("/etc/subuid", limit: maxBytes)

@@ -19,11 +19,11 @@ final class ClientConnection {
     var intake: ConnectionIntake
     /// The connection's share of its user's load, and of the memory of all users.
     var bytes = ConnectionBytes()
-    /// The last read: its round, and the number of bytes.
+    /// The round and the number of bytes of the last read. Before the first one, the round in which it was accepted.
     var lastRead: (round: UInt64, bytes: Int)
-    /// The file that is passed with the next bytes sent.
+    /// The file that is passed with the next bytes sent; nil if there is none.
     var file: PassedFile?
-    /// The rights with which the last query was asked.
+    /// The rights of the client when the last query was submitted.
     var queryViewer: Viewer = .nothing
 
     init(
@@ -94,7 +94,7 @@ struct SocketUsers {
         return withFreedCapacity
     }
 
-    /// Notes that a connection was closed.
+    /// Records that a connection was closed.
     ///
     /// - Parameters:
     ///   - reports: The number of its reports that are still being stored.
@@ -119,6 +119,7 @@ struct SocketUsers {
         return orphan.bytes
     }
 
+    /// Removes a user without connections and unstored reports.
     private mutating func forget(_ user: SocketUser) {
         if user.load.connections == 0, user.load.unanswered == 0 { users[user.uid] = nil }
     }
@@ -142,13 +143,13 @@ struct SocketLimits: Equatable, Sendable {
     /// The maximum size of a message other than a report.
     var queryMessageBytes = 64 << 10
     var readTimeout = SocketSettings().readTimeout
-    /// The maximum size of one user's unread replies.
+    /// The maximum size of the replies to one user that their clients have not read.
     var unreadBytesPerUser = 16 << 20
     /// The bytes that an unanswered query counts as unread.
     var queryReplyBytes = 256 << 10
     /// How long a client may read nothing of its replies before the connection is closed.
     var writeTimeout: Duration = .seconds(30)
-    /// The bytes that are read of one user before others have their turn.
+    /// The number of bytes that are read from one user's connections before others get their turn.
     var quantum = 256 << 10
     /// A connection with less in flight is not throttled because of its user's other connections.
     var little = 4 << 10

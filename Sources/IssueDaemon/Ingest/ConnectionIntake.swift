@@ -18,7 +18,7 @@ struct ConnectionIntake {
     /// Rejects numbered reports that would leave a gap after a refused one.
     var numbers = NumberGate()
 
-    /// The number of gathered records of a connection that is handed to the writer at once.
+    /// The number of records that a connection gathers before they are handed to the writer.
     static let maxGathered = WriterService.maxRecords / 8
 
     init(messageBytes: Int) {
@@ -42,9 +42,9 @@ struct ConnectionIntake {
     enum Stop {
         /// All complete messages were read.
         case noMessage
-        /// Enough was read at once. There may be more messages.
+        /// A limit was reached. There may be more messages.
         case limit
-        /// A call waits, or is dropped because the connection ends.
+        /// A call is held until earlier ones are answered, or was dropped because the connection ends.
         case held
         /// A query has begun.
         case query(Range<Int>, VarlinkCall.Envelope)
@@ -61,7 +61,8 @@ struct ConnectionIntake {
     /// Reads the calls that were received, and decodes the reports among them into the batch.
     ///
     /// - Parameters:
-    ///   - reader: Passed by reference, because each access through the loop would be costly.
+    ///   - reader: Decodes the reports. It is passed inout, because an access through the loop for each report is
+    ///     costly.
     ///   - room: The number of bytes of begun reports after which no other report begins.
     ///   - maxQueryBytes: The maximum size of a message other than a report.
     ///   - counts: Receives what has changed.
@@ -107,7 +108,7 @@ struct ConnectionIntake {
         }
     }
 
-    /// Parses the call around its parameters, after replacing escapes that encode no character, if there are any.
+    /// Parses a call except for its parameters. If that fails, replaces escapes of lone surrogates and tries again.
     ///
     /// - Throws: The error with which the connection must end, because the message is not a call.
     private mutating func scan(_ message: Range<Int>) throws(CollectorError) -> VarlinkCall.Envelope {
@@ -238,6 +239,7 @@ struct ConnectionIntake {
     /// Handles the incomplete message that is left after all complete ones were read. Only a report may become larger
     /// than `maxQueryBytes`.
     ///
+    /// - Parameter now: Evaluated only if a message has begun.
     /// - Returns: The error with which the connection must end; nil if there is none.
     mutating func keepPartialMessage(maxQueryBytes: Int, at now: @autoclosure () -> MonotonicInstant)
         -> CollectorError?
@@ -261,10 +263,10 @@ struct ConnectionIntake {
         return nil
     }
 
-    /// The bytes that were received but have not begun.
+    /// The number of bytes that were received but belong to no call that has begun.
     var receivedBytes: Int { frames.pendingCount + (state.held?.count ?? 0) }
 
-    /// Returns the borrowed buffer, and releases memory that the received bytes do not need.
+    /// Gives the shared buffer back to the loop, and releases memory that the received bytes do not need.
     mutating func settle(_ readBuffer: inout [UInt8]) {
         let distance = frames.giveBack(&readBuffer, keepingFrom: state.held?.lowerBound)
         if distance > 0 { state.moved(by: distance) }
@@ -288,7 +290,7 @@ struct ConnectionIntake {
     /// - Parameters:
     ///   - outcomes: The outcomes of a commit.
     ///   - range: The range of this connection's outcomes.
-    /// - Returns: The bytes that the reports counted, and whether a held call must be examined again.
+    /// - Returns: The bytes that the reports counted, and the action that follows: a held call may begin now.
     mutating func answer(
         _ outcomes: [CallOutcome], _ range: Range<Int>, with receipts: inout ReceiptWriter
     ) -> (bytes: Int, action: ConnectionState.AnsweredAction) {
@@ -309,7 +311,7 @@ struct ConnectionIntake {
 
     /// Writes the error with which the writer has refused a report.
     ///
-    /// - Returns: The bytes that the report counted, and whether a held call must be examined again.
+    /// - Returns: The bytes that the report counted, and the action that follows: a held call may begin now.
     mutating func refuse(_ refusal: Refusal, _ error: CollectorError) -> (
         bytes: Int, action: ConnectionState.AnsweredAction
     ) {
@@ -329,7 +331,7 @@ struct ConnectionIntake {
         return true
     }
 
-    /// Writes an error that is not the reply to a call, and ends receiving.
+    /// Writes an error that is not the reply to a call. Nothing more is received.
     mutating func end(with error: CollectorError) -> ConnectionState.QueueAction {
         let token = replies.open()
         replies.close(token) { $0.append(contentsOf: error.reply.message) }

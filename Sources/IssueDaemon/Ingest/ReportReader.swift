@@ -20,7 +20,7 @@ struct ReportReader {
         decoder.use(redactor)
     }
 
-    /// Returns a text without its secrets.
+    /// Returns a text without its secrets; nil for nil.
     mutating func redacted(_ text: String?) -> String? { text.map { decoder.redacted($0) } }
 
     /// Returns the numbers of values removed since the last call; nil if there are none.
@@ -35,16 +35,17 @@ struct ReportReader {
         redactions?.add(counts)
     }
 
-    /// A decoded report, and whether it wants no reply.
+    /// A decoded report.
     struct Report {
         var call: ReportCall
+        /// `true` if the client wants no reply.
         var oneway: Bool
     }
 
     /// The start of a report as most clients write it. Such a message is parsed in a single pass.
     private static let defaultStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
 
-    /// Returns whether a message starts as most clients write a report.
+    /// Returns `true` if a message starts as most clients write a report.
     static func beginsFast(_ message: Span<UInt8>) -> Bool {
         guard message.count > defaultStart.count else { return false }
         let expected = defaultStart.span
@@ -73,7 +74,7 @@ struct ReportReader {
         return report
     }
 
-    /// Reads the members after the parameters. Returns whether the call is oneway; nil if there are other members.
+    /// Reads the members after the parameters, and returns the value of `oneway`; nil if there are unknown members.
     private static func readRest(_ scanner: inout JSONScanner) -> Bool? {
         var oneway = false
         do throws(JSONError) {
@@ -180,7 +181,7 @@ struct ReportReader {
         return call
     }
 
-    /// Returns the sequence number of a call that could not be read as a whole; nil if it has none.
+    /// Returns the sequence number in the parameters of a call that was refused; nil if it has none.
     static func sequence(in parameters: Span<UInt8>) -> Int64? {
         var scanner = JSONScanner(parameters)
         var number: Int64?

@@ -11,8 +11,9 @@ struct Acceptor {
     var shares: ConnectionShares
     var reserve = DescriptorReserve()
     var refused: RefusedConnections
-    /// Refused and closed connections since they were last logged.
+    /// The connections that were refused since this was last logged.
     var refusals = RepeatedEventCounter()
+    /// The connections that were closed in favour of others since this was last logged.
     var replacements = RepeatedEventCounter()
     private var lastID: UInt64 = SocketLoop.metricsListenerToken
 
@@ -30,7 +31,7 @@ struct Acceptor {
         return lastID
     }
 
-    /// Notes that a connection was closed.
+    /// Records that a connection was closed.
     mutating func closed(
         _ owner: UInt32, standing: ConnectionShares.Standing, at now: @autoclosure () -> MonotonicInstant
     ) {
@@ -45,6 +46,7 @@ extension SocketLoop {
         accept(from: acceptor.listener)
     }
 
+    /// Accepts waiting connections of a listening socket for the time of a turn.
     func accept(from listener: ListeningSocket) {
         var turn = AcceptTurn(from: Clock.monotonic)
         while !acceptor.gate.isStopped, turn.mayAccept(at: Clock.monotonic) {
@@ -88,7 +90,7 @@ extension SocketLoop {
 
     /// Adds a connection, or refuses it.
     ///
-    /// - Throws: The error if the host lacks a resource for it.
+    /// - Throws: The error of the kernel if a resource of the host, such as descriptors, is exhausted.
     private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
         // A client that has disconnected again without a call costs no more than closing its connection. Reading the
         // metadata of its process takes ten times as long, and others would wait for that.
@@ -166,26 +168,26 @@ extension SocketLoop {
         acceptor.refused.add(descriptor, at: Clock.monotonic)
     }
 
-    /// Closes the connection of a user that is the least costly to lose, and among those the one that was idle for
-    /// longest.
+    /// Closes the connection of a user whose loss costs least. Of several such connections, closes the one that was
+    /// idle for longest.
     ///
     /// - Returns: `false` if all of them are being answered. One of them is then closed as soon as it has been
     ///   answered, so that a later attempt succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
         guard let user = users[owner] else { return false }
-        func isLess(_ left: ClientConnection, _ right: ClientConnection) -> Bool {
+        func closesBefore(_ left: ClientConnection, _ right: ClientConnection) -> Bool {
             (left.state.worth, left.lastRead.round, left.id) < (right.state.worth, right.lastRead.round, right.id)
         }
         let replaceable = user.connections.lazy.compactMap { self.connections[$0] }
             .filter { $0.standing == .ordinary || $0.standing == .operator }
-        guard var candidate = replaceable.min(by: isLess) else { return false }
+        guard var candidate = replaceable.min(by: closesBefore) else { return false }
         // A connection with unread bytes is not idle.
         if candidate.state.worth == .idle, hasBytes(candidate) {
-            let candidates = replaceable.sorted(by: isLess)
+            let candidates = replaceable.sorted(by: closesBefore)
             candidate = candidates.first { $0.state.worth != .idle || !hasBytes($0) } ?? candidate
         }
         guard candidate.state.worth != .answering else {
-            if let next = replaceable.filter(\.state.isOpen).min(by: isLess) { drain(next) }
+            if let next = replaceable.filter(\.state.isOpen).min(by: closesBefore) { drain(next) }
             return false
         }
         if let count = acceptor.replacements.happened(at: Clock.monotonic) {
@@ -218,18 +220,19 @@ extension SocketLoop {
     }
 }
 
-/// Spare descriptors, so that a connection is taken off the backlog only if the daemon can serve it.
+/// Spare descriptors, so that a connection is accepted only if the daemon can serve it.
 struct DescriptorReserve {
     private var spares: [DescriptorReference] = []
-    /// Reading the metadata of a process needs a pidfd, its folder in `/proc` and a file in that folder.
+    /// The number of spare descriptors. Reading the metadata of a process needs a pidfd, its folder in `/proc` and a
+    /// file in that folder.
     private static let count = 3
 
-    /// Makes the reserve complete, with copies of another descriptor.
+    /// Fills the reserve with duplicates of another descriptor.
     mutating func fill(from other: borrowing FileDescriptor) throws(Errno) {
         while spares.count < Self.count { spares.append(DescriptorReference(try other.duplicate())) }
     }
 
-    /// Closes the spare descriptors, for something that needs them now.
+    /// Closes the spare descriptors, so that they can be used now.
     mutating func release() {
         spares = []
     }
@@ -274,7 +277,7 @@ struct RefusedConnections {
         if waiting.count - head > capacity { answerNext() }
     }
 
-    /// Answers connections that have waited long enough.
+    /// Answers connections that have waited long enough, at most `portion` of them.
     mutating func answerDue(at now: MonotonicInstant) {
         for _ in 0..<Self.portion {
             guard let deadline, deadline <= now else { return }

@@ -204,7 +204,7 @@ extension SocketLoop {
         request(.flushing(parameters, until: until, remaining: count), connection)
     }
 
-    /// Logs the end of a flush, and answers it with the state of the destinations.
+    /// Logs the end of a flush, and requests the state of the destinations for its reply.
     func endFlush(_ step: ConnectionState.QueryStep, _ connection: ClientConnection) {
         service.log.ended("flush", by: connection.process.sender, result: "done")
         run(step, for: connection)
@@ -214,7 +214,7 @@ extension SocketLoop {
 
     func handle(_ answer: QueryAnswer) {
         if let memory = answer.memory { schedule.arrivedReplies.append(memory) }
-        // A withdrawn query may have been answered nevertheless.
+        // A query may have been answered although it was withdrawn.
         guard let connection = connections[answer.connection], connection.state.queryToken == answer.queryToken else {
             return
         }
@@ -245,14 +245,14 @@ extension SocketLoop {
         if connection.intake.finish(reply) { queueSending(to: connection) }
     }
 
-    /// Continues with the calls that have waited for the query.
+    /// Continues with the calls that were held until the query was answered.
     private func resume(_ connection: ClientConnection) {
         if connection.intake.hasCalls { process(connection) }
     }
 
     // MARK: Continuing calls
 
-    /// Looks for records for all followers, because new records were stored.
+    /// Queries new records for all followers, because records were stored.
     func pollNews() {
         for connection in connections.values {
             connection.state.recordsStored()
@@ -260,7 +260,7 @@ extension SocketLoop {
         }
     }
 
-    /// Looks for new records if there may be any and the follower has read the previous ones.
+    /// Queries new records for a follower, if there may be any and the client has read the previous ones.
     func pollNews(of connection: ClientConnection) {
         guard connection.state.wantsNews, mayBegin(connection), let step = connection.state.pollNews() else {
             return
@@ -268,14 +268,14 @@ extension SocketLoop {
         run(step, for: connection)
     }
 
-    /// Looks for awaited fates, because fates have changed.
+    /// Queries awaited fates again, because fates have changed.
     func pollFates() {
         for connection in connections.values {
             if let step = connection.state.fatesChanged() { run(step, for: connection) }
         }
     }
 
-    /// Notes that a destination has completed a connection's flush.
+    /// Handles the completion of a connection's flush by one destination.
     func flushed(_ completion: FlushCompletion) {
         guard let connection = connections[completion.connection] else { return }
         perform(connection.state.flushed(queryToken: completion.queryToken), connection)
@@ -291,7 +291,7 @@ extension SocketLoop {
         resume(connection)
     }
 
-    /// Withdraws what is being done for the query of a connection.
+    /// Withdraws the job or the flush of a connection's query.
     func cancelQuery(of connection: ClientConnection) {
         if connection.state.hasJob { handlers.withdraw(connection.id, connection.user.uid) }
         if connection.state.isFlushing {

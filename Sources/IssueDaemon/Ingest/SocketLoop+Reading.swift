@@ -102,8 +102,8 @@ extension SocketLoop {
 
 /// The load of each user, and throttling.
 extension SocketLoop {
-    /// Returns whether the next call of a connection may begin. Otherwise, the connection resumes when its user's load
-    /// has dropped.
+    /// Returns `true` if the next call of a connection may begin. Otherwise throttles the connection, which resumes
+    /// when its user's load has dropped.
     func mayBegin(_ connection: ClientConnection) -> Bool {
         if connection.user.load.mayBegin(
             unanswered: connection.bytes.inFlight, unread: connection.bytes.unread,
@@ -115,8 +115,8 @@ extension SocketLoop {
         return false
     }
 
-    /// Returns how many bytes of a connection may be read now. If there are none, the connection resumes when its
-    /// user's load has dropped, or in the next round.
+    /// Returns the maximum number of bytes that may be read from a connection now. If it is 0, the connection resumes
+    /// when its user's load has dropped, or in the next round.
     func mayRead(_ connection: ClientConnection, isHungUp: Bool) -> Int {
         // The peer has hung up, so the remaining bytes are limited by the kernel's buffer.
         if isHungUp { return Self.chunk }
@@ -138,7 +138,7 @@ extension SocketLoop {
         memory.throttled(connection.user.uid, within: connection.user.load.limits)
     }
 
-    /// Returns how much a user may have in flight, given the memory used by all users.
+    /// Returns the number of bytes that a user may have in flight, given the memory used by all users.
     func allowance(of user: SocketUser) -> UserLoad.Allowance {
         memory.allowance(within: user.load.limits)
     }
@@ -216,15 +216,16 @@ extension SocketLoop {
         }
     }
 
-    /// Returns the bytes that must drop before a connection resumes. A held message must not wait for itself.
+    /// Returns the bytes that count for the decision to resume a connection. The bytes of a held message do not: it
+    /// must not wait for itself.
     private static func bytesWaitedFor(_ connection: ClientConnection) -> Int {
         connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
     }
 
     // MARK: Memory pressure
 
-    /// Closes connections with partially sent messages, or with unread replies, if all of these together use too much
-    /// memory.
+    /// Closes connections with partially received messages, or with unread replies, if all of these together use too
+    /// much memory.
     func relieveMemory() {
         if let cut = memory.messageCut {
             cutOff(cut) { connection in connection.state.partialSince.map { ($0, connection.bytes.receivedMemory) } }
@@ -238,8 +239,10 @@ extension SocketLoop {
 
     /// Closes the connections that hold the most.
     ///
-    /// - Parameter held: Returns what a connection holds, and since when it has made no progress; nil if it holds
-    ///   nothing.
+    /// - Parameters:
+    ///   - cut: The limit that is exceeded. It chooses the connections.
+    ///   - held: Returns the time since when a connection has made no progress, and the bytes it holds; nil if it holds
+    ///     nothing.
     func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in

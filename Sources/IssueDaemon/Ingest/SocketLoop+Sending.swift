@@ -108,7 +108,7 @@ extension Interest {
 }
 
 extension CollectorError {
-    /// `true` if the daemon lacked space or time, so that the call itself was not at fault.
+    /// `true` if the call was refused because the daemon lacked space or time, and not because the call is invalid.
     fileprivate var isLackOfResources: Bool {
         switch self {
         case .busy, .noSpace: true
@@ -125,12 +125,14 @@ struct ReceiptWriter {
 
     /// The store and the block of rows of the last receipts. Ids of one block differ only in the last digit.
     private var block: (store: UInt64, number: Int64)?
-    /// The text before the last digit of an id in that block: in the first receipt of a reply, and in any other
-    /// receipt.
+    /// The text of a reply up to the last digit of its first id, if that is in the block. The last byte is replaced by
+    /// the digit.
     private var replyStart = ByteBuffer()
+    /// The text between two ids, up to the last digit of the second one.
     private var idStart = ByteBuffer()
-    /// The lengths of the parts of both that depend only on the store.
+    /// The lengths of the beginnings of `replyStart` and `idStart` that depend only on the store.
     private var storeEnds = (reply: 0, id: 0)
+    /// The last digit of the id of each row in a block.
     private let digits: [UInt8]
     private let lastEnd = ByteBuffer(Array("\"}]}}\0".utf8))
 
@@ -142,7 +144,13 @@ struct ReceiptWriter {
         }
     }
 
-    /// Appends the reply to one of several calls that share receipts in equal parts.
+    /// Appends the reply to one of several calls that have the same number of records each.
+    ///
+    /// - Parameters:
+    ///   - receipts: The receipts of all these calls.
+    ///   - part: The index of the call.
+    ///   - parts: The number of calls. It is 1 unless all records were stored one after the other.
+    ///   - output: The buffer to append to.
     mutating func append(_ receipts: ReceiptList, part: Int, of parts: Int, to output: inout ByteBuffer) {
         switch receipts {
         case .run(let first, let count):

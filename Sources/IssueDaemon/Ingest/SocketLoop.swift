@@ -48,11 +48,12 @@ final class SocketLoop {
     static let listenerToken: UInt64 = 0
     static let inboxToken: UInt64 = 1
     static let metricsListenerToken: UInt64 = 2
-    /// How often the loop checks whether it can end while the daemon stops.
+    /// The maximum time between two checks, while the daemon stops, of the condition for ending the loop.
     static let sweep: Duration = .milliseconds(250)
+    /// The maximum number of bytes that are read from a connection at once.
     static let chunk = 128 << 10
-    /// How long a round serves connections. A connection that has become ready meanwhile, and receipts of reports that
-    /// are stored meanwhile, wait for the end of the round.
+    /// How long a round serves connections. Connections that become ready meanwhile, and receipts of reports that are
+    /// stored meanwhile, wait for the next round.
     static let roundLength: Duration = .milliseconds(1)
 
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
@@ -69,6 +70,9 @@ final class SocketLoop {
         try poller.add(service.wakeUp.descriptor, token: Self.inboxToken, for: [.read])
     }
 
+    /// Runs the loop until the daemon stops.
+    ///
+    /// - Throws: The error of epoll_wait(2).
     func run() throws(Errno) {
         var events: [PollEvent] = []
         while true {
@@ -94,7 +98,7 @@ final class SocketLoop {
         }
     }
 
-    /// Serves what is ready. Connections for which there is no time are reported again in the next round.
+    /// Handles the events of a round. The poller reports connections again for which no time is left.
     private func serve(_ events: [PollEvent]) {
         schedule.order.removeAll()
         for (index, event) in events.enumerated() {
@@ -128,7 +132,7 @@ final class SocketLoop {
         if event.isHungUp {
             // The client can't receive replies.
             abandonQuery(of: connection)
-            // A query that has begun meanwhile is given up in the next round.
+            // A query that this has begun is given up in the next round.
             switch connection.state.hungUp() {
             case .detach: try? poller.remove(connection.descriptor)
             case .none: break
@@ -136,7 +140,7 @@ final class SocketLoop {
         }
     }
 
-    /// Sends pending replies at the end of this round.
+    /// Queues a connection, so that its pending replies are sent at the end of this round.
     func queueSending(to connection: ClientConnection) {
         perform(connection.state.queued(), connection)
     }
@@ -166,7 +170,7 @@ final class SocketLoop {
         watch(connection)
     }
 
-    /// Closes a connection that has done nothing wrong. A client that waits for an answer is asked to retry.
+    /// Closes a connection for lack of resources. A client that waits for the reply to a query is asked to retry.
     func hangUp(_ connection: ClientConnection) {
         drain(connection)
         endQuery(of: connection)
@@ -267,6 +271,7 @@ final class SocketLoop {
         schedule.deadlines.bring(connection.id, by: deadline)
     }
 
+    /// Returns `true` if a connection has received bytes that were not read, or has ended. Never waits.
     func hasBytes(_ connection: ClientConnection) -> Bool {
         (try? Readiness.wait(connection.descriptor, for: .read, timeout: .zero)) ?? false
     }

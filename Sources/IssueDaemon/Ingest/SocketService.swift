@@ -10,10 +10,11 @@ final class SocketService: Sendable {
     struct Handlers: Sendable {
         /// Submits reports to the writer. Returns an empty batch for the reports that follow.
         var submit: @Sendable (Submission) -> RecordBatch
+        /// Submits a query. The answer arrives through ``SocketService/answered(_:)``.
         var query: @Sendable (QueryJob) -> Void
-        /// Gives up the queries of a closed connection.
+        /// Gives up the queries and jobs of a connection.
         var withdraw: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
-        /// Changes the number of bytes that unread replies to a user take.
+        /// Adds a difference, which may be negative, to the number of bytes of unread replies to a user.
         var repliesChanged: @Sendable (_ user: UInt32, _ difference: Int) -> Void
         /// Enqueues a job. Returns `false` if too many are waiting.
         var order: @Sendable (Job) -> Bool
@@ -68,7 +69,7 @@ final class SocketService: Sendable {
         wakeUp.signal()
     }
 
-    /// Reports the outcomes of a commit. Clients that follow records or await fates may get an answer, too.
+    /// Reports the outcomes of a commit, and that clients that follow records may get new ones.
     func stored(_ outcomes: [CallOutcome]) {
         enqueue {
             if $0.outcomes.isEmpty { $0.outcomes = outcomes } else { $0.outcomes += outcomes }
@@ -133,14 +134,15 @@ struct SocketInbox: Sendable {
     var redactor: Redactor?
     /// The listening socket to continue with.
     var listener: ListeningSocket?
-    /// Whether queries wait because unread replies take all memory.
+    /// `true` if queries wait because unread replies take all memory.
     var lacksReplyRoom = false
     var hasNewRecords = false
     var hasNewFates = false
     var isStopping = false
-    /// The services that answer have ended, so waiting is pointless.
+    /// `true` if the services that answer have ended, so that the loop must end without waiting for replies.
     var isEnding = false
 
+    /// Removes and returns the contents. A request to stop remains.
     mutating func take() -> SocketInbox {
         let taken = self
         self = SocketInbox()
@@ -158,11 +160,13 @@ final class ListenerMonitor {
     private(set) var listener: ListeningSocket
     /// `true` if the file is missing and creating it must be tried again.
     private(set) var isMissing = false
+    /// `true` once it was logged that the service manager must create the socket again.
     private var hasReportedUnit = false
     let path: String
     /// Creates the socket and its folder; nil if the service manager created it.
     private let make: (() throws(Errno) -> FileDescriptor)?
     private var watch: FolderWatch?
+    /// The identity of the socket file; nil if it is unknown.
     private var socketStatus: FileStatus?
     private let log: Log
 
@@ -192,7 +196,7 @@ final class ListenerMonitor {
         if let watch { try? poller.add(watch.descriptor, token: token, for: [.read]) }
     }
 
-    /// Checks whether the file is still there. Returns the new listener if it had to be created again, otherwise nil.
+    /// Checks that the file is still there. If it had to be created again, returns the new listener; otherwise nil.
     func checkSocketFile() -> ListeningSocket? {
         watch?.clear()
         let found = try? FileSystem.status(of: path, followingLinks: false)

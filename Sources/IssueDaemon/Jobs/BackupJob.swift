@@ -64,7 +64,7 @@ struct BackupJob {
         return copy.total
     }
 
-    /// Removes the files of a backup or repair during which the daemon ended.
+    /// Removes the files of a backup or repair that the end of the daemon has interrupted.
     static func removeLeftovers(of path: String, _ log: Log) {
         removeUnfinished(of: path, log)
         RepairJob.removeLeftovers(of: path)

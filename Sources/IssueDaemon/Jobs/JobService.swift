@@ -12,8 +12,9 @@ final class JobService: Sendable {
     private struct JobQueue: Sendable {
         var jobs: [Job] = []
         var isStopping = false
-        /// The connection whose job is running, and whether that job is to be given up.
+        /// The connection whose job is running; nil if none is.
         var running: UInt64?
+        /// `true` if the client of the running job has disconnected.
         var isWithdrawn = false
     }
 
@@ -93,7 +94,7 @@ final class JobService: Sendable {
         }
     }
 
-    /// Returns whether a running job must be given up.
+    /// Returns `true` if a running job must be given up.
     fileprivate func isStopping(_ job: Job) -> Bool {
         queue.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient }
     }
@@ -174,7 +175,7 @@ struct Job: Sendable {
 }
 
 extension Job.Work {
-    /// Whether the job is given up when its client disconnects.
+    /// `true` if the job is given up when its client disconnects.
     ///
     /// A copy or a count is useless without its client. A repair can be requested again and then continues. A purge or
     /// a requeue is completed: the number of stored records limits its work.
@@ -252,6 +253,7 @@ struct JobRun {
         return try body()
     }
 
+    /// The number of attempts to read in one snapshot.
     private static let maxAttempts = 20
 
     /// Called between two steps. Throws `Stopped` if the job must be given up.
@@ -269,8 +271,8 @@ struct JobRun {
         }
     }
 
-    /// Called between two steps. Sends progress to the client now and then, and throws `Stopped` if the job must be
-    /// given up.
+    /// Called between two steps. Sends progress to the client, at most once per `interval`. Throws `Stopped` if the job
+    /// must be given up.
     mutating func progress(_ reply: some JSONCodable) throws {
         try checkCancellation()
         let now = Clock.monotonic
@@ -292,6 +294,7 @@ extension Array {
 struct RequeueJob {
     private let parameters: RequeueParameters
 
+    /// The number of dead letters that one transaction requeues.
     private static let lettersAtATime = 256
 
     init(_ parameters: RequeueParameters) {

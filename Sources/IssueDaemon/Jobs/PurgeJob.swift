@@ -46,6 +46,7 @@ struct PurgeJob {
             count: erasure.records, unreachable: leftInFile + (try unreachable(erasure, run)))
     }
 
+    /// Calls `body` with the matching rows, a portion at a time, and reports the count that it returns as progress.
     private func walk(
         _ reader: StoreReader, through last: RowID, _ run: inout JobRun, _ body: ([RowID]) throws -> Int64
     ) throws {
@@ -60,6 +61,7 @@ struct PurgeJob {
         }
     }
 
+    /// Erases what only the erased records have referenced.
     private func finish(_ erasure: Erasure, _ run: JobRun) throws {
         let writer = run.writer
         let isWhole =
@@ -133,7 +135,7 @@ struct PurgeJob {
 
 /// Removes rows that are no longer referenced after retention or a purge.
 struct Collection {
-    /// `true` if the newest rows, which are never removed, must be reduced to their ids.
+    /// `true` for a purge. The newest rows, which are never removed, are then reduced to their ids.
     var isErasing = false
 
     func run(_ run: JobRun) throws {
@@ -177,7 +179,8 @@ struct Collection {
         try forEachPortion(run) { try $0.collectSummaries(above: $1, before: kept) }
     }
 
-    /// Runs `body` on the writer with 0, and then with what it has returned, until it returns nil.
+    /// Runs `body` on the writer thread, first with 0 and then with the number that it has returned, until it returns
+    /// nil.
     private func forEachPortion(
         _ run: JobRun, _ body: @escaping @Sendable (StoreWriter, Int64) throws -> Int64?
     ) throws {

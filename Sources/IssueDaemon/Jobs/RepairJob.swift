@@ -96,7 +96,7 @@ struct RepairJob {
     /// The path of the temporary copy of a database whose schema is replaced.
     private static func copy(of path: String) -> String { "\(path).repairing" }
 
-    /// Removes the files of a repair during which the daemon ended.
+    /// Removes the files of a repair that the end of the daemon has interrupted.
     static func removeLeftovers(of path: String) {
         StoreFiles.remove(copy(of: path))
     }

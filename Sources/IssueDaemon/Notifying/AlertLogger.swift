@@ -9,15 +9,16 @@ import UnixIO
 final class AlertLogger: Sendable {
     private struct AlertQueue: Sendable {
         var limit: AlertRateLimiter
-        /// The alerts of the commit in progress.
-        var coming: [PriorityRecord] = []
+        /// The alerts of the commit in progress. They are logged only if it succeeds.
+        var uncommitted: [PriorityRecord] = []
         /// The row ids of committed records that are to be logged.
         var rows: [RowID] = []
         var isStopping = false
 
+        /// Applies the rate limit to the alerts of the finished commit. Returns `true` if the thread must be woken.
         mutating func committed(at now: RecordLogInstant) -> Bool {
-            for record in coming where limit.admits(record, at: now) { rows.append(record.row) }
-            coming = []
+            for record in uncommitted where limit.admits(record, at: now) { rows.append(record.row) }
+            uncommitted = []
             return !rows.isEmpty || limit.suppressedDue != nil
         }
 
@@ -32,12 +33,14 @@ final class AlertLogger: Sendable {
         }
     }
 
+    /// The alerts to log now, and the counts of suppressed ones.
     private struct AlertBatch: Sendable {
         var rows: [RowID]
         var suppressed: SuppressedAlerts
         var isLast = false
     }
 
+    /// The maximum length of a title, in characters.
     private static let titleCharacters = 200
 
     private let queue: Monitor<AlertQueue>
@@ -58,12 +61,12 @@ final class AlertLogger: Sendable {
         queue = Monitor(AlertQueue(limit: AlertRateLimiter(timeout: timeout, at: Clock.sinceBoot)))
     }
 
-    /// Remembers the alerts of the commit in progress. They are logged after `committed()`.
+    /// Stores the alerts of the commit in progress. They are logged after `committed()`. Called on the writer thread.
     func recordsStored(_ records: [PriorityRecord]) {
-        queue.withLock { $0.coming = records }
+        queue.withLock { $0.uncommitted = records }
     }
 
-    /// Logs the remembered alerts, because their commit has finished.
+    /// Lets the thread log the alerts of the commit, because it has finished. Called on the writer thread.
     func committed() {
         if queue.withLock({ $0.committed(at: Clock.sinceBoot) }) { queue.signal() }
     }
@@ -110,8 +113,7 @@ final class AlertLogger: Sendable {
         }
     }
 
-    /// Returns the events to log for a record. There may be none: after a failed commit, another record may have its
-    /// id.
+    /// Returns the events to log for a record. There may be none: after a failed commit, another record may get the id.
     private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
         var events: [LogEvent] = []
         if (try? reader.isRegression(row: row.row)) == true { events.append(.issueRegressed) }

@@ -7,14 +7,14 @@ import UnixIO
 
 /// Sending messages, and storing the results.
 extension NotifierLoop {
-    /// `true` if a message can be sent now, or if it is not known when one can be sent.
+    /// `true` if a message can be sent now, or if it is unknown when one can be sent.
     var isMessageDue: Bool {
         guard let row = opened?.row, row.message != nil || !row.waiting.isEmpty else { return false }
         guard let next = row.message == nil ? nextMessage : nextAttempt else { return true }
         return next <= Clock.monotonic
     }
 
-    /// Begins a message or attempts to send it, if it is time. Returns `true` if there may be more to do.
+    /// Begins a message, or attempts to send the pending one, if it is due. Returns `true` if there may be more to do.
     func deliver() throws -> Bool {
         nextMessage = nil
         var (reader, row) = try open()
@@ -46,7 +46,7 @@ extension NotifierLoop {
         return true
     }
 
-    /// Sends a message whose attempt is stored, and stores the result.
+    /// Sends a message whose attempt is stored, and stores the result. Blocks until the request or command has ended.
     private func attempt(_ message: StoredMessage, mayBeRepetition: Bool, _ reader: StoreReader) throws {
         var content = NotificationMessage(
             id: "\(service.name)-\(message.id)-\(message.at.millisecondsSince1970)", notifier: service.name,
@@ -99,7 +99,7 @@ extension NotifierLoop {
         }
     }
 
-    /// Returns the age of a message. All attempts of this run measure it from the same time.
+    /// Returns the age of a message. All attempts of this run of the daemon measure it from the same time.
     private func messageAge(of message: StoredMessage) -> MessageAge {
         if let lastMessage, lastMessage.id == message.id, lastMessage.at == message.at { return lastMessage.age }
         let age = MessageAge(since: message.at, wall: Clock.wall, monotonic: Clock.monotonic)
@@ -145,6 +145,7 @@ extension NotifierLoop {
         return webhook.send(message, to: url, token: token, cancellation: service.cancellation) { Clock.wall }
     }
 
+    /// Sends a test message once, and returns the result.
     func test() -> TestNotifierReply {
         var message = NotificationMessage(
             id: "\(service.name)-test-\(Clock.wall.millisecondsSince1970)", notifier: service.name,
@@ -154,7 +155,7 @@ extension NotifierLoop {
         return TestNotifierReply(delivered: result.verdict == .accepted, answer: result.summary.text)
     }
 
-    /// Sends events that the store can't take. Their fate is not stored.
+    /// Sends events that could not be stored. The result is not stored either.
     func sendUnstored() {
         guard let nextAttempt = unstored.nextAttempt, nextAttempt <= Clock.monotonic, !unstored.events.isEmpty else {
             return

@@ -6,8 +6,8 @@ import UnixIO
 
 /// Performs the work of a `NotifierService` on its thread.
 ///
-/// Each step is stored before the next: the examined events, then the message with its attempt, then the result. After
-/// a kill between the last two, it is unknown whether the message was sent. It is then sent again, and marked as a
+/// Each step is stored before the next: the examined events, then the message with its attempt, then the result. If the
+/// daemon is killed between the last two, the message may have been sent. It is then sent again, and marked as a
 /// possible repetition.
 final class NotifierLoop {
     let service: NotifierService
@@ -16,13 +16,13 @@ final class NotifierLoop {
     var pacer: NotificationPacer
     /// The reader and the stored state; nil until the first step, and after an error of the store.
     var opened: (reader: StoreReader, row: NotifierRow)?
-    /// The time at which the first of the waiting events arrived; nil if none waits.
+    /// The time at which the oldest waiting event arrived; nil if none waits.
     var waitingSince: RecordLogInstant?
     /// The time of the next attempt to send the message; nil for immediately.
     var nextAttempt: MonotonicInstant?
-    /// The id and the age of the message that was attempted last.
+    /// The id, the time and the age of the message that was attempted last.
     var lastMessage: (id: Int64, at: IssueTimestamp, age: MessageAge)?
-    /// When the next message may be sent; nil if none waits or one is pending.
+    /// When the next message may be sent; nil if no events wait or a message is pending already.
     var nextMessage: MonotonicInstant?
     /// The scan of the record log; nil until the first one, and after an error of the store.
     private var escalations: EscalationScan?
@@ -30,14 +30,15 @@ final class NotifierLoop {
     private var nextScan: MonotonicInstant?
     /// When the last scan began.
     private var lastScan = Clock.monotonic
-    /// When the store is tried again after an error.
+    /// When the store is tried again after an error; nil without an error.
     private var recovery: MonotonicInstant?
     var unstored = UnstoredEvents()
     var lastVerdict: DeliveryVerdict?
     var isFailureLogged = false
 
-    /// How long to wait before another try while the WAL must be reset.
+    /// How long to wait before the store is read again if the WAL was too large.
     private static let busyTime: Duration = .milliseconds(200)
+    /// The maximum number of changes of groups that are examined in one step.
     private static let maxAlerts = 256
     /// The minimum time between two scans of the record log.
     private static let scanInterval: Duration = .milliseconds(500)
@@ -52,8 +53,8 @@ final class NotifierLoop {
         if service.countsRecords { nextScan = Clock.monotonic }
     }
 
-    /// Sends messages until the service is stopped or the store is closed. Events that are not stored then are put back
-    /// into the inbox, for the next service of this notifier.
+    /// Sends messages until the service is stopped or the store is closed. Events that could not be stored are then put
+    /// back into the inbox, for the next service of this notifier.
     func run() {
         serve()
         let events = unstored.events
@@ -69,7 +70,7 @@ final class NotifierLoop {
             if inbox.isStopping { return }
             if inbox.hasRecords { nextScan = nextScan ?? lastScan.advanced(by: Self.scanInterval) }
             do {
-                // What arrives after an error of the store must not end the wait for the next try.
+                // After an error of the store, new events must not end the wait for the next try.
                 if recovery.map({ $0 <= Clock.monotonic }) ?? true {
                     try step()
                     recovery = nil
@@ -113,6 +114,9 @@ final class NotifierLoop {
 
     // MARK: Store
 
+    /// Returns the reader and the stored state, which are opened if necessary.
+    ///
+    /// - Throws: `WriterClosed` if the notifier no longer exists, or the error of the store.
     func open() throws -> (reader: StoreReader, row: NotifierRow) {
         if let opened { return opened }
         let reader = try StoreReader(
@@ -125,6 +129,9 @@ final class NotifierLoop {
         return (reader, row)
     }
 
+    /// Sets the stored state after a change.
+    ///
+    /// - Throws: `WriterClosed` if the notifier no longer exists.
     func update(_ row: NotifierRow?) throws {
         guard let row, opened != nil else { throw WriterClosed() }
         opened?.row = row
@@ -242,6 +249,7 @@ final class NotifierLoop {
     /// `true` while events are gathered for `Delay=`.
     private var isGathering: Bool { waitingSince.map { Clock.sinceBoot < $0.advanced(by: settings.delay) } ?? false }
 
+    /// Publishes the status of the notifier.
     func publish(isSending: Bool = false) {
         guard let row = opened?.row else { return }
         var status = NotifierStatus(name: service.name, format: settings.shownFormat)
@@ -279,6 +287,7 @@ final class NotifierLoop {
 
 /// Events of the daemon itself that are not stored yet.
 struct UnstoredEvents {
+    /// The number of attempts to send them, after which they are dropped.
     private static let maxAttempts = 30
 
     private(set) var events: [DaemonEvent] = []
@@ -320,18 +329,19 @@ extension NotificationSubject {
 
 /// Counts the occurrences of all groups for one notifier, by reading the record log.
 ///
-/// The counts are stored with the position up to which records were counted: when a group is to be reported, and
-/// otherwise now and then. After a crash, the records since then are counted again.
+/// The counts are stored together with the position up to which records were counted: when a group is reported, and
+/// otherwise every ten seconds while records arrive. After a crash, the records since then are counted again.
 final class EscalationScan {
     private let rate: Rate
     private var counter: EscalationCounter
     private var position: RowID
     private var lastTime = RecordLogInstant(milliseconds: 0)
-    /// When counts were last stored; nil before the first time, so that a scan which errors interrupt again and again
-    /// still advances.
+    /// When counts were last stored; nil before the first time. They are then stored at once, so that a scan advances
+    /// even if errors keep interrupting it.
     private var lastStored: MonotonicInstant?
-    /// Attributes of series, valid until `move`.
+    /// Attributes of series, valid for the current `move`.
     private var series: [SeriesID: SeriesInfo?] = [:]
+    /// The move of records between groups that the attributes take into account; nil if there was none.
     private var move: RowID?
 
     private static let pageRows = 2048
@@ -346,7 +356,7 @@ final class EscalationScan {
         position = stored.counted
     }
 
-    /// Forgets what may have changed since the last scan.
+    /// Forgets attributes of series, which may have changed since the last scan.
     func begin() {
         series = [:]
         move = nil
@@ -354,8 +364,8 @@ final class EscalationScan {
 
     /// Counts the next records.
     ///
-    /// - Returns: The groups to report, each with the record that was the last one needed, in the order of the
-    ///   records; nil if there are no further records.
+    /// - Returns: The groups to report, each with the record that reached the number, in the order of these records;
+    ///   nil if there are no further records to count.
     func next(_ reader: StoreReader) throws -> [StoredAlert]? {
         try reader.snapshot {
             let page = try reader.stretch(after: position, limit: Self.pageRows)
@@ -382,10 +392,10 @@ final class EscalationScan {
         return found
     }
 
-    /// `true` if the counts were not stored for a while.
+    /// `true` if the counts were not stored in the last ten seconds.
     var isDue: Bool { lastStored.map { $0.duration(to: Clock.monotonic) >= Self.storeInterval } ?? true }
 
-    /// Returns the counts to store. They must be stored, or the scan must be made anew.
+    /// Returns the counts to store. If storing them fails, this scan must not be used any longer.
     func takeProgress() -> EscalationProgress {
         lastStored = Clock.monotonic
         return EscalationProgress(

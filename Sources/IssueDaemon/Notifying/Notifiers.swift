@@ -50,6 +50,7 @@ final class Notifiers: Sendable {
     private let countsRecords = Atomic(false)
     private let startThread: ThreadStart
 
+    /// The maximum number of events in `early`. Further events are dropped; they are in the log.
     private static let maxEarly = 100
 
     /// - Parameter startThread: Starts the threads of the services. Tests let it fail.
@@ -59,8 +60,8 @@ final class Notifiers: Sendable {
 
     /// Starts a service for each configured notifier that has none.
     ///
-    /// - Returns: `false` if the thread of a notifier can't be started. The others run. Another call tries again.
-    /// - Throws: The error of the store. No service has been started then.
+    /// - Returns: `false` if the thread of a notifier can't be started. The others run, and another call tries again.
+    /// - Throws: The error of the store. In that case, no service was started.
     func start(
         _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log
     ) throws -> Bool {
@@ -91,7 +92,7 @@ final class Notifiers: Sendable {
         return startThreads(log)
     }
 
-    /// Starts the threads that are missing, and logs the first failure of each. Returns whether all of them run.
+    /// Starts the threads that are missing, and logs the first failure of each. Returns `true` if all of them run.
     private func startThreads(_ log: Log) -> Bool {
         var isComplete = true
         for (index, entry) in state.withLock({ $0.entries }).enumerated() where entry.thread == nil {
@@ -110,12 +111,13 @@ final class Notifiers: Sendable {
         return isComplete
     }
 
-    /// Remembers whether the commit in progress changes groups. Called on the writer thread.
+    /// Records that the commit in progress changes groups, if it does. Called on the writer thread.
     func recordsStored(_ records: [PriorityRecord]) {
         if records.contains(where: { !$0.change.isEmpty }) { isChange.store(true, ordering: .relaxed) }
     }
 
-    /// Wakes the notifiers if the commit that has finished changed groups, and those that count records.
+    /// Wakes all notifiers if the finished commit has changed groups; otherwise only those that count records. Called
+    /// on the writer thread.
     func committed() {
         let isChange = isChange.exchange(false, ordering: .relaxed)
         guard isChange || countsRecords.load(ordering: .relaxed) else { return }
@@ -143,7 +145,8 @@ final class Notifiers: Sendable {
         }
     }
 
-    /// Sends a test message, waits for the result and returns it; nil if no notifier with that name is configured.
+    /// Sends a test message, waits up to 40 seconds and returns the result; nil if no notifier with that name is
+    /// configured.
     func test(_ name: String) -> TestNotifierReply? {
         guard let entry = state.withLock({ $0.entries }).first(where: { $0.service.name == name }) else { return nil }
         guard entry.thread != nil else {
@@ -161,7 +164,8 @@ final class Notifiers: Sendable {
             ?? TestNotifierReply(delivered: false, answer: "no answer in time: another message is being sent")
     }
 
-    /// Stops all services. A request in flight is cancelled if it has not ended within the timeout.
+    /// Stops all services and waits for their threads. A request in flight is cancelled if it has not ended within the
+    /// timeout.
     ///
     /// Events that can't be stored are kept for the next start, and so are those that are reported until then.
     func stop(timeout: Duration) {
@@ -195,15 +199,15 @@ struct DaemonEvent: Sendable {
 
 /// The queue of events for a notifier.
 struct NotifierInbox: Sendable {
-    /// The maximum number of events, more than the destinations of any host. Further events are dropped; they are in
-    /// the log.
+    /// The maximum number of events. It exceeds the number of destinations of any host. Further events are dropped;
+    /// they are in the log.
     private static let maxEvents = 100
 
     /// `true` at first, because the store may have events of the last run.
     var hasChanges = true
     /// `true` if records were stored that a notifier has to count. Only the first of them wakes it until the next scan.
     var hasRecords = false
-    /// `true` if there are records that the notifier has not scanned, and it will.
+    /// `true` if the notifier will scan the record log, so that new records need not wake it.
     var isScanPlanned = true
     private(set) var events: [DaemonEvent] = []
     /// Called with the result of a test message.
@@ -224,6 +228,7 @@ struct NotifierInbox: Sendable {
         events = Array((taken + events).prefix(Self.maxEvents))
     }
 
+    /// Removes and returns the contents. A request to stop and a planned scan remain.
     mutating func take() -> NotifierInbox {
         let taken = self
         self = NotifierInbox()
@@ -246,8 +251,8 @@ final class NotifierService: Sendable {
     let writer: WriterService
     let board: StatusRegistry
     let log: Log
-    /// The time after which the store is tried again after an error, and the same message is sent again if the store
-    /// can't take it.
+    /// The time before the store is tried again after an error, and before a message that can't be stored is sent
+    /// again.
     let recoveryTime: Duration
     /// Cancels the request in flight, or kills the command that runs.
     let cancellation = HTTPCancellation()
@@ -285,6 +290,7 @@ final class NotifierService: Sendable {
         if isFirst { inbox.signal() }
     }
 
+    /// Enqueues an event, unless the filter of the notifier excludes it. May be called on any thread.
     func report(_ event: DaemonEvent) {
         guard configuration.settings.filter.admits(event.kind) else { return }
         inbox.withLock { $0.append(event) }

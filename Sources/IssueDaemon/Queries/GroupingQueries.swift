@@ -34,9 +34,10 @@ struct GroupingQueries {
     let viewer: Viewer
     let requester: Sender
     let isOperator: Bool
-    /// Returns a reason as it is stored; nil if nothing of it remains.
+    /// Returns a reason without the values that redaction removes; nil if nothing of it remains.
     let redacted: (String?) -> String?
-    /// Called before the writer makes a change. From then on, the reply must report the change.
+    /// Called before the writer makes a change. Throws if the user must not change anything now. Afterwards the query
+    /// is not interrupted, because the reply must report the change.
     let protect: () throws -> Void
 
     /// The maximum number of groups that a rule merges when it is added.
@@ -111,7 +112,7 @@ struct GroupingQueries {
             groups = split.groups.reversed()
             corrections = split.corrections
         } else {
-            // The group that the id names, even if it was merged into another one.
+            // The group that has this id itself, even if it was merged into another one.
             let group = try reader.named(parameters.group, viewer: viewer)
             _ = try own(parameters.group)
             try protect()

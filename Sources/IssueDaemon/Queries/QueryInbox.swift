@@ -7,9 +7,9 @@ import UnixIO
 struct QueryInbox: Sendable {
     /// The queries that a thread answers.
     enum Lane: Sendable {
-        /// Queries of users who are not operators. Operators can't keep this thread busy.
+        /// Only queries of users who are not operators, so that operators can't keep this thread busy.
         case shared
-        /// Queries of other users first, and those of operators if there are no others.
+        /// Queries of users who are not operators first. Those of operators only if there are no others.
         case mixed
         /// Only queries of root, the daemon's user and operators.
         case privileged
@@ -24,12 +24,13 @@ struct QueryInbox: Sendable {
     /// After this time, a query ends if a user who has used less time is waiting.
     static let slice: Duration = .seconds(1)
 
-    /// One user's queries use at most one of the shared threads.
+    /// The queries of users who are not operators. One user's queries use at most one thread at a time.
     private var shared = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: 1)
     private var privileged = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: .max)
     private var replies: ReplyBudget
-    /// Whether a query waits because other users' replies take all memory.
+    /// `true` if a query waits because other users' replies take all memory.
     private var lacksRoom = false
+    /// `true` if a thread has got the action `requestMemory` since `lacksRoom` was set.
     private var hasRequestedMemory = false
     var isStopping = false
 
@@ -41,7 +42,7 @@ struct QueryInbox: Sendable {
         self[keyPath: Self.queue(isPrivileged: job.isPrivileged)].append(job, user: job.process.accountableUser)
     }
 
-    /// Removes the queries of a closed connection. Otherwise they would accumulate.
+    /// Removes the waiting queries of a closed connection, so that they do not accumulate.
     mutating func closed(_ connection: UInt64, user: UInt32) {
         shared.removeAll(of: user) { $0.connection == connection }
         privileged.removeAll(of: user) { $0.connection == connection }
@@ -57,7 +58,7 @@ struct QueryInbox: Sendable {
         case stop
     }
 
-    /// Returns the next action of a thread, or nil if it waits.
+    /// Returns the next action of a thread; nil if it must wait.
     mutating func nextAction(for lane: Lane) -> ThreadAction? {
         if isStopping { return .stop }
         if let next = take(for: lane) { return .answer(next.job, next.payer) }
@@ -66,7 +67,7 @@ struct QueryInbox: Sendable {
         return .requestMemory
     }
 
-    /// Takes the next query whose client is still connected.
+    /// Takes the next query for a thread; nil if there is none that may begin.
     mutating func take(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
         if lane != .privileged, let next = take(isPrivileged: false) { return next }
         return lane == .shared ? nil : take(isPrivileged: true)
@@ -94,7 +95,7 @@ struct QueryInbox: Sendable {
 
     /// Adds a difference, which may be negative, to the memory of the replies to a user.
     ///
-    /// - Returns: `true` if threads wait for memory and may continue now.
+    /// - Returns: `true` if threads wait for memory and must be woken.
     mutating func repliesChanged(of user: UInt32, by difference: Int) -> Bool {
         replies.changed(user: user, by: difference)
         defer { (lacksRoom, hasRequestedMemory) = (false, false) }
@@ -104,13 +105,13 @@ struct QueryInbox: Sendable {
     /// Charges a user for the time of a query. The user's next query may then start.
     ///
     /// - Parameter bytes: The size of the reply, which counts until `repliesChanged` subtracts it.
-    /// - Returns: `true` if other threads wait for memory and may continue now.
+    /// - Returns: `true` if other threads wait for memory and must be woken.
     mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
         self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].finished(user: payer.user, after: time)
         return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)
     }
 
-    /// Returns whether a query that has run for `time` must end so that others have their turn.
+    /// Returns `true` if a query that has run for `time` must end so that others get their turn.
     func mustYield(_ payer: Payer, after time: Duration) -> Bool {
         self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].mustYield(user: payer.user, after: time)
     }
@@ -120,10 +121,11 @@ struct QueryInbox: Sendable {
 struct QueryJob: Sendable {
     enum Work: Sendable {
         case list(ListParameters)
-        /// - Parameter more: Whether the reply announces further pages if there are more records.
+        /// - Parameter more: `true` if the reply announces further pages when there are more records.
         case records(RecordsParameters, more: Bool)
         /// Returns the newest row, after which a follower starts.
         case newest
+        /// Returns records above a row for a follower.
         case news(IssueFilter, row: RowID)
         case show(String)
         case histogram(HistogramParameters)
@@ -190,7 +192,7 @@ struct QueryAnswer: Sendable {
         case fates([IssueFate])
     }
 
-    /// The memory that a reply takes until the socket thread has taken it over.
+    /// The memory of a reply, which the budget counts until the socket thread counts it as unread.
     struct Memory: Sendable {
         var user: UInt32
         var bytes: Int
@@ -205,7 +207,7 @@ struct QueryAnswer: Sendable {
 }
 
 extension QueryAnswer.Content {
-    /// The encoded reply; nil for the other answers.
+    /// The encoded reply; nil for answers that the socket thread encodes, and for news without records.
     var encoded: [UInt8]? {
         switch self {
         case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes

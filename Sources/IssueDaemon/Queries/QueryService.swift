@@ -15,11 +15,13 @@ final class QueryService: Sendable {
     private let socket: SocketService
     private let log: Log
     private let status: StatusService
-    private let changes = Mutex(ChangeLogLimit())
-    private let changeRates = Mutex(ChangeRateLimit())
-    /// The threads start with the first query, because each of them takes memory. The watch thread is the first.
+    private let changeLogLimit = Mutex(ChangeLogLimit())
+    private let changeRateLimit = Mutex(ChangeRateLimit())
+    /// The threads, in the order of `startThreads`: the watch thread is the first. They start with the first query,
+    /// because each of them takes memory.
     private let threads = Mutex<[JoinableThread]>([])
     private let forecasts = Mutex(ForecastSettings())
+    /// The queries that were refused because a thread could not be started, since this was last logged.
     private let threadShortages = Mutex(RepeatedEventCounter())
 
     init(
@@ -32,11 +34,12 @@ final class QueryService: Sendable {
             path: path, writer: writer, board: board, socket: socket, log: log, announcements: announcements)
     }
 
-    /// Sets what `ExplainRecord` is answered from, and how notes and reasons are redacted.
+    /// Sets the settings for answering `ExplainRecord` and for redacting notes and reasons.
     func use(_ settings: ForecastSettings) {
         forecasts.withLock { $0 = settings }
     }
 
+    /// Enqueues a query. Returns immediately; the answer goes to the socket thread.
     func submit(_ job: QueryJob) {
         do throws(Errno) {
             try startThreads()
@@ -57,7 +60,6 @@ final class QueryService: Sendable {
     }
 
     private func startThreads() throws(Errno) {
-        // One user's queries use at most one of the threads that are not reserved for operators.
         let plans: [(name: String, body: @Sendable () -> Void)] = [
             ("query-watch", { self.watch.run() }),
             ("query-operator", { self.run(.privileged, thread: 0) }),
@@ -87,6 +89,7 @@ final class QueryService: Sendable {
         watch.stop()
     }
 
+    /// Ends the query threads, and interrupts their queries. Returns immediately.
     func stop() {
         watch.stop()
         inbox.withLock { $0.isStopping = true }
@@ -94,7 +97,7 @@ final class QueryService: Sendable {
         status.stop()
     }
 
-    /// Waits until the threads have ended after `stop()`. Returns the number of those that have not by the deadline.
+    /// Waits until the threads have ended after `stop()`. Returns the number of threads that still run at the deadline.
     func wait(until deadline: KernelInstant) -> Int {
         threads.withLock { $0 }.dropFirst().count { !$0.wait(until: deadline) }
     }
@@ -201,9 +204,11 @@ final class QueryService: Sendable {
         }
     }
 
-    /// The maximum number of records, and of groups, in one reply.
+    /// The maximum number of records, dead letters or deployments in one reply.
     static let maxRecords = 500
+    /// The maximum number of groups in one reply.
     static let maxGroups = 1000
+    /// The number of results in a reply if the query sets no limit.
     static let defaultLimit = 50
     /// The time after which a page of records ends, so that a long search shows what it has found.
     private static let pageTime: Duration = .milliseconds(500)
@@ -245,7 +250,7 @@ final class QueryService: Sendable {
         return HistogramReply(start: frame.start, bucket: parameters.bucket, series: series, deploys: deploys)
     }
 
-    /// A process may always learn the fates of its own reports, even if its user may read no records.
+    /// Returns the fates of a record. A process gets those of its own reports even if its user may read no records.
     private func fates(
         _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
     ) throws -> [IssueFate] {
@@ -256,7 +261,7 @@ final class QueryService: Sendable {
         return try reader.fates(of: parameters.id, parameters.destination, viewer: viewer)
     }
 
-    /// Lets the writer set the state of a group. Operators may change any group, other users only their own.
+    /// Sets the state of a group on the writer thread. Operators may change any group, other users only their own.
     private func set(
         _ parameters: SetStateParameters, _ job: QueryJob, _ reader: StoreReader, _ thread: Int
     ) throws -> SetStateReply {
@@ -280,10 +285,9 @@ final class QueryService: Sendable {
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
 
-    /// Returns a note or reason as it is stored: without the values that redaction removes from records. Nil if nothing
-    /// remains.
+    /// Returns a note or reason without the values that redaction removes from records; nil if nothing remains.
     ///
-    /// The limit on its length applies to the text as the user wrote it.
+    /// The limit on its length applies to the original text.
     private func redacted(_ text: String?) -> String? {
         guard let text else { return nil }
         var redactor = forecasts.withLock { $0.redactor }
@@ -291,13 +295,15 @@ final class QueryService: Sendable {
         return kept.isEmpty ? nil : kept
     }
 
-    /// Called before the writer makes a change for a user.
+    /// Called before the writer makes a change for a user. Afterwards the query is not interrupted, because the writer
+    /// makes the change in any case and the answer must report it.
     ///
-    /// From then on the writer makes the change in any case, so the answer must report it.
+    /// - Throws: `CollectorError.busy` if the user has changed too much lately, or `StoreFailure.tooSlow` if the query
+    ///   was ended already.
     private func beginChange(_ kind: ChangeRateLimit.Kind, _ job: QueryJob, _ thread: Int) throws {
         if !job.isPrivileged {
             let user = job.process.accountableUser
-            let wait = changeRates.withLock { $0.take(kind, user: user, at: Clock.monotonic) }
+            let wait = changeRateLimit.withLock { $0.take(kind, user: user, at: Clock.monotonic) }
             if let wait { throw CollectorError.busy(retryAfter: wait) }
         }
         guard watch.protect(thread) else { throw StoreFailure.tooSlow }
@@ -343,7 +349,7 @@ final class QueryService: Sendable {
             ])
     }
 
-    /// Lets the writer store a deployment.
+    /// Stores a deployment on the writer thread.
     private func deploy(_ parameters: DeployParameters, _ job: QueryJob, _ thread: Int) throws -> DeployReply {
         let (now, author) = (Clock.wall, job.process.sender.uid)
         let scope = try scope(of: parameters, job, at: now)
@@ -371,8 +377,8 @@ final class QueryService: Sendable {
         return DeployReply(deployment: removed)
     }
 
-    /// Returns whose applications a deployment is for. Throws if its parameters are invalid or the user may not declare
-    /// it.
+    /// Returns the users whose application a deployment is for. Throws if its parameters are invalid or the user may
+    /// not declare it.
     private func scope(
         of parameters: DeployParameters, _ job: QueryJob, at now: IssueTimestamp
     ) throws -> DeploymentScope {
@@ -396,11 +402,13 @@ final class QueryService: Sendable {
             ])
     }
 
-    /// Returns `true` if a change or deployment may be logged. Those of ordinary users are rate-limited, so that none of
-    /// them can fill the log.
+    /// Returns `true` if a change or deployment may be logged. There is a rate limit for ordinary users, so that they
+    /// can't fill the log.
     private func mayLogChange(_ job: QueryJob) -> Bool {
         guard !job.isPrivileged else { return true }
-        let (isLogged, leftOut) = changes.withLock { $0.changed(by: job.process.sender.uid, at: Clock.monotonic) }
+        let (isLogged, leftOut) = changeLogLimit.withLock {
+            $0.changed(by: job.process.sender.uid, at: Clock.monotonic)
+        }
         if leftOut > 0 { log.notice(.auditStatesOmitted, ["left_out": "\(leftOut)"]) }
         return isLogged
     }

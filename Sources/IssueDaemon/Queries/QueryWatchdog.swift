@@ -20,7 +20,7 @@ final class QueryWatchdog: Sendable {
         let connection: UInt64
         let handle: QueryInterruption
         let began: KernelInstant
-        /// Returns whether it must yield after running for this time.
+        /// Returns `true` if the query must yield after running for this time. Called with the lock held.
         let mustYield: @Sendable (Duration) -> Bool
         var reason: Reason?
         /// `true` while the query waits for the writer, which completes the change in any case.
@@ -29,7 +29,7 @@ final class QueryWatchdog: Sendable {
 
     fileprivate struct State {
         var running: [Int: Running] = [:]
-        /// When the thread checks next, unless it is woken.
+        /// When the watch thread checks next, unless it is woken; nil if no query runs.
         var wakesAt: KernelInstant?
         var isWoken = false
         var isStopping = false
@@ -44,10 +44,10 @@ final class QueryWatchdog: Sendable {
     /// The interval at which an interruption is repeated until the query ends. SQLite forgets an interruption that
     /// arrives between two statements.
     fileprivate static let repetition: Duration = .milliseconds(10)
-    /// After a query's slice, how often it is checked whether others wait.
+    /// The interval at which a query is checked after its slice: it must end if others wait.
     fileprivate static let interval: Duration = .milliseconds(250)
 
-    /// - Parameter slice: How long a query may always run.
+    /// - Parameter slice: How long a query may run even if other users wait.
     init(slice: Duration) {
         self.slice = slice
     }

@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// The settings that decide what becomes of a record.
+/// The settings that the forecast of a record depends on.
 struct ForecastSettings: Sendable {
     var records = RecordLimits()
     var redaction = RedactionSettings()
@@ -27,11 +27,11 @@ struct ForecastSettings: Sendable {
     }
 }
 
-/// Answers `ExplainRecord`: decodes a record like a reported one and asks each decision what it would be. Stores
-/// nothing and counts nothing.
+/// Answers `ExplainRecord`: decodes a record like a reported one and makes the same decisions about it, without storing
+/// or counting anything.
 ///
-/// A user learns about their own applications only. The destination's own limits, which all users share, and the
-/// notifiers are for users who may read everything.
+/// Users get answers about their own applications only. Only users who may read everything see the notifiers, and the
+/// limits of a destination that all users share.
 struct RecordForecasting {
     let settings: ForecastSettings
     let reader: StoreReader
@@ -47,10 +47,10 @@ struct RecordForecasting {
         var redactions: RedactionCounts
     }
 
-    /// Returns the reply.
+    /// Returns the forecast for a record.
     ///
     /// - Throws: `CollectorError` if the record would be rejected or the user may not ask; otherwise the error of the
-    ///   query.
+    ///   store.
     func forecast(_ parameters: ExplainRecordParameters) throws -> RecordForecast {
         if let user = parameters.user, viewer != .everything, user != requester.uid { throw CollectorError.denied }
         let subject = try decode(parameters.record)

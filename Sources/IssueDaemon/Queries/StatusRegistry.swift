@@ -86,7 +86,7 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// Counts a damaged block. Returns `false` if it was counted before.
+    /// Records a damaged block. Returns `false` if it was recorded before.
     func isNew(_ block: DamagedBlock) -> Bool {
         state.withLock { $0.damagedBlocks.updateValue(block.records, forKey: block.rows.lowerBound) == nil }
     }
@@ -139,7 +139,7 @@ final class StatusRegistry: Sendable {
         state.withLock { $0.notifiers = [:] }
     }
 
-    /// Returns whether the configuration has a destination of that name, even one whose section has an error.
+    /// Returns `true` if the configuration has a destination of that name, even one whose section has an error.
     func hasDestination(named name: String) -> Bool {
         state.withLock { state in state.forwarders.contains { $0.name == name } }
     }
@@ -155,7 +155,8 @@ final class StatusRegistry: Sendable {
         state.withLock { $0.limits[destination] = limits }
     }
 
-    /// Returns what the limits of a destination have held back as of the last publication; nil if there was none.
+    /// Returns the last published numbers of records that the limits of a destination have held back; nil if there are
+    /// none.
     func limitHistory(of destination: String) -> LimitHistory? {
         state.withLock { $0.limits[destination]?.history }
     }
@@ -188,7 +189,7 @@ final class StatusRegistry: Sendable {
         return LimitsReply(sorting: limits, unlisted: isAll ? unlisted : 0, since: since)
     }
 
-    /// A line for the service manager.
+    /// A line about the state for the service manager.
     var summary: String {
         let state = state.withLock { $0 }
         var text = "\(state.connections) connections"
@@ -248,7 +249,8 @@ final class StatusRegistry: Sendable {
         return status(StoreReader.Figures(store: store, received: 0, ledgers: []), viewer: viewer)
     }
 
-    /// The files that were moved aside, which stay next to the database until an operator removes them.
+    /// A sentence for each database that was moved aside. The files stay next to the database until an operator removes
+    /// them.
     private var databasesSetAside: [String] {
         let folder = FileSystem.parentFolder(of: path)
         let beginning = "\(FileSystem.name(of: path)).damaged-"
@@ -263,7 +265,8 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// Returns the file and line to fix, if a destination is paused because of them.
+    /// Returns the error in the configuration that pauses a destination, with its file and line; nil if the destination
+    /// is not paused, or for another reason.
     private static func advice(on forwarder: Forwarder, _ state: State) -> String? {
         guard forwarder.view.state == .paused,
             [PauseReason.noCredential.rawValue, Forwarder.misconfigured].contains(forwarder.view.reason)

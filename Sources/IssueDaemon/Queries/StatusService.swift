@@ -11,7 +11,8 @@ import UnixIO
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
-        /// The number of the last query. Figures that were read for a query are valid for all earlier ones.
+        /// The number of the last query that needs figures. Figures that were read for it are valid for earlier ones,
+        /// too.
         var submitted: UInt64 = 0
         /// The last query for which figures were read or could not be read.
         var settled: UInt64 = 0
@@ -22,6 +23,7 @@ final class StatusService: Sendable {
     }
 
     private let state = Monitor(State())
+    /// Interrupts the reading of figures; nil before the first time.
     private let reading = Mutex<QueryInterruption?>(nil)
     private let path: String
     private let writer: WriterService
@@ -30,8 +32,9 @@ final class StatusService: Sendable {
     private let log: Log
     private let announcements: @Sendable () -> [LimitStatus]
 
-    /// How long an answer waits for new figures if there are older ones, and if there are none.
+    /// How long an answer waits for new figures if there are older ones.
     private static let timeout: Duration = .milliseconds(800)
+    /// How long an answer waits for the first figures.
     private static let firstFiguresTimeout: Duration = .seconds(5)
 
     /// - Parameter announcements: Returns the limits of announcements in the log.
@@ -176,7 +179,7 @@ final class StatusService: Sendable {
 struct ReplyCache<Reply> {
     private var replies: [(viewer: Viewer, reply: Reply)] = []
 
-    /// A reply can be large, and one user has only one set of rights.
+    /// The number of replies. It is small because a reply can be large.
     private static var capacity: Int { 4 }
 
     /// Returns the known reply to a viewer, or computes it.

@@ -8,16 +8,18 @@ import UnixIO
 /// When the write-ahead log (WAL) becomes large, the writer closes the gate: new snapshots wait, and queries that hold
 /// one are interrupted. Once all are gone, the writer resets the WAL and opens the gate again.
 final class SnapshotGate: Sendable {
+    /// The purpose of a snapshot.
     enum Kind: Sendable {
-        /// Waits briefly and is interrupted.
+        /// A query of a user. It is interrupted, and waits at the closed gate for 2 seconds only.
         case query
-        /// Waits and is interrupted.
+        /// A purge or another job. It is interrupted.
         case job
-        /// Waits and is never interrupted, since it is short.
+        /// A short read of the daemon itself. It is never interrupted.
         case background
-        /// Is held for long, and ends at its next step once it is interrupted.
+        /// A backup, which holds its snapshot for long. Once it is interrupted, it ends at its next step.
         case backup
 
+        /// How long a new snapshot waits while the gate is closed.
         var timeout: Duration {
             switch self {
             case .query: .seconds(2)
@@ -60,10 +62,10 @@ final class SnapshotGate: Sendable {
     /// Called when the gate is closed and the last snapshot has ended.
     private let emptied: @Sendable () -> Void
 
-    /// How often an interruption is repeated, since SQLite forgets one that comes between two statements.
+    /// The interval at which interruptions are repeated. SQLite forgets one that arrives between two statements.
     private static let interval: Duration = .milliseconds(10)
 
-    /// Called for each damaged block that a reader has found.
+    /// Called on the reader's thread for each damaged block that it has found.
     private let found: @Sendable (DamagedBlock) -> Void
 
     init(
@@ -75,7 +77,9 @@ final class SnapshotGate: Sendable {
     /// Returns the control that a reader of this kind needs.
     func control(_ kind: Kind) -> any SnapshotControl { Control(gate: self, kind: kind) }
 
-    /// Blocks new snapshots, and returns whether none is held.
+    /// Blocks new snapshots. Returns `true` if none is held.
+    ///
+    /// - Parameter interrupting: `true` to interrupt existing snapshots once.
     func close(interrupting: Bool) -> Bool {
         state.withLock { state in
             state.isClosed = true
@@ -84,12 +88,13 @@ final class SnapshotGate: Sendable {
         }
     }
 
+    /// Allows new snapshots again.
     func open() {
         state.withLock { $0.isClosed = false }
         state.broadcast()
     }
 
-    /// Refuses new snapshots permanently, and interrupts existing ones until they are gone or the timeout is over.
+    /// Refuses new snapshots permanently. Interrupts existing ones until all have ended or the timeout has passed.
     func end(timeout: Duration) {
         state.withLock { state in
             state.hasEnded = true
@@ -99,7 +104,7 @@ final class SnapshotGate: Sendable {
         _ = waitUntilEmpty(timeout: timeout)
     }
 
-    /// Interrupts existing snapshots until all are gone or the timeout is over. Returns whether all are gone.
+    /// Interrupts existing snapshots until all have ended or the timeout has passed. Returns `true` if all have ended.
     func waitUntilEmpty(timeout: Duration) -> Bool {
         let end = MonotonicClock.now.advanced(by: timeout)
         while true {
@@ -111,7 +116,7 @@ final class SnapshotGate: Sendable {
         }
     }
 
-    /// `true` if a snapshot is held that may last longer than a moment.
+    /// `true` if a snapshot is held for a query, a job or a backup, which may last long.
     var hasLongSnapshots: Bool {
         state.withLock { state in state.holders.values.contains { $0.kind != .background } }
     }
@@ -173,10 +178,10 @@ final class ReaderGate: Sendable {
 
     private let state = Monitor(State())
 
-    /// How long a reader waits at most. After that, a longer WAL is better than a reader that never runs.
+    /// The maximum time that a reader waits. After that it runs even though the WAL grows.
     private static let timeout: Duration = .seconds(1)
 
-    /// Waits until the gate is open or the timeout is over, and registers a reader.
+    /// Waits until the gate is open, for at most a second, and registers a reader. `leave()` must follow.
     func enter() {
         let deadline = MonotonicClock.now.advanced(by: Self.timeout)
         _ = state.wait(deadline: deadline) { state -> Bool? in state.isClosed ? nil : true }
@@ -191,7 +196,7 @@ final class ReaderGate: Sendable {
         }
     }
 
-    /// Closes the gate for new readers. Returns `true` if there are none inside.
+    /// Closes the gate for new readers. Returns `true` if no reader is registered.
     func close() -> Bool {
         state.withLock { state in
             state.isClosed = true
@@ -213,6 +218,7 @@ struct WALRelief {
     private let duringBackup: WALLimits
     /// When to try again after another program, or a full disk, has kept the WAL from being reset.
     private var retryAt: MonotonicInstant?
+    /// The earliest time of the next log line.
     private var reportsAt: MonotonicInstant?
     private var isClosed = false
 
@@ -229,9 +235,10 @@ struct WALRelief {
     ///
     /// - Parameters:
     ///   - writer: The writer of the database.
-    ///   - wantsCommit: Whether reports wait. If the WAL is full they must wait for the snapshots to end.
+    ///   - wantsCommit: `true` if there is something to commit. If the WAL is full, it waits until the snapshots have
+    ///     ended.
     ///   - checkpoint: Copies the WAL into the database so that it starts again from the beginning.
-    /// - Returns: Whether commits may continue.
+    /// - Returns: `true` if commits may continue.
     mutating func relieve(_ writer: StoreWriter, wantsCommit: Bool, _ checkpoint: () -> Void) -> Bool {
         let limits = snapshots.isBackingUp ? duringBackup : normal
         writer.walFrameLimit = limits.frameLimit
@@ -247,7 +254,7 @@ struct WALRelief {
         var isEmpty = snapshots.close(interrupting: pressure >= .interrupting)
         if pressure >= .interrupting, !isEmpty { report(.notice, .storeWALQueriesInterrupted, writer, now) }
         if !isEmpty, pressure == .full, wantsCommit { isEmpty = snapshots.waitUntilEmpty(timeout: Self.timeout) }
-        // Until then commits have space, or there is nothing to commit. The last snapshot that ends wakes the writer.
+        // The last snapshot that ends wakes the writer. Until then, commits continue unless the WAL is full.
         guard isEmpty else { return pressure < .full }
         checkpoint()
         // If the WAL is still too large, the cause is another program or a full disk, so queries may run.

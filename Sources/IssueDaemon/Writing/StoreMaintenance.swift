@@ -9,9 +9,12 @@ import UnixIO
 /// It works in small steps, so that no report waits for more than one step. Free pages are returned only while the
 /// writer is idle.
 struct StoreMaintenance {
+    /// The removal of records from one closed range, in several steps.
     private struct ExpiryRun {
         enum Part {
+            /// The whole range.
             case range(RetentionSnapshot.ClosedRange)
+            /// Some records of the range.
             case selected(Thinning, Cause)
         }
 
@@ -28,7 +31,9 @@ struct StoreMaintenance {
         /// The series that probably have no records afterwards. Empty if records are removed because of their age,
         /// since the collection of old series then removes the series, too.
         var unreferenced = UnreferencedSeries()
+        /// The number of removed records.
         var records: Int64 = 0
+        /// The number of records among them that were not delivered to a destination.
         var expired: Int64 = 0
     }
 
@@ -43,13 +48,16 @@ struct StoreMaintenance {
     }
 
     private let folder: String
+    /// Called when unreferenced rows should be removed.
     private let removed: () -> Void
     private let log: Log
     private var forgetting: ExpiryRun?
     private var collecting: CollectionStep?
     /// The estimated space of series without records; nil if it has not been counted since the start.
     private var unreferenced: UnreferencedSeries?
+    /// `true` if there may be old producer marks to delete.
     private var hasOldMarks = false
+    /// `true` while free pages are returned to the file system.
     private var isShrinking = false
     /// How long one call may continue with further steps. Above zero only if the store exceeds `MaxSize=` by more than
     /// a sixteenth.
@@ -66,24 +74,28 @@ struct StoreMaintenance {
     /// `true` if records were removed since unreferenced rows, such as series without records, were last removed.
     private var hasUnreferencedRows = false
     private var nextCollection: MonotonicInstant
-    /// The last group that the current pass over quiet issues has examined; nil if none is under way.
+    /// The last group that the current pass over quiet issues has examined; nil between passes.
     private var quietGroup: GroupID?
     private var quietCount = 0
     private var nextQuietPass: MonotonicInstant
     private var lastFailure: StoreFailure?
     /// `true` if other files left too little free space at the last check, which is logged once.
     private var isFreeSpaceUnreachable = false
-    /// The state at the last check. A change of any of it triggers a new check.
+    /// The number of closed ranges and the settings at the last check. If one of them changes, there is a new check.
     private var seen: (ranges: Int64, settings: RetentionSettings)?
 
+    /// The age after which producer marks are deleted.
     private static let markAge: Duration = .seconds(30 * 86_400)
+    /// The interval between searches for old producer marks, and between removals of unreferenced rows.
     private static let markInterval: Duration = .seconds(3600)
     private static let singlesInterval: Duration = .seconds(60)
+    /// The time before the next check after a failure, and the same for a full disk.
     private static let pause: Duration = .seconds(60)
     private static let shortPause: Duration = .seconds(1)
     /// The number of free bytes from which returning pages is worth the work.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesPerStep: Int64 = 64
+    /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth, and by more than a quarter.
     private static let turn: Duration = .milliseconds(4)
     private static let longTurn: Duration = .milliseconds(10)
 
@@ -137,7 +149,7 @@ struct StoreMaintenance {
 
     /// Postpones the work whose step failed.
     ///
-    /// - Returns: Whether to log the failure. Of several equal failures in a row, only the first is logged.
+    /// - Returns: `true` if the failure must be logged: of several equal failures in a row, only the first one.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
         (forgetting, hasOldMarks, isShrinking, quietGroup) = (nil, false, false, nil)
         // If series without records can't be removed, retention continues with records.
@@ -164,6 +176,7 @@ struct StoreMaintenance {
         regrouped = (0, 0)
     }
 
+    /// Decides what to do next.
     private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
@@ -262,6 +275,7 @@ struct StoreMaintenance {
         if step.isDone, quietCount > 0 { log.notice(.storeQuietResolved, ["issues": "\(quietCount)"]) }
     }
 
+    /// Performs the next step of removing records.
     private mutating func forget(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         guard var current = forgetting else { return }
         let progress: ExpiryProgress

@@ -18,6 +18,9 @@ struct StoreOpening: Sendable {
     /// The number of attempts to open a file before it is moved aside.
     private static let attempts = 4
 
+    /// Opens the store, or a new one if the file can't be used.
+    ///
+    /// - Throws: The failure that a new file would not fix, such as a full disk or a store of another daemon.
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         try StoreLocation(path).check()
         guard lock.take(path) else { throw .inUse }
@@ -38,8 +41,8 @@ struct StoreOpening: Sendable {
         return try StoreWriter(settings(path))
     }
 
-    /// `true` if the last run did not close the database and its WAL was removed since. Valid until SQLite opens the
-    /// database.
+    /// `true` if the last run did not close the database and its WAL was removed since. It must be read before SQLite
+    /// opens the database.
     private var isWALMissing: Bool {
         func size(_ ending: String) -> Int64? { try? FileSystem.status(of: path + ending).size }
         // SQLite removes the shared memory before the WAL.
@@ -49,7 +52,7 @@ struct StoreOpening: Sendable {
     /// The identity of the file at the store's path; nil if it can't be determined.
     var file: FileStatus? { try? FileSystem.status(of: path) }
 
-    /// Returns whether a file that was opened is still at its path. If it is not, what is stored in it would be lost.
+    /// Returns `true` if a file that was opened is still at its path. Otherwise, records stored in it would be lost.
     func isStillAtPath(_ file: FileStatus?) -> Bool {
         guard let file else { return true }
         do throws(Errno) {
@@ -60,9 +63,9 @@ struct StoreOpening: Sendable {
         }
     }
 
-    /// Decides whether a file that was reported as damaged is to be moved aside.
+    /// Checks a file that was reported as damaged. Blocks for a few seconds.
     ///
-    /// If the disk can't be read at all, nothing is known about the file.
+    /// If no new file can be used next to it either, the disk may be the cause, and the result is inconclusive.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.CheckResult {
         let verdict = corruptionCheck.verdict(on: damage, at: path)
         return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .inconclusive : verdict
@@ -127,7 +130,8 @@ struct StoreOpening: Sendable {
         setAside(log: log)
     }
 
-    /// `true` if the file itself can't be used, rather than its folder or disk, because a new file next to it can.
+    /// `true` if a new database can be created next to the file. The folder and the disk are then not the cause of a
+    /// failure.
     private var canCreateNewFile: Bool {
         let trial = path + ".trial"
         StoreFiles.remove(trial)
@@ -170,7 +174,7 @@ final class StoreLock: Sendable {
     }
 }
 
-/// Decides whether a file that was reported as damaged is moved aside.
+/// Checks files that were reported as damaged, and decides if they are moved aside.
 ///
 /// SQLite also reports damage if the disk fails to read a page. So a file that can be read completely a moment later is
 /// reopened, and so is one that can't be read completely in time. If a file is reported as damaged again soon, and not
@@ -186,14 +190,14 @@ final class CorruptionCheck: Sendable {
         case inconclusive
     }
 
-    /// When damage that was not caused by the disk was last ignored.
+    /// When a report of damage that was not a read error was last ignored.
     private let lastIgnoredAt = Mutex<KernelInstant?>(nil)
-    /// How long a check may take. Reports wait meanwhile, and so does the watchdog.
+    /// How long a check may take. Meanwhile reports wait, and the writer thread does not answer heartbeats.
     private let timeout: Duration
 
     /// The period in which damage is ignored only once.
-    private static let memory: Duration = .seconds(600)
-    /// The last file that was moved aside and not reported yet.
+    private static let ignorePeriod: Duration = .seconds(600)
+    /// The last file that was moved aside and not reported to notifiers yet.
     private let setAside = Mutex<String?>(nil)
     private static let attempts = 3
     /// The time before another attempt, because a disk error may be temporary.
@@ -215,9 +219,12 @@ final class CorruptionCheck: Sendable {
         }
     }
 
+    /// Checks the file at a path. Blocks for a few seconds.
     func verdict(on damage: StoreFailure, at path: String) -> CheckResult {
         let last = lastIgnoredAt.withLock { $0 }
-        if !damage.isUnreadable, let last, last.advanced(by: Self.memory) > MonotonicClock.now { return .confirmed }
+        if !damage.isUnreadable, let last, last.advanced(by: Self.ignorePeriod) > MonotonicClock.now {
+            return .confirmed
+        }
         for attempt in 1...Self.attempts {
             switch look(at: path) {
             case .whole: return ignore(damage, .healthy)
@@ -275,13 +282,13 @@ struct StoreLocation {
         case writableByOthers(UInt32)
     }
 
-    /// Decides whether a folder is safe for files of the daemon.
+    /// Checks that a folder is safe for files of the daemon.
     ///
     /// - Parameters:
     ///   - folder: The status of the folder.
     ///   - userID: The daemon's user.
-    ///   - isAncestor: The folder is above the folder of the database. Entries of other users do no harm there if only
-    ///     their owner can rename them, as in `/tmp`.
+    ///   - isAncestor: `true` if the folder is above the folder of the database. Other users may then write to it if
+    ///     they can rename only their own entries, as in `/tmp`.
     /// - Returns: nil if the folder is safe.
     static func objection(to folder: FileStatus, userID: UInt32, isAncestor: Bool = false) -> Objection? {
         guard folder.kind == .directory else { return .noFolder }
@@ -315,7 +322,7 @@ struct StoreLocation {
             case .symbolicLink:
                 throw .unusableLocation(
                     "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
-            // In a folder that only the daemon uses, the directory is moved aside. Elsewhere it may be in use, such as
+            // In a folder that only the daemon uses, such a folder is moved aside. Elsewhere it may be in use, like
             // /tmp.
             case .directory where isPrivate: break
             case .directory:

@@ -5,8 +5,9 @@ import UnixIO
 
 /// One run of the writer thread with an open file, and the state of that run.
 ///
-/// The loop takes what has arrived and performs the same steps for it: check that the file is still usable, keep the
-/// WAL short, run tasks, commit, and then checkpoint or maintain the file.
+/// Used only by the writer thread. Each pass of the loop takes the work that has arrived and performs the same steps:
+/// check that the file is still usable, keep the WAL short, run tasks, commit, and then checkpoint or maintain the
+/// file.
 final class WriterRun {
     private let inbox: Monitor<WriterInbox>
     private let gate: ReaderGate
@@ -21,14 +22,14 @@ final class WriterRun {
     /// Submissions that did not fit into a commit yet.
     private var backlog: FairQueue<Submission>
     private var pace: CommitSizePolicy
-    /// The connections whose later calls must be refused, because an earlier one was.
+    /// By connection, the gates that refuse later calls because an earlier one was refused.
     private var gates: [UInt64: (gate: NumberGate, refusedAt: MonotonicInstant)] = [:]
-    /// The number of gates above which those older than `gateTime` are removed. A connection may have been closed
-    /// without sending the refused call again.
+    /// If there are more gates than this, those older than `gateTime` are removed. They remain if a connection was
+    /// closed without sending the refused call again.
     private var maxGates = minGates
     /// The minimum of `maxGates`.
     private static let minGates = 8192
-    /// The time after a refusal after which calls that were sent before the sender knew of it no longer arrive.
+    /// The maximum time between a refusal and the arrival of calls that were sent before the sender knew of it.
     private static let gateTime: Duration = .seconds(60)
     private var lastEnd = CommitEnd.stored
     /// `true` if the file was moved aside or replaced. Reports stored in it must no longer be acknowledged.
@@ -61,7 +62,7 @@ final class WriterRun {
         )
     }
 
-    /// Stores what is submitted until the writer is stopped or the file is abandoned.
+    /// Stores what is submitted until the writer is stopped. After the file was abandoned, refuses it.
     func run() {
         // The WAL of the last run may use the space that the first commit needs.
         checkpoint(restarts: true)
@@ -111,7 +112,8 @@ final class WriterRun {
         }
     }
 
-    /// Waits for work or until the deadline, and takes what goes into one commit. Returns nil if the writer must end.
+    /// Waits for work or until the next maintenance, and takes what goes into one commit. Returns nil if the writer
+    /// must end.
     private func nextWork() -> WriterInbox? {
         if backlog.isEmpty { waitForWork(until: isAbandoned ? nil : maintenance.deadline(writer)) }
         let isDone = backlog.isEmpty
@@ -248,14 +250,14 @@ final class WriterRun {
 
     /// Checkpoints the WAL or performs a step of maintenance. Never both, because all reports wait meanwhile.
     ///
-    /// - Parameter isIdle: Whether no reports wait.
+    /// - Parameter isIdle: `true` if no reports wait.
     private func maintain(isIdle: Bool) {
         let reportsWait = !backlog.isEmpty || inbox.withLock { !$0.submissions.isEmpty }
         switch checkpoints.next(walPages: writer.walPages, reportsWait: reportsWait) {
         case .commitFirst: break
         case .copy: checkpoint()
         case .restart where gate.close():
-            // Waiting for a query would delay all reports, and in vain if the query takes longer.
+            // A restart would wait for queries and delay all reports, perhaps without success.
             checkpoint(restarts: !snapshots.hasLongSnapshots)
             gate.open()
         // While the WAL can't be reset because of readers, there is time for maintenance.
@@ -277,7 +279,7 @@ final class WriterRun {
 
     /// Copies the WAL into the database. An error that repeats is logged once.
     ///
-    /// - Parameter restarts: Whether the WAL is to start again from its beginning.
+    /// - Parameter restarts: `true` to wait for readers, so that the WAL starts again from its beginning.
     private func checkpoint(restarts: Bool = false) {
         // After an error, the checkpoint counts as complete, because an early repetition would probably fail, too.
         var isComplete = true

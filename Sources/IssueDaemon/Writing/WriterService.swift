@@ -10,7 +10,9 @@ import UnixIO
 final class WriterService: Sendable {
     /// The callbacks of the writer. They are called on the writer thread.
     struct Callbacks: Sendable {
+        /// Calls were stored and synced to disk.
         var stored: @Sendable ([CallOutcome]) -> Void
+        /// Calls were not stored.
         var refused: @Sendable ([Refusal]) -> Void
         /// Reports can be stored again (nil), or no longer for the given reason.
         var changed: @Sendable (StoreFailure?) -> Void
@@ -37,6 +39,7 @@ final class WriterService: Sendable {
     static let connectionQuantum = 128
     /// The number of records for which a commit starts without waiting for more.
     static let enoughRecords = 2048
+    /// How long a commit waits for more if there are fewer records.
     static let gathering: Duration = .microseconds(700)
     /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB pages. All reports wait during a
     /// checkpoint.
@@ -89,9 +92,10 @@ final class WriterService: Sendable {
         return try result.get()
     }
 
-    /// Runs `work` on the writer thread while no thread reads the record log at length.
+    /// Runs `work` on the writer thread while no thread is in `readingRecordLog(_:)`. Blocks the calling thread.
     ///
-    /// - Returns: nil if a thread does. No other thread can then start until the next call or `admitReaders()`.
+    /// - Returns: nil if a thread is. Further threads then wait, for at most a second, until a later call succeeds or
+    ///   `admitReaders()` is called.
     func runExclusively<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value? {
@@ -130,7 +134,7 @@ final class WriterService: Sendable {
         inbox.signal()
     }
 
-    /// Returns whether a reader must open the database again after an error. Reports the error if it is damage.
+    /// Returns `true` if a reader must open the database again after an error. Reports the error if it is damage.
     func mustReopen(after error: any Error) -> Bool {
         guard let failure = error as? StoreFailure else { return false }
         if failure.isDamage { reportCorruption(failure) }
@@ -189,7 +193,7 @@ struct Refusal: Sendable {
     /// The number of its first record, if it has one. Calls of the same connection with higher numbers must be refused,
     /// too.
     var sequence: Int64?
-    /// nil if it is unknown whether the call is stored. Then it is not answered.
+    /// nil if the call may have been stored. It is then not answered, and its connection is closed.
     var error: CollectorError?
 }
 
@@ -232,6 +236,7 @@ struct WriterInbox: Sendable {
         return batch
     }
 
+    /// Keeps the batches of processed submissions for reuse, up to a total capacity.
     mutating func keepSpares(of submissions: [Submission]) {
         for submission in submissions {
             let bytes = submission.batch.bytes.capacity
@@ -249,7 +254,7 @@ struct WriterInbox: Sendable {
 
     /// Takes the whole content; returns nil if the writer must end.
     ///
-    /// - Parameter isDone: Whether everything that was taken before has been processed.
+    /// - Parameter isDone: `true` if everything that was taken before has been processed.
     mutating func take(isDone: Bool) -> WriterInbox? {
         if isEmpty, isDone, isStopping, !isCorrupt {
             isClosed = true

@@ -3,19 +3,24 @@ import IssueProtocol
 
 /// Encodes consecutive records as the body of a block. Its buffers are reused for the next block.
 struct BlockEncoder {
+    /// The columns and the shapes, before compression.
     private var head = ByteBuffer()
+    /// The text, before compression.
     private var text = ByteBuffer()
+    /// The bytes of all shapes in `shapeList`.
     private var shapes = ByteBuffer()
+    /// The distinct shapes of the metadata in this block.
     private var shapeList: [Shape] = []
     /// For each row, the number of its metadata's shape, counted from 1; 0 if the metadata is stored verbatim.
     private var shapeNumbers: [UInt64] = []
     /// For each row, the size of its metadata in `text` plus one; 0 if it has none.
     private var metadataSizes: [UInt64] = []
+    /// The values of the column that is written.
     private var column: [UInt64] = []
 
     /// The parts of all shapes before, between and after their values.
     private var shapeParts: [ByteRange] = []
-    /// The number of the last shape of each series, at the remainder of its id.
+    /// The number of the shape that the last record of a series had, at the remainder of the series' id; 0 for none.
     private var lastShapes = [UInt64](repeating: 0, count: 64)
 
     private struct Shape {
@@ -47,6 +52,7 @@ struct BlockEncoder {
         return assemble()
     }
 
+    /// Appends the number of shapes, and each shape after its size.
     private static func append(_ list: [Shape], _ bytes: borrowing ByteBuffer, to output: inout ByteBuffer) {
         append(UInt64(list.count), to: &output)
         for shape in list {
@@ -55,6 +61,7 @@ struct BlockEncoder {
         }
     }
 
+    /// Returns the body: the version, the sizes, and the compressed head and text.
     private func assemble() -> [UInt8] {
         let packedHead = Compression.compress(head.span) ?? head.span.copy()
         let packedText = Compression.compress(text.span) ?? text.span.copy()
@@ -69,8 +76,8 @@ struct BlockEncoder {
         return body
     }
 
-    /// Collects all messages, then all metadata values, then all details, because similar bytes compress better side by
-    /// side.
+    /// Collects all messages, then all metadata values, then all details, because similar bytes compress better
+    /// together.
     private mutating func collectText(_ rows: ArraySlice<BlockRow>, _ bytes: Span<UInt8>) {
         for row in rows where !row.message.isEmpty {
             text.append(bytes, from: row.message.lower, to: row.message.upper)
@@ -92,7 +99,7 @@ struct BlockEncoder {
 
     /// Appends the metadata of a row to the text. Returns the number of its shape; 0 if it has none.
     private mutating func appendMetadata(of row: BlockRow, _ bytes: Span<UInt8>) -> UInt64 {
-        // Records of a series mostly have the same keys.
+        // Records of a series usually have the same keys.
         let slot = Int(truncatingIfNeeded: row.series.rawValue) & (lastShapes.count - 1)
         let last = lastShapes[slot] > 0 ? lastShapes[slot] : shapeNumbers.last ?? 0
         if last > 0,
@@ -139,6 +146,7 @@ struct BlockEncoder {
         return Shape(range: range, hash: hash)
     }
 
+    /// Returns the index of an equal shape in the list; nil if there is none.
     private static func index(of new: Shape, in list: [Shape], _ bytes: borrowing ByteBuffer) -> Int? {
         let span = bytes.span
         // Consecutive records often have the same shape, so the newest shape is tried first.
@@ -190,6 +198,7 @@ struct BlockEncoder {
         value == DecodedRecord.absent ? 0 : BlockFormat.zigzag(value) &+ 1
     }
 
+    /// Writes a column with one value per row.
     @inline(__always)
     private mutating func write(_ rows: ArraySlice<BlockRow>, _ value: (BlockRow) -> UInt64) {
         column.removeAll(keepingCapacity: true)

@@ -2,15 +2,15 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The writer's access to the blocks. Its functions run inside a transaction.
+/// Adds, changes and removes blocks, on the writer's connection. All functions must be called in a transaction.
 package final class BlockLog {
     let reader: BlockReader
     private unowned let connection: DatabaseConnection
     private var encoder = BlockEncoder()
 
-    /// The maximum number of records in a block.
+    /// The default of the maximum number of records in a block.
     package static let maxRecords = 256
-    /// The size of its text, in bytes, at which a block is closed. A single record may be larger.
+    /// The size of the text, in bytes, from which a block gets no further records. A single record may be larger.
     static let maxTextBytes = 64 << 10
 
     private let maxRecords: Int
@@ -25,9 +25,12 @@ package final class BlockLog {
 
     /// Stores the rows of a commit in blocks.
     ///
-    /// If the rows begin with those of the newest block, that block is replaced by a larger one.
+    /// The rows may begin with all rows of the newest block. A larger block then replaces that block.
     ///
-    /// - Returns: The number of rows in the last block if later commits should extend it; otherwise 0.
+    /// - Parameters:
+    ///   - rows: The rows, in ascending order of their ids.
+    ///   - bytes: The bytes that the rows refer to.
+    /// - Returns: The number of rows in the last block if the next commit should extend it; otherwise 0.
     func append(_ rows: [BlockRow], _ bytes: Span<UInt8>) throws(SQLiteError) -> Int {
         var start = 0
         var extensible = 0
@@ -50,6 +53,7 @@ package final class BlockLog {
         return extensible
     }
 
+    /// Encodes a block, and passes its columns to a statement.
     private func write(
         _ rows: ArraySlice<BlockRow>, _ bytes: Span<UInt8>, _ ids: ClosedRange<RowID>, _ sql: StaticString
     ) throws(SQLiteError) {
@@ -62,7 +66,7 @@ package final class BlockLog {
 
     // MARK: Removing
 
-    /// Deletes the blocks that lie completely in a range of ids, without reading their records.
+    /// Deletes the blocks that are entirely in a range of ids, without reading their records.
     ///
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
@@ -76,7 +80,7 @@ package final class BlockLog {
 
     /// Removes all records in a range of ids except those to keep.
     ///
-    /// Blocks without records to keep are deleted unread. A damaged block with one stays unchanged.
+    /// Blocks without records to keep are deleted unread. A damaged block with a record to keep does not change.
     ///
     /// - Parameters:
     ///   - ids: The range. It begins with the first id of a block, and ends with the last id of one.
@@ -137,7 +141,7 @@ package final class BlockLog {
 
     /// Replaces a block by one that has only some of its records, or deletes it if none are left.
     ///
-    /// - Returns: The number of removed records.
+    /// - Returns: The number of removed records; 0 if the text of the block is damaged.
     private func rewrite(_ block: RecordBlock, keeping isKept: (BlockRow) -> Bool) throws(SQLiteError) -> Int64 {
         let kept = block.rows.indices.filter { isKept(block.rows[$0]) }
         let removed = Int64(block.rows.count - kept.count)
@@ -174,15 +178,16 @@ extension BlockLog: Sendable {}
 
 /// The records of one commit, before they are encoded as blocks.
 ///
-/// It may begin with the records of the newest block, if that block is small. The block is then replaced by a larger
-/// one.
+/// It may begin with the records of the newest block, if that block is small. A larger block then replaces it.
 struct RowBuffer {
     /// The id of the first record of the commit. The following records have consecutive ids.
     private(set) var firstID: RowID = 0
+    /// The time at which the records of the commit were received, in milliseconds since 1970-01-01 UTC.
     var receivedAt: Int64 = 0
     private(set) var rows: [BlockRow] = []
-    /// The number of rows at the start that are stored already.
+    /// The number of rows at the start that are stored in the newest block.
     private(set) var storedCount = 0
+    /// The bytes that the rows refer to.
     private(set) var text = ByteBuffer()
 
     /// `true` if the commit has no records.
@@ -191,6 +196,7 @@ struct RowBuffer {
     /// The id of the next row.
     var nextID: RowID { firstID + (rows.count - storedCount) }
 
+    /// Removes all rows and keeps the memory.
     mutating func clear() {
         rows.removeAll(keepingCapacity: true)
         text.truncate(to: 0)
@@ -201,7 +207,7 @@ struct RowBuffer {
     ///
     /// - Parameters:
     ///   - firstID: The id of the first record. Stored rows are dropped unless they end right before it.
-    ///   - receivedAt: When its records were received, in milliseconds since 1970-01-01 UTC.
+    ///   - receivedAt: The time at which its records were received, in milliseconds since 1970-01-01 UTC.
     mutating func begin(firstID: RowID, receivedAt: Int64) {
         if let last = rows.last, last.id + 1 != firstID { clear() }
         storedCount = rows.count
@@ -209,7 +215,7 @@ struct RowBuffer {
         self.receivedAt = receivedAt
     }
 
-    /// Drops all but the last rows, after they were stored.
+    /// Removes all but the last `count` rows. All rows must have been stored.
     mutating func keepLast(_ count: Int) {
         guard count < rows.count else { return }
         guard count > 0 else { return clear() }

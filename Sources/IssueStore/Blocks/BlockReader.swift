@@ -4,7 +4,7 @@ package import SQLiteKit
 
 /// Reads blocks on one connection, with a small cache of decoded ones.
 ///
-/// The caches need no invalidation: an entry is used only if its id and checksum are those in the current snapshot.
+/// The caches need no invalidation: an entry is used only if its ids and checksum are those in the current snapshot.
 package final class BlockReader {
     /// The reaction to a block whose checksum or content is wrong.
     package enum DamagePolicy: Sendable {
@@ -14,15 +14,15 @@ package final class BlockReader {
         case fail
     }
 
-    // Unowned because the connection keeps the reader alive: its virtual table refers to it.
+    // Unowned, because the connection owns the reader through its virtual table.
     private unowned let connection: DatabaseConnection
     private let policy: DamagePolicy
     private var cache = [RecordBlock?](repeating: nil, count: 16)
     /// The next entry of the cache to replace.
     private var next = 0
-    /// The blocks of the open range that were read, each at the slot of its last id. Allocated on first use.
+    /// Summaries of blocks that were read, each at the slot of the block's last id. Allocated on first use.
     private var summaries: [BlockSummary?] = []
-    /// The block that was read last in the current snapshot, if there is one.
+    /// The block that was read last in the current snapshot; nil if none was read.
     private var current: RecordBlock?
     private var isInSnapshot = false
     /// The damaged blocks that were found, each once.
@@ -49,6 +49,7 @@ package final class BlockReader {
         current = nil
     }
 
+    /// Ends what `beginSnapshot()` has begun.
     func endSnapshot() {
         isInSnapshot = false
         current = nil
@@ -91,10 +92,10 @@ package final class BlockReader {
         }
     }
 
-    /// Returns the last block that overlaps a range of ids, or an earlier one; nil if there is none.
+    /// Returns the last block that overlaps a range of ids, or else an earlier one; nil if there is none.
     ///
-    /// With a filter, skips the blocks that are known to have no records of its series. A query for a rare series would
-    /// otherwise decode the whole open range each time.
+    /// With a filter, skips blocks that are known to have no records of its series. Otherwise each query for a rare
+    /// series would decode the whole open range.
     func lastBlock(in rows: ClosedRange<RowID>, with filter: SeriesFilter?) throws(SQLiteError) -> RecordBlock? {
         guard let filter else { return try block(upTo: rows.upperBound) }
         if summaries.isEmpty { summaries = [BlockSummary?](repeating: nil, count: Self.maxSummaries) }
@@ -114,7 +115,7 @@ package final class BlockReader {
         return block
     }
 
-    /// The series in a block.
+    /// The identity of a block, and the series in it.
     private struct BlockSummary {
         var firstID: RowID
         var lastID: RowID
@@ -122,12 +123,13 @@ package final class BlockReader {
         var series: SeriesBits
     }
 
-    /// Enough for the open range, unless it has many small blocks.
+    /// The number of slots: enough for the open range, unless it has many small blocks.
     private static let maxSummaries = 512
 
-    /// A block that is not extended any more has at least 128 records, or much text.
+    /// Returns the slot of a block. A block that commits no longer extend has at least 128 records, or much text.
     private static func slot(_ lastID: RowID) -> Int { Int(lastID.rawValue / 128 % Int64(maxSummaries)) }
 
+    /// Returns `true` if the current snapshot contains the block of a summary.
     private func isCurrent(_ block: BlockSummary) throws(SQLiteError) -> Bool {
         try connection.exists(
             "SELECT 1 FROM blocks WHERE first_id = ?1 AND last_id = ?2 AND checksum = ?3", block.firstID, block.lastID,
@@ -163,6 +165,7 @@ package final class BlockReader {
 
     // MARK: Cache
 
+    /// A row of `blocks`. The block is nil if it is damaged.
     private typealias Found = (header: BlockHeader, block: RecordBlock?)
 
     private func decoded(_ row: borrowing Row) -> Found {
@@ -204,12 +207,15 @@ package final class BlockReader {
         }
     }
 
-    /// Returns the parts of a range of ids that are in damaged blocks, as far as these were found.
+    /// Returns the parts of a range of ids that are in damaged blocks. Only blocks that have been read are known to be
+    /// damaged.
     package func unreadable(in rows: ClosedRange<RowID>) -> [ClosedRange<RowID>] {
         damagedBlocks.filter { $0.rows.overlaps(rows) }.map { $0.rows.clamped(to: rows) }
     }
 
-    /// Returns the text of a block, or nil if it is damaged and damaged blocks are skipped.
+    /// Returns the text of a block; nil if it is damaged and damaged blocks are skipped.
+    ///
+    /// - Throws: An error of corruption if the text is damaged and the policy is `fail`.
     func text(of block: RecordBlock) throws(SQLiteError) -> [UInt8]? {
         if let text = block.text() { return text }
         try damaged(BlockHeader(firstID: block.firstID, lastID: block.lastID, records: block.rows.count))
@@ -252,7 +258,7 @@ private final class RecordTable: RowSource {
             let wanted = block.index(from: lower)..<block.index(from: upper < .max ? upper + 1 : upper)
             if isDescending { upper = block.firstID - 1 } else { lower = block.lastID + 1 }
             guard !wanted.isEmpty else {
-                // The range lies between two blocks.
+                // If the block is beyond the range, the range has no records.
                 let isPast = isDescending ? block.lastID < lower : block.firstID > upper
                 if isPast { return nil }
                 continue
@@ -264,7 +270,7 @@ private final class RecordTable: RowSource {
         return nil
     }
 
-    /// Returns the cells of some records, or nil if their text is damaged.
+    /// Returns the cells of some records; nil if their text is damaged and damaged blocks are skipped.
     private func window(
         _ block: RecordBlock, _ indices: Range<Int>, _ columns: ColumnSet
     ) throws(SQLiteError) -> RowWindow? {

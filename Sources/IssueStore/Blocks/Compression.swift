@@ -1,7 +1,7 @@
 import CLZ4
 import CZlib
 
-/// Compression and checksums of blocks. The only code of the store that passes addresses to C.
+/// Compresses blocks and computes their checksums. No other code of the store passes addresses to C.
 enum Compression {
     /// The maximum factor by which LZ4 can expand its input. A header that claims more is wrong.
     static let maxExpansion = 255
@@ -9,7 +9,7 @@ enum Compression {
     /// The maximum size of an input, in bytes. LZ4 itself accepts almost 2 GiB.
     static let maxBytes = 1 << 30
 
-    /// Returns the bytes compressed, or nil if that saves nothing.
+    /// Returns compressed bytes; nil if these would not be smaller.
     ///
     /// - Parameter bytes: The bytes to compress; at most `maxBytes`.
     static func compress(_ bytes: Span<UInt8>) -> [UInt8]? {
@@ -28,11 +28,11 @@ enum Compression {
         return output.isEmpty || output.count >= bytes.count ? nil : output
     }
 
-    /// Returns decompressed bytes, or nil if they are invalid.
+    /// Returns decompressed bytes; nil if the input is invalid.
     ///
     /// - Parameters:
-    ///   - bytes: Untrusted bytes: compressed ones, or plain ones if there are exactly `count` of them.
-    ///   - count: The number of bytes before compression. The result has exactly this size.
+    ///   - bytes: Untrusted bytes. They are compressed unless there are exactly `count` of them.
+    ///   - count: The number of bytes before compression, which is the size of the result.
     static func decompress(_ bytes: Span<UInt8>, count: Int) -> [UInt8]? {
         guard count != bytes.count else { return bytes.copy() }
         guard count > bytes.count, bytes.count > 0, count <= maxBytes, count / maxExpansion <= bytes.count else {

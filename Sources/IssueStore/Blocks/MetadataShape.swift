@@ -14,7 +14,10 @@ enum MetadataShape {
     /// - Parameters:
     ///   - bytes: The bytes that contain the object.
     ///   - range: The range of the object.
-    /// - Returns: `false` if the text is not an object or has no members. Nothing is appended then.
+    ///   - shape: The buffer for the shape.
+    ///   - values: The buffer for the values.
+    /// - Returns: `false` if the text is not an object, has no members or contains the separator. Nothing is appended
+    ///   then.
     static func split(
         _ bytes: Span<UInt8>, _ range: ByteRange, shape: inout ByteBuffer, values: inout ByteBuffer
     ) -> Bool {
@@ -55,6 +58,7 @@ enum MetadataShape {
     ///   - shapes: The bytes that contain the shape.
     ///   - list: The ranges of the parts of shapes.
     ///   - parts: The indices of this shape's parts in `list`: those before, between and after its values.
+    ///   - values: The buffer for the values.
     /// - Returns: `false`, with nothing appended, if the object has another shape.
     static func appendValues(
         of bytes: Span<UInt8>, _ range: ByteRange, like shapes: borrowing ByteBuffer, _ list: borrowing [ByteRange],
@@ -80,7 +84,14 @@ enum MetadataShape {
         return false
     }
 
-    /// Appends a shape with its values filled in.
+    /// Appends a JSON object, by replacing the separators in a shape by values.
+    ///
+    /// - Parameters:
+    ///   - shape: The bytes that contain the shape.
+    ///   - shapeRange: The range of the shape.
+    ///   - values: The bytes that contain the values. Missing values are empty.
+    ///   - range: The range of the values.
+    ///   - output: The bytes to append to.
     static func fill(
         _ shape: Span<UInt8>, _ shapeRange: ByteRange, with values: Span<UInt8>, _ range: ByteRange,
         into output: inout [UInt8]
@@ -99,8 +110,8 @@ enum MetadataShape {
         }
     }
 
-    /// Finds the ends of tokens in a JSON text that the decoder has accepted. Never reads outside the range, whatever
-    /// the bytes are.
+    /// Finds the ends of tokens in JSON that the decoder has accepted. For any bytes, it never reads outside of the
+    /// range.
     private struct Scanner: ~Escapable {
         let bytes: Span<UInt8>
         var index: Int

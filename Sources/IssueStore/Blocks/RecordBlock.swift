@@ -3,7 +3,7 @@ import IssueProtocol
 
 /// A decoded block: the integers of its records, and their text, which is decompressed on demand.
 ///
-/// Decoding accepts any bytes, never traps, and takes time and memory in proportion to their number.
+/// Decoding accepts any bytes and never traps. Its time and memory are limited by their number.
 package final class RecordBlock {
     /// The lowest id that the block may hold. It identifies the block.
     package let firstID: RowID
@@ -63,7 +63,7 @@ package final class RecordBlock {
             Compression.checksum([header.firstID.rawValue, header.lastID.rawValue, Int64(header.records)], body))
     }
 
-    /// Returns the bytes that the rows refer to, or nil if they cannot be decompressed.
+    /// Returns the bytes that the rows refer to; nil if they cannot be decompressed.
     package func text() -> [UInt8]? {
         if let decompressedText { return decompressedText }
         decompressedText = Compression.decompress(storedText.span, count: textCount)
@@ -71,7 +71,7 @@ package final class RecordBlock {
         return decompressedText
     }
 
-    /// Returns the index of the first record with this id or a higher one.
+    /// Returns the index of the first record with this id or a higher one; the number of records if there is none.
     package func index(from id: RowID) -> Int {
         var (low, high) = (0, rows.count)
         while low < high {
@@ -81,13 +81,13 @@ package final class RecordBlock {
         return low
     }
 
-    /// Returns the index of the record with this id, or nil if the block does not contain it.
+    /// Returns the index of the record with this id; nil if the block does not contain it.
     package func index(of id: RowID) -> Int? {
         let index = index(from: id)
         return index < rows.count && rows[index].id == id ? index : nil
     }
 
-    /// Returns the shape of a record's metadata, or nil if the metadata is stored verbatim.
+    /// Returns the shape of a record's metadata; nil if the metadata is stored verbatim.
     private func shape(of index: Int) -> ByteRange? {
         let number = Int(shapeNumbers[index])
         return number > 0 ? shapes[number - 1] : nil
@@ -103,7 +103,10 @@ package final class RecordBlock {
 
     /// Appends a record's metadata as its sender wrote it.
     ///
-    /// - Parameter text: The bytes that `text()` has returned.
+    /// - Parameters:
+    ///   - index: The index of the record.
+    ///   - text: The bytes that `text()` has returned.
+    ///   - output: The bytes to append to.
     func appendMetadata(of index: Int, _ text: Span<UInt8>, to output: inout [UInt8]) {
         let values = rows[index].metadata
         guard let shape = shape(of: index) else {
@@ -113,7 +116,7 @@ package final class RecordBlock {
         MetadataShape.fill(bytes.span, shape, with: text, values, into: &output)
     }
 
-    /// Returns a record's metadata as its sender wrote it, or nil if it has none.
+    /// Returns a record's metadata as its sender wrote it; nil if it has none.
     package func metadata(of index: Int, _ text: Span<UInt8>) -> [UInt8]? {
         guard hasMetadata(index) else { return nil }
         var output: [UInt8] = []
@@ -121,10 +124,12 @@ package final class RecordBlock {
         return output
     }
 
+    /// Returns `true` if a record has metadata.
     func hasMetadata(_ index: Int) -> Bool { !rows[index].metadata.isEmpty || shapeNumbers[index] > 0 }
 
     // MARK: Decoding
 
+    /// Decodes the columns. Returns the rows, and the number of each row's shape; nil if they are invalid.
     private static func rows(
         _ header: BlockHeader, _ reader: inout NumberReader, textCount: Int
     ) -> (rows: [BlockRow], shapes: [UInt32])? {
@@ -229,7 +234,7 @@ private struct NumberReader: ~Escapable {
         return PostingList.number(in: bytes, at: &index)
     }
 
-    /// Reads a number of bytes or elements.
+    /// Reads a number of bytes or elements; nil if it exceeds `Compression.maxBytes`.
     @_lifetime(self: copy self)
     mutating func count() -> Int? {
         guard let number = number(), number <= UInt64(Compression.maxBytes) else { return nil }
@@ -286,6 +291,7 @@ package struct BlockRow {
     package var occurred: Int64
     /// The same for the first of `count` occurrences.
     package var firstOccurred: Int64
+    /// The number of occurrences.
     package var count: Int64
     package var messageForm: DecodedRecord.MessageForm
     package var message: ByteRange

@@ -2,17 +2,20 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The ledger's part of erasing: subtracts each record from its current fate.
+/// Subtracts erased records from their fates in the ledger.
 extension ForwardingOutbox {
+    /// A line of a destination's ledger.
     private struct Key: Hashable {
         var account: AccountID
         var fate: IssueFate.Outcome
     }
 
-    /// Subtracts erased records from the ledger, and removes them from batches that await a response.
+    /// Subtracts records that are about to be erased from the ledger, and removes them from batches that await a
+    /// response.
     ///
-    /// - Returns: The number of records that each destination has received or is receiving, by its name, and the rows
-    ///   that are in flight.
+    /// - Parameter toErase: The records. They must still exist.
+    /// - Returns: The number of these records that each destination has received or is receiving, by its name; and the
+    ///   rows that are in flight.
     func subtractFates(of toErase: [RecordToErase]) throws(SQLiteError) -> (
         delivered: [String: Int64], inFlight: Set<RowID>
     ) {
@@ -36,6 +39,7 @@ extension ForwardingOutbox {
         var inFlight: Set<RowID> = []
         for destination in destinations {
             var sums: [Key: LedgerChanges.Sum] = [:]
+            // The batch of the last record that was examined. Consecutive records usually have the same one.
             var scanned: (batch: SentBatch, fates: SentBatch.Fates)?
             var sending: Set<RowID> = []
             for record in toErase where record.row >= destination.first && record.row <= destination.last {
@@ -84,10 +88,11 @@ extension ForwardingOutbox {
         ) { LedgerChanges.Sum(records: $0.int64(0), occurrences: $0.int64(1)) } ?? .init()
     }
 
-    /// Subtracts erased records from the ledger.
+    /// Subtracts erased records of one fate from the ledger.
     ///
-    /// Records counted by a summary that could not be delivered are dead letters. For old summaries it is unknown which
-    /// records those are, so the excess over the summarised sum is subtracted from the dead letters.
+    /// The records that a summary counts become dead letters if the summary is given up. For old summaries it is not
+    /// known which records those are. What exceeds the sum of summarised records is therefore subtracted from the dead
+    /// letters.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
     ) throws(SQLiteError) {
@@ -101,8 +106,7 @@ extension ForwardingOutbox {
             account: key.account, destination: destination, fate: .deadLettered)
     }
 
-    /// Removes erased records from in-flight batches, so that a batch that is sent again after a restart does not refer
-    /// to them.
+    /// Removes erased records from batches in flight. These may be sent again after a restart.
     private func removeFromBatches(_ rows: Set<RowID>, of destination: Int64) throws(SQLiteError) {
         let batches = try connection.all(
             """
@@ -116,7 +120,7 @@ extension ForwardingOutbox {
             guard left.count < batch.sent.count else { continue }
             notes.sent = left.map(\.1)
             let sent = PostingList.encode(left.map(\.0), base: batch.rows.lowerBound)
-            // A batch without remaining records no longer awaits a response.
+            // A batch without records and summaries does not await a response.
             let isAnswered = left.isEmpty && notes.summaries.isEmpty
             try connection.run(
                 "UPDATE batches SET sent = ?2, notes = ?3, state = ?4 WHERE id = ?1", batch.id,
@@ -125,7 +129,7 @@ extension ForwardingOutbox {
     }
 }
 
-/// The end of an erasure: cleaning up the series whose records were erased.
+/// The last step of an erasure: cleans up the series whose records were erased.
 extension StoreWriter {
     /// The maximum number of series per transaction.
     package static let maxSeriesPerTransaction = 32
@@ -142,8 +146,8 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears the newest process, sender and account, except for their ids, if nothing refers to them. They cannot be
-    /// deleted, because SQLite would assign their ids again.
+    /// Clears the rows of the newest process, sender and account, if nothing refers to them. They cannot be deleted,
+    /// because SQLite would assign their ids again.
     ///
     /// - Parameters:
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
@@ -160,7 +164,7 @@ extension RecordRemoval {
         let reported = try reported(from: memory.open.firstID)
         for id in series {
             let chain = try chain(of: id)
-            if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
+            if chain.isEmpty, try isErasable(id, isWhole: isWhole) {
                 try deletePostingChain(of: id)
                 try connection.run("DELETE FROM totals WHERE series = ?1", id)
                 if reported.contains(id) {
@@ -213,8 +217,8 @@ extension RecordRemoval {
         memory.caches = WriterMemory.Caches()
     }
 
-    /// Returns the account and the sender to which erased rows are assigned. Their user id is 4294967295, which no user
-    /// has (credentials(7)).
+    /// Returns the account and the sender to which cleared rows refer. Their user id is 4294967295, which no user has
+    /// (credentials(7)).
     private func placeholderOwner() throws(SQLiteError) -> (account: AccountID, sender: Int64) {
         try connection.execute(
             """
@@ -232,17 +236,19 @@ extension RecordRemoval {
         return ids
     }
 
-    /// Returns the series that have records from this row on.
+    /// Returns the series that have records at or after a row.
     func reported(from row: RowID) throws(SQLiteError) -> Set<SeriesID> {
         try Set(connection.all("SELECT DISTINCT series FROM records WHERE id >= ?1", row) { $0.id(0) })
     }
 
     /// The first and last times of a series in closed ranges.
     private struct Chain {
+        /// In milliseconds since 1970-01-01 UTC; nil if no records are left.
         var firstAt: Int64?
         var lastAt: Int64?
-        /// `true` if retention has removed earlier links of the chain.
+        /// `true` if retention has removed earlier lists of the chain.
         var isCut = false
+        /// `true` if the series has no records in closed ranges.
         var isEmpty: Bool { lastAt == nil }
     }
 
@@ -267,12 +273,14 @@ extension RecordRemoval {
         return chain
     }
 
-    private func isForgettable(_ series: SeriesID, isWhole: Bool) throws(SQLiteError) -> Bool {
+    /// Returns `true` if a series without records in closed ranges, and its counts, may be erased.
+    private func isErasable(_ series: SeriesID, isWhole: Bool) throws(SQLiteError) -> Bool {
         if isWhole { return true }
         let counted = try connection.integer("SELECT records FROM totals WHERE series = ?1", series)
         return counted <= 0
     }
 
+    /// Deletes all posting lists of a series that its chain reaches.
     func deletePostingChain(of series: SeriesID) throws(SQLiteError) {
         try connection.run(
             """
@@ -344,6 +352,7 @@ extension RecordRemoval {
             series.source.line, series.source.function, series.source.module)
     }
 
+    /// Erases a group without series, and everything that refers to it. The newest group is only cleared.
     private func erase(group: GroupID) throws(SQLiteError) {
         // Groups that were merged into it have no other records. Their fingerprints may be texts of senders.
         let redirects = try connection.all("SELECT id FROM groups WHERE merged_into = ?1", group) {

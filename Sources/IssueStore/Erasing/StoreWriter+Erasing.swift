@@ -2,10 +2,10 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Erasing single records, as if they had never been reported. Their ids are not assigned again.
+/// Erases single records, as if they had never been reported. Their ids are not assigned again.
 ///
-/// Only records in closed ranges can be erased. The caller closes the open range first, which also stores which ids
-/// were assigned.
+/// Only records in closed ranges can be erased. The caller must close the open range first. That also stores which ids
+/// have been assigned.
 extension StoreWriter {
     /// Erases records in closed ranges, in one transaction. Rows that do not exist or are in the open range are
     /// ignored.
@@ -16,7 +16,7 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.erase(rows, &memory) }
     }
 
-    /// Runs a transaction with `secure_delete`, which overwrites deleted content with zeros in the file.
+    /// Runs a transaction with `secure_delete`, which makes SQLite overwrite deleted content with zeros.
     func erasing<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
         do throws(SQLiteError) { try connection.setPragma("secure_delete", to: 1) } catch { throw StoreFailure(error) }
         defer { try? connection.setPragma("secure_delete", to: 0) }
@@ -42,6 +42,7 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
+    /// Erases records, see `StoreWriter.erase`.
     func erase(_ rows: [RowID], _ memory: inout WriterMemory) throws(SQLiteError) -> Erasure {
         let toErase = try toErase(rows)
         guard let first = toErase.first?.row, let last = toErase.last?.row else { return Erasure() }
@@ -174,12 +175,14 @@ extension RecordRemoval {
     }
 }
 
-/// A record that is about to be erased, with the data needed to update everything that counts it.
+/// A record that is about to be erased, with the values needed to update everything that counts it.
 struct RecordToErase {
     var row: RowID
     var series: SeriesID
     var account: AccountID
+    /// In milliseconds since 1970-01-01 UTC.
     var receivedAt: Int64
+    /// The number of its occurrences.
     var count: Int64
     /// The closed range that contains it, and the first row of that range.
     var range: Int64
@@ -188,6 +191,7 @@ struct RecordToErase {
 
 /// The result of erasing records.
 package struct Erasure: Equatable, Sendable {
+    /// The number of erased records.
     package var records: Int64 = 0
     /// The series of the erased records. `finishErasing` cleans them up at the end.
     package var series: Set<SeriesID> = []
@@ -205,18 +209,23 @@ package struct Erasure: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// Rows that match a filter, in ascending order.
+    /// A part of the rows that match a filter, in ascending order.
     package struct MatchingRows: Sendable {
         package var rows: [RowID] = []
-        /// The row up to which all rows were examined, or nil if no rows are left to examine.
+        /// The last row that was examined; nil if no rows are left to examine.
         package var edge: RowID?
     }
 
     /// The maximum number of rows examined per snapshot, so that no snapshot is held for long.
     private static let maxExamined = 20_000
 
-    /// Returns at most `limit` rows that match a filter, with `row < id <= last`.
+    /// Returns the first rows that match a filter, with `row < id <= last`.
     ///
+    /// - Parameters:
+    ///   - filter: The filter.
+    ///   - row: The row after which to start.
+    ///   - last: The last row to examine.
+    ///   - limit: The maximum number of rows.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func rows(
         _ filter: IssueFilter, above row: RowID, through last: RowID, limit: Int
@@ -228,11 +237,11 @@ extension StoreReader {
             let query = RecordQuery(filter: filter, isAscending: true, limit: limit, after: nil)
             var search = try RecordSearch(selection, query, from: row, on: self)
             var found = MatchingRows()
-            var looked = 0
+            var examinedCount = 0
             while let next = try search.next(on: self), next <= last {
-                looked += 1
+                examinedCount += 1
                 if search.isCandidate, try matches(row: next, filter, content) { found.rows.append(next) }
-                if found.rows.count == limit || looked == Self.maxExamined {
+                if found.rows.count == limit || examinedCount == Self.maxExamined {
                     found.edge = next
                     break
                 }
@@ -255,16 +264,17 @@ extension StoreReader {
     }
 }
 
-/// The last phase of an erasure: overwrites what deleted rows have left in the file.
+/// The last phase of an erasure: overwrites the remains of deleted rows in the file.
 ///
 /// Deleted rows may remain in free pages, in unused parts of pages, and in the WAL. This includes rows that retention
-/// deleted or that SQLite has moved. One pass covers the whole file in small steps. Pages written during the pass may
-/// bring deleted content back, so the pages seen in the WAL are overwritten again at the end.
+/// has deleted or that SQLite has moved. A pass covers the whole file in small steps. Pages that are written meanwhile
+/// may bring deleted content back, so the pages that were in the WAL are overwritten again at the end.
 extension StoreWriter {
     /// The progress of a pass.
     package struct UnusedBytesPass: Sendable {
         /// The result of a step.
         package enum Step: Equatable, Sendable {
+            /// Another step follows.
             case more
             /// A reader prevents the WAL from being checkpointed or restarted. Try again later.
             case waiting
@@ -273,7 +283,7 @@ extension StoreWriter {
 
         /// The next page to overwrite.
         var next: UInt32 = 1
-        /// Pages written during the pass, which must be overwritten again.
+        /// Pages that were written during the pass, whose unused parts must be overwritten again.
         var left: Set<UInt32> = []
         /// The number of pages that could not be parsed and may still contain deleted rows.
         package var unread = 0
@@ -282,11 +292,11 @@ extension StoreWriter {
     }
 
     /// The number of pages per step (4 MiB). Pages written during the pass are handled in larger steps, so that the
-    /// pass ends.
+    /// pass ends although further pages are written.
     private static let unusedPagesPerStep: UInt32 = 512
     private static let writtenPagesPerStep = 4096
 
-    /// Starts collecting the numbers of written pages.
+    /// Starts collecting the numbers of written pages. Must be called before the first step of a pass.
     package func beginErasingUnusedBytes() {
         connection.pagesCheckpointed = []
     }
@@ -306,7 +316,7 @@ extension StoreWriter {
             connection.pagesCheckpointed = []
             guard try isEmpty || isWALCheckpointed() else { return .waiting }
             let isAtEnd = Int64(pass.next) > (try connection.pages)
-            // At the end the WAL must be empty, because its frames may contain deleted rows.
+            // At the end, the WAL must be empty, because its frames may contain deleted rows.
             guard !isAtEnd || isEmpty else { return .waiting }
             let pages =
                 isAtEnd
@@ -341,6 +351,7 @@ extension StoreWriter {
         }
     }
 
+    /// Makes a passive checkpoint. Returns `true` if it has copied the whole WAL.
     private func isWALCheckpointed() throws(SQLiteError) -> Bool {
         let result = try connection.checkpoint(.passive)
         return result.framesInLog == result.framesCheckpointed

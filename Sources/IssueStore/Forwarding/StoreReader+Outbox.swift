@@ -348,8 +348,9 @@ extension ForwardingOutbox {
     /// The row of a batch, as far as it determines the fates of its records.
     struct SentBatch {
         var id: BatchID
+        /// The span of the batch.
         var rows: ClosedRange<RowID>
-        /// 0 awaits a response, 1 is delivered, 2 was sent to a destination that does not confirm.
+        /// 0: a response is awaited. 1: delivered. 2: sent to a destination that does not confirm delivery.
         private var state: Int64
         var sent: [RowID]
         private var withheld: [RowID]

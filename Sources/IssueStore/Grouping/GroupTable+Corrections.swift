@@ -4,8 +4,11 @@ import SQLiteKit
 
 /// The attributes of a group that depend on its series.
 package struct GroupAttributes: Equatable, Sendable {
+    /// The description of the group's first series.
     var first: SeriesDescription
+    /// The highest severity of its series (`IssueLevel.rank`).
     var severity: Int64
+    /// When its first record was received, in milliseconds since 1970-01-01 UTC.
     var firstAt: Int64
     var firstVersion: String?
     var lastVersion: String?
@@ -15,15 +18,17 @@ package struct GroupAttributes: Equatable, Sendable {
 
 /// The patterns of rules and splits that are applied to new series.
 ///
-/// Every record above the limits for new issues looks for a rule, so they must not be read each time.
+/// Each record above the limits for new issues is compared with the rules, so they must not be read each time.
 struct PatternCache {
+    /// A correction and its pattern.
     struct Entry {
+        /// The number of the correction.
         var id: Int64
         var target: GroupID
         var selector: SplitSelector
     }
 
-    // The patterns of an account or a group take up to 60 KB.
+    /// Newest first. The patterns of an account or a group take up to 60 KB.
     var rules = BoundedCache<AccountID, [Entry]>(capacity: 64)
     var splits = BoundedCache<GroupID, [Entry]>(capacity: 64)
 
@@ -39,6 +44,7 @@ struct CorrectionRow {
     var kind: GroupCorrection.Kind
     var source: GroupID
     var target: GroupID
+    /// The stored form of a `SplitSelector`; nil for a merge.
     var pattern: String?
 }
 
@@ -60,7 +66,7 @@ extension GroupCorrection.Kind {
 
 /// Corrections in the database.
 extension GroupTable {
-    /// Returns `true` if an account may get more corrections.
+    /// Returns `true` if an account may get more corrections without exceeding a limit.
     ///
     /// - Parameters:
     ///   - count: The number of new corrections.
@@ -83,8 +89,8 @@ extension GroupTable {
             && (kind == .merge || found.ofKind + count <= StoreWriter.maxRules)
     }
 
-    /// Returns the length of the longest chain of merges that ends at one of these groups of one account. Each of the
-    /// merges merged the result of another one.
+    /// Returns the length of the longest chain of merges that ends at one of these groups, all of one account. In a
+    /// chain, the target of each merge is the source of the next one.
     func mergeDepth(of groups: [GroupID]) throws(SQLiteError) -> Int {
         guard let first = groups.first else { return 0 }
         // A group into which others were merged is the target of a correction.
@@ -107,6 +113,7 @@ extension GroupTable {
         return deepest
     }
 
+    /// Inserts a correction and returns its number.
     func insertCorrection(
         _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, pattern: String?,
         _ author: StoreWriter.CorrectionAuthor
@@ -123,6 +130,7 @@ extension GroupTable {
         return connection.lastInsertedRowID
     }
 
+    /// Returns a correction by its number; nil if it does not exist.
     func correction(_ id: Int64) throws(SQLiteError) -> CorrectionRow? {
         try connection.first("SELECT kind, source, target, pattern FROM corrections WHERE id = ?1", id) { row in
             GroupCorrection.Kind(databaseValue: row.int64(0)).map {
@@ -138,7 +146,9 @@ extension GroupTable {
 
     /// Returns series of a group in the order of their ids, without those whose description was erased.
     ///
-    /// - Parameter series: Only series with a higher id are returned.
+    /// - Parameters:
+    ///   - series: Only series with a higher id are returned.
+    ///   - limit: The maximum number of series.
     func series(
         of group: GroupID, above series: SeriesID = 0, limit: Int
     ) throws(SQLiteError) -> [(id: SeriesID, description: SeriesDescription)] {
@@ -148,7 +158,9 @@ extension GroupTable {
         ) { ($0.id(0, as: SeriesID.self), $0.bytes(1)) }.map { ($0.0, SeriesKey.decode($0.1) ?? SeriesDescription()) }
     }
 
-    /// Returns a series of a group whose title matches a pattern, and whether all of them do.
+    /// Compares the titles of a group's series with a pattern.
+    ///
+    /// - Returns: The first series that matches, nil if none does; and `true` if all of them match.
     func match(_ pattern: TitlePattern, in group: GroupID) throws(SQLiteError) -> (sample: SeriesID?, isAll: Bool) {
         var (sample, isAll) = (SeriesID?.none, true)
         try scanSeries(of: group) { id, description in
@@ -164,18 +176,18 @@ extension GroupTable {
     ) throws(SQLiteError) {
         var next: SeriesID = 0
         while true {
-            let some = try series(of: group, above: next, limit: StoreWriter.seriesPerCorrection)
-            for series in some where !body(series.id, series.description) { return }
-            guard let last = some.last, some.count == StoreWriter.seriesPerCorrection else { return }
+            let page = try series(of: group, above: next, limit: StoreWriter.seriesPerCorrection)
+            for series in page where !body(series.id, series.description) { return }
+            guard let last = page.last, page.count == StoreWriter.seriesPerCorrection else { return }
             next = last.id
         }
     }
 
-    /// Returns the group that a group is merged into, or the group itself.
+    /// Returns the group that now has the records of a group: the one that it is merged into, or the group itself.
     ///
-    /// A group without series may be the result of corrections: a split has taken out all records of its fingerprint,
-    /// or the records that it was split off for have left the source again. Then returns the group that has the records
-    /// of its fingerprint, or the source of the split.
+    /// Corrections can leave a group without series: a split may have taken out all series of its fingerprint, or the
+    /// series that it was split off for may have left the source again. For such a group, returns the group that has
+    /// the series of its fingerprint, or else the source of the split.
     func holder(of group: GroupID) throws(SQLiteError) -> GroupID {
         let first = try root(of: group)
         var seen: Set<GroupID> = []
@@ -196,7 +208,7 @@ extension GroupTable {
         return holder
     }
 
-    /// Returns `true` for a group that a split has made, if the split was undone and no records are left.
+    /// Returns `true` if a split has made a group, the split was undone, and the group has no series left.
     func isSurplus(_ group: GroupID) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -223,8 +235,9 @@ extension GroupTable {
         } ?? false
     }
 
-    /// Returns the group that a split takes out of another one. Inserts it if it is new. Nil if that group was merged
-    /// into this one.
+    /// Returns the group that a split takes out of another one. Inserts it if it is new.
+    ///
+    /// - Returns: Nil if `source` does not exist, or if the other group was merged into `source`.
     func splitTarget(
         of source: GroupID, _ selector: SplitSelector, _ series: SeriesDescription
     ) throws(SQLiteError) -> GroupID? {
@@ -239,7 +252,7 @@ extension GroupTable {
         guard let (account, uid, app, fingerprint) = owner else { return nil }
         let own = selector.fingerprint(splitting: fingerprint)
         if let known = try group(account: account, fingerprint: own) {
-            // A redirect from an earlier split that was undone.
+            // If the group is a redirect because an earlier split was undone, it becomes a group again.
             try connection.run(
                 "UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1 AND merged_by IS NULL", known)
             let root = try root(of: known)
@@ -251,8 +264,8 @@ extension GroupTable {
     /// Inserts a group with the attributes of its first series.
     ///
     /// - Parameters:
-    ///   - row: The row of its first record.
-    ///   - time: The time at which the record was received, in milliseconds since 1970.
+    ///   - row: The row of its first record; 0 if a correction makes the group.
+    ///   - time: The time at which the record was received, in milliseconds since 1970-01-01 UTC.
     func insert(
         _ series: SeriesDescription, account: AccountID, uid: UInt32, app: String, _ fingerprint: String,
         firstRecord row: RowID, at time: Int64
@@ -272,7 +285,7 @@ extension GroupTable {
 
     /// Returns the attributes of a group by its series; nil if it has none.
     ///
-    /// Examines all of its series, so the daemon calls this on a thread for queries if there may be many.
+    /// Reads all of its series. If there may be many, call this on a query thread.
     func attributes(of group: GroupID) throws(SQLiteError) -> GroupAttributes? {
         let first =
             try connection.first(
@@ -294,9 +307,9 @@ extension GroupTable {
         }
     }
 
-    /// Gives a group the title of its first series and the severity, versions and first time of all of its series.
+    /// Sets the attributes of a group. Has no effect if they are nil or the group is a redirect.
     ///
-    /// Series that arrived after the attributes were read count, too.
+    /// Severity and last version also take series into account that arrived after the attributes were read.
     func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(SQLiteError) {
         guard let attributes else { return }
         let first = attributes.first
@@ -323,7 +336,7 @@ extension GroupTable {
         Self.match(series, in: try splits(of: group, &cache))
     }
 
-    /// Returns the splits of a group, newest first.
+    /// Returns the splits of a group, the newest first.
     func splits(of group: GroupID, _ cache: inout PatternCache) throws(SQLiteError) -> [PatternCache.Entry] {
         if let known = cache.splits[group] { return known }
         let splits = try patterns(
@@ -363,7 +376,7 @@ extension GroupTable {
         }
     }
 
-    /// Returns the values of each field in a group with the oldest series of each, that of the oldest series first.
+    /// Returns the values of each field in a group, each with its oldest series, in the order of these series.
     ///
     /// - Parameter limit: The maximum number of values per field that are returned.
     func values(
@@ -383,7 +396,7 @@ extension GroupTable {
         return values
     }
 
-    /// Counts a series that corrections have moved.
+    /// Counts a series that these corrections have moved.
     func count(hitsOf corrections: [Int64]) throws(SQLiteError) {
         guard !corrections.isEmpty else { return }
         try connection.run(
@@ -410,7 +423,8 @@ extension GroupTable {
 }
 
 extension GroupTable {
-    /// Returns the group that the records of a fingerprint belong to, after all corrections. Nil if it is a new one.
+    /// Returns the group that the records of a fingerprint belong to, after all corrections; nil if a new group is
+    /// needed.
     ///
     /// - Parameters:
     ///   - home: The group that has the fingerprint; nil if there is none.
@@ -428,7 +442,7 @@ extension GroupTable {
         } else {
             return nil
         }
-        // A group is merged or split by one correction at most, and none leads back.
+        // Corrections form no cycle, so this ends.
         while true {
             let row = try connection.first(
                 """

@@ -2,11 +2,11 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Moving series between groups, on the writer's connection.
+/// Reads and changes groups, and moves series between them. Changes need the writer's connection and a transaction.
 ///
 /// A group that was merged into another one keeps its row as a redirect: `merged_into` is the other group. So its id
-/// and its fingerprint remain valid, and the fingerprint finds the other group. All counts, posting lists and fates
-/// belong to series or records, so a move changes none of them.
+/// and its fingerprint remain valid and lead to the other group. All counts, posting lists and fates belong to series
+/// or records, so a move changes none of them.
 struct GroupTable {
     let connection: DatabaseConnection
 
@@ -65,9 +65,11 @@ struct GroupTable {
     /// Moves series of a group to another one, with all their records.
     ///
     /// - Parameters:
+    ///   - source: The group that has the series.
+    ///   - target: The group that gets them.
     ///   - limit: The maximum number of series to move.
     ///   - row: The row id of the next record.
-    /// - Returns: The series that were moved. If there are fewer than `limit`, no others are left.
+    /// - Returns: The series that were moved. If there are fewer than `limit`, none are left in `source`.
     func moveSeries(
         of source: GroupID, to target: GroupID, limit: Int, from row: RowID
     ) throws(SQLiteError) -> [SeriesID] {
@@ -81,16 +83,16 @@ struct GroupTable {
     /// The maximum number of moves that are stored for a series. A user who merges and splits all day can't store more.
     static let maxMoves = 16
 
-    /// Moves series of one group to another one. Their records up to `row` keep the limits, summaries and mutes of
-    /// their previous group.
+    /// Moves series of one group to another one. For their records before `row`, the limits, summaries and mutes of
+    /// their previous group still apply.
     ///
-    /// If a series has moved more than 16 times, the earliest moves are forgotten: their records then count as records
-    /// of the group that the series belonged to afterwards.
+    /// If a series has moved more than 16 times, the earliest moves are removed: their records then count as records of
+    /// the group that the series belonged to afterwards.
     func move(
         _ series: [SeriesID], from source: GroupID, to target: GroupID, from row: RowID
     ) throws(SQLiteError) {
         guard !series.isEmpty else { return }
-        // If a series moves twice without a record in between, its records belong to the first group.
+        // If a series moves twice without a record in between, its earlier records stay with the first group.
         try connection.run(
             #"INSERT OR IGNORE INTO moves (series, last_id, "group") SELECT value, ?2 - 1, ?3 FROM json_each(?1)"#,
             StoreWriter.list(series), row, source)
@@ -109,7 +111,7 @@ struct GroupTable {
 
     // MARK: Regrouping
 
-    /// Returns the attributes from which the newest rule computes the fingerprint of a group.
+    /// Returns the attributes from which the newest rule computes the fingerprint of a group; nil if it does not exist.
     func subject(of group: GroupID) throws(SQLiteError) -> Regrouping.Subject? {
         let found = try connection.first(
             """
@@ -134,7 +136,8 @@ struct GroupTable {
             (subject.series, subject.app, subject.message) = (description, app, message)
             return subject
         }
-        // An overflow series names the fingerprint of its group as if the sender had chosen it.
+        // Series without a chosen fingerprint come first. An overflow series stores that of its group as if it were
+        // chosen.
         let series = try connection.first(
             """
             SELECT key, coalesce(app, command) FROM series JOIN senders ON senders.id = sender
@@ -171,7 +174,7 @@ struct GroupTable {
         return (series, app, message)
     }
 
-    /// Returns the change of a group of an older rule.
+    /// Returns the change that the newest rule requires for a group of an older rule.
     func decision(for group: GroupID, account: AccountID) throws(SQLiteError) -> Regrouping.Decision {
         guard let subject = try subject(of: group) else { return .keep }
         let fingerprint = Regrouping.fingerprint(of: subject)
@@ -183,7 +186,7 @@ struct GroupTable {
             fingerprint: subject.fingerprint, newFingerprint: fingerprint, holder: holder == group ? nil : holder)
     }
 
-    /// Marks a group as one of the newest rule, with this fingerprint or the one it has.
+    /// Marks a group as one of the newest rule. A fingerprint of nil keeps the current one.
     func finish(_ group: GroupID, fingerprint: String? = nil) throws(SQLiteError) {
         try connection.run(
             "UPDATE groups SET rule = ?2, fingerprint = coalesce(?3, fingerprint) WHERE id = ?1", group,
@@ -193,10 +196,10 @@ struct GroupTable {
 
 /// The groups of an application that still have a fingerprint of an older rule, by the fingerprint that they will get.
 ///
-/// With it, the first record of a new series finds its group even if the group was not moved yet.
+/// So the first record of a new series finds its group even if `regroup` has not changed the group yet.
 struct OlderGroups {
-    /// The maximum number of groups of an account that are examined, newest first. A record of a group beyond this
-    /// limit creates a second group. The two are merged when the older one is moved.
+    /// The maximum number of groups of an account that are examined, the newest first. A record of a group beyond this
+    /// limit creates a second group. `regroup` merges the two later.
     private static let limit = 512
 
     private var groups: [AccountID: [String: GroupID]] = [:]
@@ -212,12 +215,12 @@ struct OlderGroups {
             """, account, Fingerprint.rule, Self.limit
         ) { $0.id(0, as: GroupID.self) }
         var found: [String: GroupID] = [:]
-        // The oldest group wins, as it does when the groups are moved in order.
+        // Of groups with the same new fingerprint, the oldest one is used, as by `regroup`.
         for id in ids {
-            guard let subject = try table.subject(of: id), let new = Regrouping.fingerprint(of: subject) else {
-                continue
-            }
-            found[new] = id
+            guard let subject = try table.subject(of: id),
+                let newFingerprint = Regrouping.fingerprint(of: subject)
+            else { continue }
+            found[newFingerprint] = id
         }
         groups[account] = found
         return found[fingerprint]
@@ -231,10 +234,11 @@ extension StoreWriter {
         package var changed = 0
         /// The number of groups that were merged into others.
         package var merged = 0
-        /// `true` if no group is left.
+        /// `true` if no group is left to examine.
         package var isDone = false
     }
 
+    // The maximum numbers per step: of changed groups, of series moved per group, and of examined group ids.
     private static let groupsPerStep = 16
     private static let seriesPerStep = 256
     private static let idsPerStep: Int64 = 2048
@@ -242,14 +246,15 @@ extension StoreWriter {
     /// `true` until all groups are known to have a fingerprint of the newest rule.
     package var mustRegroup: Bool { memory.values.regroupedThrough != nil }
 
-    /// Moves some groups to the newest version of the fingerprint rule, and continues merges that were interrupted.
+    /// Moves the next groups to the newest version of the fingerprint rule, and continues merges that were interrupted.
     ///
-    /// A group gets its new fingerprint in place. If another group of the account already has that fingerprint, the
-    /// first group's series move to it, and the first group becomes a redirect. Fingerprints chosen by senders stay.
+    /// Usually a group only gets its new fingerprint. If another group of the account already has that fingerprint, the
+    /// series of the first group move to it, and the first group becomes a redirect. Fingerprints that senders have
+    /// chosen do not change.
     ///
     /// - Parameters:
-    ///   - groups: The maximum number of groups.
-    ///   - series: The maximum number of series of each group.
+    ///   - groups: The maximum number of groups to change; nil for the default.
+    ///   - series: The maximum number of series to move per group; nil for the default.
     package func regroup(
         groups: Int? = nil, series: Int? = nil
     ) throws(StoreFailure) -> RegroupingStep {
@@ -314,7 +319,7 @@ extension StoreWriter {
         return moved.count < limit
     }
 
-    /// Updates the caches after series were moved to a group.
+    /// Updates the caches after series have moved to a group.
     func seriesMoved(_ series: [SeriesID], to target: GroupID) throws(SQLiteError) {
         guard !series.isEmpty else { return }
         for id in series { memory.caches.triage.forget(series: id) }
@@ -322,6 +327,7 @@ extension StoreWriter {
         memory.caches.series.watch(Set(series), state != .open)
     }
 
+    /// Updates the cached series of a group after its state may have changed.
     func updateWatch(of group: GroupID) throws(SQLiteError) {
         let triage = TriageTable(connection: connection)
         try triage.watch(group, try triage.standing(ofGroup: group).state != .open, &memory.caches.series)

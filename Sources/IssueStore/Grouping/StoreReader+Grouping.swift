@@ -5,7 +5,7 @@ import SQLiteKit
 extension StoreReader {
     /// The maximum number of corrections in one reply.
     private static let maxCorrections = 1000
-    /// The maximum number of groups that are compared for suggestions; the newest ones.
+    /// The maximum number of groups that are compared for suggestions. The newest ones are chosen.
     private static let maxCompared = 4096
 
     static let correctionSQL = """
@@ -32,9 +32,11 @@ extension StoreReader {
             hits: row.int64(10))
     }
 
-    /// Returns the corrections of the grouping, newest first; at most 1,000.
+    /// Returns the corrections of the grouping, the newest first; at most 1,000.
     ///
-    /// - Parameter id: The id of a group; only its corrections are returned. Nil for all.
+    /// - Parameters:
+    ///   - id: The id of a group; only corrections of it and of groups merged into it are returned. Nil for all.
+    ///   - viewer: The viewer.
     /// - Throws: `QueryFailure.notFound` if the group does not exist or the viewer must not see it; otherwise the error
     ///   of the query.
     package func corrections(of id: String? = nil, viewer: Viewer) throws -> [GroupCorrection] {
@@ -96,13 +98,16 @@ extension StoreReader {
         try snapshot { try GroupTable(connection: connection).values(ofGroup: group, limit: limit) }
     }
 
-    /// Returns the groups with their counts. Leaves out those without series.
+    /// Returns groups with their counts. Leaves out those without series.
     package func groups(_ ids: [GroupID]) throws -> [IssueGroup] {
         try snapshot { try ids.compactMap { id in try sum(of: id).map { try group($0) } } }
     }
 
-    /// Returns why a record, or the newest record of a group, is in its group.
+    /// Explains why a record, or the newest record of a group, is in its group.
     ///
+    /// - Parameters:
+    ///   - id: The id of the record or group.
+    ///   - viewer: The viewer.
     /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
     ///   query.
     package func explain(_ id: String, viewer: Viewer) throws -> GroupExplanation {
@@ -133,7 +138,7 @@ extension StoreReader {
             }
             if let series {
                 explanation.template = MessageTemplate.title(of: series.template[...])
-                // What a new series of this kind would pass, in this order.
+                // The corrections that would apply to a new series with this description.
                 var patterns = PatternCache()
                 let known = try GroupTable(connection: connection).known(
                     home: home, account: subject.account, series: series, &patterns)
@@ -160,7 +165,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the ids of a group and of the groups that are merged into it.
+    /// Returns the ids of a group and of the groups that are merged into it, as clients see them; at most 1,000.
     private func ids(leadingTo group: GroupID) throws -> [String] {
         try connection.all(
             """
@@ -179,12 +184,12 @@ extension StoreReader {
     ///   - limit: The maximum number of pairs.
     package func suggestions(app: String?, limit: Int, viewer: Viewer) throws -> [MergeSuggestion] {
         try snapshot {
-            struct Facts {
+            struct Candidate {
                 var id: String
                 var title: String
                 var app: String
             }
-            var facts: [GroupID: Facts] = [:]
+            var shown: [GroupID: Candidate] = [:]
             let statement = try Statement(
                 composedSQL: """
                     SELECT groups.id, groups.key, title, app, account, domain, code, file, function, module
@@ -197,12 +202,12 @@ extension StoreReader {
             statement.bind(viewer, app, Self.maxCompared)
             let candidates = try statement.all { row in
                 let id = row.id(0, as: GroupID.self)
-                facts[id] = Facts(id: GroupKey.text(key: row.int64(1)), title: row.text(2), app: row.text(3))
+                shown[id] = Candidate(id: GroupKey.text(key: row.int64(1)), title: row.text(2), app: row.text(3))
                 let context = (4...9).map { row.optionalText($0) ?? "" }.joined(separator: "\u{1F}")
                 return MergeSuggestions.Candidate(group: id, title: row.text(2), context: context)
             }
             return MergeSuggestions.pairs(among: candidates.reversed(), limit: limit).map { pair in
-                let both = pair.groups.compactMap { facts[$0] }
+                let both = pair.groups.compactMap { shown[$0] }
                 return MergeSuggestion(
                     groups: both.map(\.id), titles: both.map(\.title), words: pair.words, app: both.first?.app ?? "")
             }
@@ -220,7 +225,7 @@ package struct RecordPreview: Equatable, Sendable {
     /// The account; nil if it is new or the viewer must not see it.
     package var account: AccountID?
     package var fingerprint: String
-    /// The id of the group, as clients see it. A new group would get it.
+    /// The id of the group, as clients see it; for a new group, the id that it would get.
     package var id: String
     /// The group, after all corrections; nil if it is new.
     package var group: GroupID?
@@ -232,7 +237,7 @@ package struct RecordPreview: Equatable, Sendable {
     /// How the record would change its group.
     package var changes: NotificationKinds = []
 
-    /// `true` if the record would be the first of its group, or reopen it.
+    /// `true` if the record would be the first one of its group, or reopen it.
     package var isFirst: Bool { group == nil || effect == .regression }
 }
 
@@ -246,9 +251,10 @@ extension StoreReader {
     ///   - series: The series of the record.
     ///   - count: The number of its occurrences.
     ///   - app: The name of the account.
-    ///   - user: The user whose account it is. Nil for `asker` or, if `asker` has no account of this name, for the user
-    ///     who had one first.
+    ///   - user: The user whose account it is. Nil for `asker` or, if they have no account of this name, for the first
+    ///     user who had one.
     ///   - asker: The user who asks.
+    ///   - viewer: The viewer.
     ///   - now: The wall time.
     package func preview(
         _ series: SeriesDescription, count: Int64, app: String, user: UInt32?, asker: UInt32, viewer: Viewer,
@@ -319,6 +325,7 @@ extension StoreReader {
         }
     }
 
+    /// Returns a correction by its number; nil if it does not exist.
     func correction(_ id: Int64) throws -> GroupCorrection? {
         let statement = try Statement(
             composedSQL: "\(Self.correctionSQL) WHERE corrections.id = ?1", on: connection)
@@ -326,8 +333,8 @@ extension StoreReader {
         return try statement.first { Self.correction($0) }
     }
 
-    /// Returns how many groups an account and all accounts of its user have got since two times. Only the newest
-    /// 16,384 groups of the store are counted, as after a restart of the daemon.
+    /// Returns the numbers of groups that an account, and all accounts of its user, have got since a time. Only the
+    /// newest 16,384 groups of the store are counted, as after a restart (`RecordCommit.restoreGuard`).
     package func newGroupCounts(
         account: AccountID, user: UInt32, since start: IssueTimestamp
     ) throws -> (account: Int64, user: Int64) {
@@ -343,7 +350,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the present time of the record log's clock.
+    /// Returns the current time of the record log's clock.
     ///
     /// - Parameter now: The wall time.
     package func logTime(at now: IssueTimestamp) throws -> RecordLogInstant {
@@ -353,7 +360,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the destinations with a cursor, by name.
+    /// Returns the ids of all destinations, by name.
     package func destinationIDs() throws -> [String: Int64] {
         try snapshot {
             let rows = try connection.all("SELECT name, id FROM destinations ORDER BY id") { ($0.text(0), $0.int64(1)) }

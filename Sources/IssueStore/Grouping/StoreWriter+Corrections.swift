@@ -3,10 +3,11 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Who makes a correction, when and why.
+    /// The user who makes a correction, with the time and the reason.
     package struct CorrectionAuthor: Sendable {
         package var uid: UInt32
         package var at: IssueTimestamp
+        /// Empty if the user gave none.
         package var reason: String
 
         package init(uid: UInt32, at: IssueTimestamp, reason: String?) {
@@ -20,22 +21,26 @@ extension StoreWriter {
     package static let maxCorrections = 1000
     /// The maximum number of corrections of all applications of a user.
     package static let maxCorrectionsByUser = 4096
-    /// The maximum number of rules of an application, and of its splits. Each rule is compared with the title of each
-    /// new issue.
+    /// The maximum number of rules of an application, and of its splits. Each rule is compared with each new issue.
     package static let maxRules = 100
-    /// The maximum length of a chain of merges, each of which merges the result of another one. New records follow it.
+    /// The maximum length of a chain of merges, in which the target of a merge is the source of the next one. The chain
+    /// is followed for each new series.
     package static let maxDepth = 64
-    /// The maximum number of series that one transaction moves. Reports wait for it.
+    /// The maximum number of series that one transaction moves, because reports wait for it.
     package static let seriesPerCorrection = 512
 
     private var table: GroupTable { GroupTable(connection: connection) }
 
     /// Merges groups into another group of the same account, with all future records of their fingerprints.
     ///
-    /// If they have many series, `regroup` moves some of these later.
+    /// If they have more series than one transaction may move, `regroup` moves the others later.
     ///
-    /// - Returns: The number of the correction of each group that was merged. Groups that belong together already have
-    ///   none. Nil if this exceeds a limit for corrections.
+    /// - Parameters:
+    ///   - groups: The groups to merge.
+    ///   - target: The group that gets their records.
+    ///   - author: The user who merges them.
+    /// - Returns: The numbers of the new corrections: one for each group that was not already merged into `target`. Nil
+    ///   if a limit for corrections would be exceeded.
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> [Int64]? {
@@ -62,7 +67,7 @@ extension StoreWriter {
         }
     }
 
-    /// Makes groups redirects to another one and moves their first series.
+    /// Makes groups redirects to another one, and moves as many of their series as one transaction may.
     private func redirect(
         _ redirects: [(source: GroupID, correction: Int64)], to target: GroupID
     ) throws(SQLiteError) {
@@ -79,8 +84,12 @@ extension StoreWriter {
 
     /// Merges the groups of an account that match a pattern into one group, including future ones.
     ///
-    /// - Parameter groups: The groups that match now.
-    /// - Returns: The number of the correction. Nil if this exceeds a limit for corrections.
+    /// - Parameters:
+    ///   - pattern: The pattern for titles.
+    ///   - groups: The groups that match now.
+    ///   - target: The group that gets their records.
+    ///   - author: The user who adds the rule.
+    /// - Returns: The number of the correction; nil if a limit for corrections would be exceeded.
     package func addRule(
         _ pattern: TitlePattern, merging groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> Int64? {
@@ -105,7 +114,7 @@ extension StoreWriter {
 
     // MARK: Splitting
 
-    /// A group that a split makes.
+    /// A group to split off.
     package struct SplitPart: Equatable, Sendable {
         package var selector: SplitSelector
         /// A series that the selector matches.
@@ -125,16 +134,21 @@ extension StoreWriter {
         /// The numbers of the corrections that were stored. A part that was begun before has none here.
         package let corrections: [Int64]
         fileprivate let selectors: [SplitSelector]
+        /// The last series that was examined.
         fileprivate var reached: SeriesID = 0
         package fileprivate(set) var isDone = false
     }
 
-    /// Begins to split a group: stores a correction for each part, so that they apply to future records.
+    /// Begins to split a group: stores a correction for each part, which applies to new series from now on.
+    /// `proceed(with:)` moves the existing ones.
     ///
-    /// The new groups have the state of the old one. A part that was begun before is continued.
+    /// The new groups get the state of the old one. A part that was begun before is continued.
     ///
-    /// - Parameter parts: The groups to make. No series matches two of them.
-    /// - Returns: Nil if this exceeds a limit for corrections, or if the group or a sample has changed.
+    /// - Parameters:
+    ///   - group: The group to split.
+    ///   - parts: The groups to split off. No series may match two of them.
+    ///   - author: The user who splits the group.
+    /// - Returns: Nil if a limit for corrections would be exceeded, or if the group or a sample has changed.
     package func beginSplit(
         _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
     ) throws(StoreFailure) -> Split? {
@@ -177,13 +191,13 @@ extension StoreWriter {
         }
     }
 
-    /// Moves some more series of a group that is being split.
+    /// Moves the matching ones among the next series of a group that is being split. Returns the new progress.
     package func proceed(with split: Split) throws(StoreFailure) -> Split {
         try transaction { () throws(SQLiteError) in
             var split = split
-            let some = try table.series(of: split.source, above: split.reached, limit: Self.seriesPerCorrection)
+            let page = try table.series(of: split.source, above: split.reached, limit: Self.seriesPerCorrection)
             var matching: [Int: [SeriesID]] = [:]
-            for series in some {
+            for series in page {
                 var fields = SplitSelector.Fields(series.description, title: RecordCommit.title(of: series.description))
                 let index = split.selectors.firstIndex { $0.matches(&fields) }
                 if let index { matching[index, default: []].append(series.id) }
@@ -194,8 +208,8 @@ extension StoreWriter {
                 try table.move(series, from: split.source, to: target, from: memory.open.nextID)
                 try seriesMoved(series, to: target)
             }
-            split.reached = some.last?.id ?? split.reached
-            split.isDone = some.count < Self.seriesPerCorrection
+            split.reached = page.last?.id ?? split.reached
+            split.isDone = page.count < Self.seriesPerCorrection
             return split
         }
     }
@@ -210,7 +224,9 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// Returns a series of a group whose title matches a pattern, and whether all of them do.
+    /// Compares the titles of a group's series with a pattern.
+    ///
+    /// - Returns: The first series that matches, nil if none does; and `true` if all of them match.
     package func match(_ pattern: TitlePattern, in group: GroupID) throws -> (sample: SeriesID?, isAll: Bool) {
         try snapshot { try GroupTable(connection: connection).match(pattern, in: group) }
     }
@@ -220,9 +236,8 @@ extension StoreReader {
         try snapshot { try GroupTable(connection: connection).attributes(of: group) }
     }
 
-    /// Returns `true` if a user has undone as many splits as allowed.
-    ///
-    /// Each of them leaves a group, because its id remains valid.
+    /// Returns `true` if a user must not undo further splits. Each undone split leaves a redirect, so that the group's
+    /// id remains valid, and the number of these is limited.
     package func hasTooManyFormerSplits(_ uid: UInt32) throws -> Bool {
         try snapshot {
             let count = try connection.integer(

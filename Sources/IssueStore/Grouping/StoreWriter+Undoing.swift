@@ -4,9 +4,9 @@ import SQLiteKit
 
 /// Undoing corrections.
 extension StoreWriter {
-    /// The maximum number of groups that one transaction turns back.
+    /// The maximum number of redirects that one transaction turns back into groups.
     private static let groupsPerUndoing = 64
-    /// Groups with fewer series are described in the transaction that changes them.
+    /// Groups with fewer series get their attributes in the transaction that changes them.
     private static let seriesPerDescription = 64
 
     private var table: GroupTable { GroupTable(connection: connection) }
@@ -16,15 +16,15 @@ extension StoreWriter {
         fileprivate enum Phase {
             /// Redirects above this group are turned back into groups.
             case detaching(above: GroupID)
-            /// Series above this one move, first those of the last group.
+            /// Series of these groups move back, starting with the last group and with the series above this one.
             case moving([GroupID], above: SeriesID)
-            /// Groups above this one that were turned back get their attributes.
+            /// The groups above this one that were turned back get their attributes.
             case finishing(above: GroupID)
         }
 
         package let correction: Int64
         fileprivate let author: CorrectionAuthor
-        /// Groups that the records belong to now; at most 1,000 of them.
+        /// The groups that the records belong to now; at most 1,000.
         package fileprivate(set) var groups: [GroupID] = []
         package fileprivate(set) var isDone = false
         /// The progress of undoing a merge or rule.
@@ -33,7 +33,7 @@ extension StoreWriter {
         fileprivate var holders: Set<GroupID> = []
         /// The last series that was moved if a split is undone.
         fileprivate var reachedSeries: SeriesID = 0
-        /// Groups with many series that have lost or got some.
+        /// Groups with many series that have lost or got series, so that their attributes must be set.
         fileprivate var undescribed: Set<GroupID> = []
 
         /// - Parameters:
@@ -57,11 +57,12 @@ extension StoreWriter {
         }
     }
 
-    /// Undoes a part of a correction, also for records that arrived since.
+    /// Performs the next step of undoing a correction. Records that have arrived since the correction are moved too.
     ///
-    /// The correction is removed with the last part. If it is interrupted before, undoing it again continues.
+    /// The last step removes the correction. After an interruption, undoing the correction again continues the work.
     ///
-    /// - Returns: Nil if the correction does not exist.
+    /// - Parameter undoing: The progress so far.
+    /// - Returns: The new progress; nil if the correction does not exist.
     package func proceed(with undoing: Undoing) throws(StoreFailure) -> Undoing? {
         defer { callbacks.onCorrections?() }
         return try transaction { () throws(SQLiteError) in
@@ -89,15 +90,15 @@ extension StoreWriter {
         }
     }
 
-    /// Turns redirects of a merge or rule back into groups, moves their series, and then sets their attributes: a part
-    /// of it.
+    /// Performs the next step of undoing a merge or rule: turning redirects back into groups, moving series to them, or
+    /// setting their attributes.
     private func turnBack(_ undoing: inout Undoing, _ target: GroupID) throws(SQLiteError) {
         switch undoing.phase {
         case .detaching(let group):
             let sources = try table.redirects(by: undoing.correction, above: group, limit: Self.groupsPerUndoing)
             for source in sources {
                 let holder = try table.root(of: source)
-                // Otherwise it was turned back before the daemon was interrupted.
+                // The group is its own root if it was turned back before an interruption.
                 if holder != source {
                     try table.detach(source, from: holder, row: memory.open.nextID)
                     undoing.holders.insert(holder)
@@ -125,7 +126,7 @@ extension StoreWriter {
             for source in sources {
                 let holder = try table.root(of: source)
                 if holder != source {
-                    // A rule has merged it in the meantime, so it has few series.
+                    // A rule has merged it again in the meantime, so it has few series.
                     try table.detach(source, from: holder, row: memory.open.nextID)
                     let series = try table.series(
                         ofFingerprintOf: source, in: holder, limit: Self.seriesPerCorrection)
@@ -151,30 +152,30 @@ extension StoreWriter {
         }
     }
 
-    /// Moves some series of a group to the groups that are turned back, or to what splits take out of these.
+    /// Moves series of a group to the groups that were turned back, or to groups that splits take out of these.
     ///
-    /// - Returns: The last series that was examined; nil if there are no more.
+    /// - Returns: The last series that was examined; nil if none are left.
     private func moveBack(
         _ undoing: inout Undoing, seriesOf group: GroupID, above series: SeriesID
     ) throws(SQLiteError) -> SeriesID? {
-        let some = try table.homes(ofSeriesOf: group, above: series, limit: Self.seriesPerCorrection)
+        let page = try table.homes(ofSeriesOf: group, above: series, limit: Self.seriesPerCorrection)
         var places = PlaceFinder(table: table, correction: undoing.correction)
         var moved: [GroupID: [SeriesID]] = [:]
-        for series in some {
+        for series in page {
             guard let place = try places.place(of: series.key, home: series.home), place != group else { continue }
             moved[place, default: []].append(series.id)
         }
         for (place, series) in moved {
             try table.move(series, from: group, to: place, from: memory.open.nextID)
             try seriesMoved(series, to: place)
-            // Those that are turned back get their attributes at the end.
+            // Groups that were turned back get their attributes in the last phase.
             if try !places.isTurnedBack(place) { undoing.undescribed.insert(place) }
         }
         if !moved.isEmpty { undoing.undescribed.insert(group) }
-        return some.count < Self.seriesPerCorrection ? nil : some.last?.id
+        return page.count < Self.seriesPerCorrection ? nil : page.last?.id
     }
 
-    /// Sets the attributes of a group if it has few series, and otherwise notes that they must be set.
+    /// Sets the attributes of a group if it has few series. Otherwise notes that they must be set later.
     private func describe(_ group: GroupID, orLater undoing: inout Undoing) throws(SQLiteError) {
         if try table.hasSeries(group, Self.seriesPerDescription) {
             undoing.undescribed.insert(group)
@@ -183,26 +184,27 @@ extension StoreWriter {
         }
     }
 
-    /// Moves some series of a group that was split off back to the groups of their fingerprints.
+    /// Performs the next step of undoing a split: moves series of the group that was split off back to the groups of
+    /// their fingerprints.
     private func returnHome(
         _ undoing: inout Undoing, _ correction: CorrectionRow, _ group: GroupID
     ) throws(SQLiteError) {
-        let some = try table.returnHome(
+        let page = try table.returnHome(
             seriesOf: group, above: undoing.reachedSeries, limit: Self.seriesPerCorrection, from: memory.open.nextID)
-        for (home, series) in some.moved {
+        for (home, series) in page.moved {
             try seriesMoved(series, to: home)
             undoing.add(home)
             try describe(home, orLater: &undoing)
         }
-        undoing.reachedSeries = some.last ?? undoing.reachedSeries
-        undoing.isDone = some.count < Self.seriesPerCorrection
+        undoing.reachedSeries = page.last ?? undoing.reachedSeries
+        undoing.isDone = page.count < Self.seriesPerCorrection
         guard undoing.isDone, group == correction.target, try !table.hasSeries(group, 1) else { return }
         try table.dropCorrection(correction.id)
         if let other = undoing.groups.first(where: { $0 != group }) {
-            // Its id refers to the group that the records returned to.
+            // The id of the group that was split off now refers to the group that its records returned to.
             try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
         } else {
-            // Its records had left the group before, when a merge was undone.
+            // The records had already left the group, when a merge was undone.
             let source = try table.root(of: correction.source)
             guard source != group, try table.isSurplus(group) else { return }
             try table.redirectSurplus(group, to: source, from: memory.open.nextID)
@@ -212,7 +214,7 @@ extension StoreWriter {
         undoing.undescribed.remove(group)
     }
 
-    /// Returns the merges into a group or, if the group was merged into another one, that merge; newest first.
+    /// Returns the numbers of the merges into a group, the newest first; for a redirect, only that of its own merge.
     package func mergesToUndo(of group: GroupID) throws(StoreFailure) -> [Int64] {
         try Self.convertingErrors { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
     }
@@ -236,23 +238,23 @@ private struct PlaceFinder {
         self.correction = correction
     }
 
-    /// Returns the group that a series belongs to after all merges and splits; nil if none of the groups on the way
-    /// there is turned back, so that undoing the merge does not concern the series.
+    /// Returns the group that a series belongs to after all other merges and splits; nil if undoing the correction does
+    /// not affect the series, because none of the groups on the way was turned back.
     ///
     /// - Parameters:
     ///   - key: The series. If its description was erased, no split applies to it.
     ///   - home: The group of its fingerprint.
     mutating func place(of key: [UInt8], home: GroupID) throws(SQLiteError) -> GroupID? {
         var group = try root(of: home)
-        var isConcerned = try isTurnedBack(group)
+        var isAffected = try isTurnedBack(group)
         var applied: Set<Int64> = []
         while try !table.splits(of: group, &patterns).isEmpty, let series = SeriesKey.decode(key),
             let split = try table.split(of: group, series, &patterns), applied.insert(split.id).inserted
         {
             group = try root(of: split.target)
-            if try isTurnedBack(group) { isConcerned = true }
+            if try isTurnedBack(group) { isAffected = true }
         }
-        return isConcerned ? group : nil
+        return isAffected ? group : nil
     }
 
     mutating func isTurnedBack(_ group: GroupID) throws(SQLiteError) -> Bool {
@@ -272,15 +274,15 @@ private struct PlaceFinder {
 
 /// Undoing corrections in the database.
 extension GroupTable {
-    /// Returns groups that a correction has made redirects and whose merge is not undone completely, in the order of
-    /// their ids.
+    /// Returns groups that refer to the correction that made them redirects, in the order of their ids. Until the merge
+    /// is completely undone, these include groups that were turned back.
     func redirects(by correction: Int64, above group: GroupID, limit: Int) throws(SQLiteError) -> [GroupID] {
         try connection.all(
             "SELECT id FROM groups WHERE merged_by = ?1 AND id > ?2 ORDER BY id LIMIT ?3", correction, group, limit
         ) { $0.id(0, as: GroupID.self) }
     }
 
-    /// Returns the merges into a group, or the one that made the group a redirect, newest first.
+    /// Returns the numbers of the merges into a group, the newest first; for a redirect, only that of its own merge.
     func mergesToUndo(of group: GroupID) throws(SQLiteError) -> [Int64] {
         try connection.all(
             """
@@ -292,9 +294,11 @@ extension GroupTable {
         ) { $0.int64(0) }
     }
 
-    /// Returns some series of a group in the order of their ids, with the groups of their fingerprints.
+    /// Returns series of a group in the order of their ids, with the groups of their fingerprints.
     ///
-    /// - Parameter series: Only series with a higher id are returned.
+    /// - Parameters:
+    ///   - series: Only series with a higher id are returned.
+    ///   - limit: The maximum number of series.
     func homes(
         ofSeriesOf group: GroupID, above series: SeriesID, limit: Int
     ) throws(SQLiteError) -> [(id: SeriesID, home: GroupID, key: [UInt8])] {
@@ -304,7 +308,7 @@ extension GroupTable {
         ) { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self), $0.bytes(2)) }
     }
 
-    /// Returns some series that have the fingerprint of a group and are in another one.
+    /// Returns series that have the fingerprint of a group but are in another one, at most `limit`.
     func series(
         ofFingerprintOf group: GroupID, in holder: GroupID, limit: Int
     ) throws(SQLiteError) -> [SeriesID] {
@@ -330,7 +334,7 @@ extension GroupTable {
 
     /// Turns a redirect back into a group with the state of the group that it was merged into.
     ///
-    /// Its series must be moved afterwards. Until `forgetCorrection(of:)`, the group refers to the correction.
+    /// Its series must be moved afterwards. The group refers to the correction until `forgetCorrection(of:)` is called.
     func detach(_ group: GroupID, from target: GroupID, row: RowID) throws(SQLiteError) {
         try connection.run("UPDATE groups SET merged_into = NULL WHERE id = ?1", group)
         let triage = TriageTable(connection: connection)
@@ -349,9 +353,10 @@ extension GroupTable {
         try connection.run("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL", group)
     }
 
-    /// Moves some series that a split has moved to a group back to the groups of their fingerprints.
+    /// Moves series that a split has moved to a group back to the groups of their fingerprints.
     ///
-    /// - Returns: The moved series by their groups, and the number and the last one of those that were examined.
+    /// - Returns: The moved series by their new groups, and the number of examined series with the last of these, which
+    ///   is nil if there were none.
     func returnHome(
         seriesOf group: GroupID, above series: SeriesID, limit: Int, from row: RowID
     ) throws(SQLiteError) -> (moved: [GroupID: [SeriesID]], count: Int, last: SeriesID?) {

@@ -1,10 +1,11 @@
 package import IssueCore
 import SQLiteKit
 
-/// The result of counting occurrences up to a record. It is stored as a whole.
+/// The result of counting occurrences up to a record. It is stored in one transaction.
 package struct EscalationProgress: Sendable {
     /// The last record whose occurrences were counted.
     package var through: RowID
+    /// The length of a slot, in milliseconds.
     package var slotLength: Int64
     package var changes: EscalationCounter.Changes
 
@@ -19,8 +20,10 @@ extension StoreWriter {
     /// Stores counts of occurrences, together with the events that they have caused.
     ///
     /// - Parameters:
+    ///   - progress: The changed counts.
     ///   - notices: The events, as for `add(_:silenced:cursor:notifier:)`.
-    ///   - silences: The number of events that each silence covered, by its id.
+    ///   - silences: The number of events that each silence covered, by the silence's row id.
+    ///   - id: The id of the notifier.
     /// - Returns: The new state of the notifier; nil if it does not exist.
     package func store(
         _ progress: EscalationProgress, notices: [Notice], silenced silences: [Int64: Int64], notifier id: Int64
@@ -38,8 +41,10 @@ extension StoreWriter {
 
     /// Begins or ends counting occurrences for a notifier. Counting begins with the next record.
     ///
-    /// - Parameter rate: The number of occurrences in a period that the notifier reports. Counts of another period are
-    ///   removed.
+    /// - Parameters:
+    ///   - rate: The number of occurrences in a period that the notifier reports; nil to end counting. Counts of
+    ///     another period are removed.
+    ///   - id: The id of the notifier.
     package func count(_ rate: Rate?, notifier id: Int64) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let table = EscalationTable(connection: connection)
@@ -56,8 +61,10 @@ extension StoreWriter {
 extension StoreReader {
     /// Returns the stored counts of occurrences, and the last record that they include.
     ///
-    /// - Parameter rate: The number of occurrences in a period that the notifier reports.
-    /// - Returns: nil if the notifier counts none.
+    /// - Parameters:
+    ///   - notifier: The id of the notifier.
+    ///   - rate: The number of occurrences in a period that the notifier reports.
+    /// - Returns: Nil if the notifier counts no occurrences.
     package func escalations(
         of notifier: Int64, _ rate: Rate
     ) throws -> (counted: RowID, entries: [EscalationCounter.Entry])? {
@@ -110,7 +117,7 @@ struct EscalationTable {
         try connection.run("DELETE FROM escalations WHERE notifier = ?1 AND \"group\" = ?2", notifier, group)
     }
 
-    /// Removes the counts of a notifier, except those with slots of a length.
+    /// Removes the counts of a notifier, except those with slots of this length in milliseconds; nil removes all.
     func removeAll(but slotLength: Int64?, notifier: Int64) throws(SQLiteError) {
         try connection.run(
             "DELETE FROM escalations WHERE notifier = ?1 AND slot_length IS NOT ?2", notifier, slotLength)

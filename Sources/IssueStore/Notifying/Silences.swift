@@ -3,13 +3,13 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores a silence. Silences that ended more than 30 days ago are removed, and all but the last 1,000 that have
-    /// ended.
+    /// Stores a silence. Removes silences that ended more than 30 days ago, and all but the newest 1,000 of the ended
+    /// ones.
     ///
     /// - Parameters:
     ///   - silence: The silence. Its id and count are ignored.
     ///   - now: The wall time.
-    /// - Returns: The silence with its id; nil if too many are in effect, of all users or of its own.
+    /// - Returns: The silence with its id; nil if too many silences of its user, or of all users, are in effect.
     package func add(_ silence: IssueSilence, at now: IssueTimestamp) throws(StoreFailure) -> IssueSilence? {
         try transaction { () throws(SQLiteError) in
             try connection.run(
@@ -34,7 +34,7 @@ extension StoreWriter {
         }
     }
 
-    /// Ends a silence now. Returns `false` if none with this id is in effect.
+    /// Ends a silence. Returns `false` if no silence with this id is in effect.
     package func endSilence(_ id: String, by uid: UInt32, at now: IssueTimestamp) throws(StoreFailure) -> Bool {
         guard let number = SilenceTable.number(id) else { return false }
         return try transaction { () throws(SQLiteError) in
@@ -46,7 +46,7 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// Returns the silences in effect, the oldest first.
+    /// Returns the silences in effect with their row ids, the oldest first.
     package func silences(at now: IssueTimestamp) throws -> [(number: Int64, silence: IssueSilence)] {
         try snapshot {
             try connection.all(
@@ -71,15 +71,17 @@ extension StoreReader {
 
 /// The stored form of silences.
 enum SilenceTable {
+    /// How long a silence is kept after its end.
     static let keptFor: Duration = .seconds(30 * 86_400)
-    /// The maximum number of silences kept after their end: operators can add and end any number of them.
+    /// The maximum number of silences kept after their end, because operators can add and end any number of them.
     static let maxEnded: Int64 = 1000
 
     /// The id as clients see it, such as `s12`.
     static func id(_ number: Int64) -> String { "s\(number)" }
 
+    /// Returns the row id for an id; nil if the text is not an id.
     static func number(_ id: String) -> Int64? {
-        // Only the form of `id`, not "s+5" or "s05".
+        // Other forms, such as "s+5" and "s05", are not ids.
         Int64(id.dropFirst()).flatMap { Self.id($0) == id ? $0 : nil }
     }
 
@@ -89,11 +91,10 @@ enum SilenceTable {
 }
 
 extension StoreReader {
-    /// Returns the silences in effect in the form in which events are compared with them: with the ids that their
-    /// groups have now.
+    /// Returns the silences in effect with the current ids of their groups, with which events must be compared.
     ///
-    /// A group may have been merged into another one after it was silenced, and events have the id of the other one.
-    /// The silence then covers all of that group.
+    /// A group may have been merged into another one after it was silenced. Events then have the id of the other group,
+    /// and the silence covers all of that group.
     package func effectiveSilences(at now: IssueTimestamp) throws -> [(number: Int64, silence: IssueSilence)] {
         try snapshot {
             try silences(at: now).map { number, silence in
@@ -104,7 +105,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the id of the group that an id leads to; nil if no group has this id.
+    /// Returns the id of the group that now has the records of the group with this id; nil if no group has this id.
     private func currentID(ofGroup id: String) throws -> String? {
         guard let key = GroupKey.key(id), let group = try group(key: key, viewer: .everything) else { return nil }
         return try connection.first("SELECT key FROM groups WHERE id = ?1", group) { GroupKey.text(key: $0.int64(0)) }

@@ -8,12 +8,12 @@ package struct NotifierRow: Equatable, Sendable {
     package var name: String
     /// The last record whose change was examined.
     package var cursor: RowID
-    /// The number of events that the notifier was to report: the sum of `delivered`, `givenUp` and `pending`.
+    /// The number of events for the notifier: the sum of `delivered`, `givenUp` and `pending`.
     package var received: Int64
     package var delivered: Int64
     package var givenUp: Int64
     package var pending: Int64
-    /// The number of events that a silence covered. They are not among the received ones.
+    /// The number of events that a silence covered. They do not count as received.
     package var silenced: Int64
     /// The number of delivered messages.
     package var messages: Int64
@@ -21,6 +21,7 @@ package struct NotifierRow: Equatable, Sendable {
     package var repeated: Int64
     /// A summary of the last answer; nil if there was none.
     package var lastAnswer: String?
+    /// The time of the last delivery; nil if there was none.
     package var lastSuccess: IssueTimestamp?
     /// The events that wait for a message.
     package var waiting: [Notice]
@@ -31,6 +32,7 @@ package struct NotifierRow: Equatable, Sendable {
 /// A message of a notifier without a fate, and its events.
 package struct StoredMessage: Equatable, Sendable {
     package var id: Int64
+    /// The time at which the message was made.
     package var at: IssueTimestamp
     /// The number of attempts, including the one that is being made.
     package var attempts: Int64
@@ -41,7 +43,7 @@ package struct StoredMessage: Equatable, Sendable {
 
 /// The fate of a message after an attempt.
 package enum MessageFate: Equatable, Sendable {
-    /// It stays pending. `maybeSent` is `true` if an attempt so far may have reached the receiver.
+    /// The message stays pending. `maybeSent` is `true` if an attempt so far may have reached the receiver.
     case retry(maybeSent: Bool)
     case delivered
     case givenUp
@@ -79,7 +81,7 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - notices: The events. Those that are only counted are added to the count of their user and kinds.
-    ///   - silences: The number of events that each silence covered, by its id.
+    ///   - silences: The number of events that each silence covered, by the silence's row id.
     ///   - cursor: The last record whose change was examined; nil to leave the cursor unchanged.
     /// - Returns: The new state; nil if the notifier does not exist.
     package func add(
@@ -104,7 +106,8 @@ extension StoreWriter {
         return try table.row(id)
     }
 
-    /// Makes a message of all waiting events and counts its first attempt. Call this before the attempt.
+    /// Makes a message of all waiting events, if there are any, and counts its first attempt. Call this before the
+    /// attempt.
     ///
     /// - Returns: The new state; nil if the notifier does not exist.
     package func beginMessage(notifier id: Int64, at now: IssueTimestamp) throws(StoreFailure) -> NotifierRow? {
@@ -126,8 +129,12 @@ extension StoreWriter {
     /// Stores the result of an attempt.
     ///
     /// - Parameters:
+    ///   - message: The id of the message.
+    ///   - id: The id of the notifier.
+    ///   - fate: The fate of the message after the attempt.
     ///   - isRepeated: `true` if the message may have arrived more than once.
-    ///   - answer: The summary of the answer.
+    ///   - answer: A summary of the answer.
+    ///   - now: The current wall time.
     /// - Returns: The new state; nil if the notifier does not exist.
     package func settle(
         message: Int64, notifier id: Int64, as fate: MessageFate, isRepeated: Bool, answer: String,
@@ -168,7 +175,7 @@ package struct StoredAlert: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// Returns the oldest changes after a record.
+    /// Returns the oldest changes after a record, at most `limit`.
     package func alerts(after record: RowID, limit: Int) throws -> [StoredAlert] {
         try snapshot {
             try connection.all(
@@ -191,9 +198,9 @@ extension StoreReader {
 struct NotificationTable {
     let connection: DatabaseConnection
 
-    /// The number of settled messages kept per notifier.
+    /// The number of settled messages that are kept per notifier.
     private static let keptMessages = 100
-    /// The number of changes kept for notifiers with an error in their section.
+    /// The maximum number of changes that are kept for notifiers with an error in their section.
     static let maxAlerts = 100_000
 
     func row(named name: String) throws(SQLiteError) -> NotifierRow? {
@@ -275,8 +282,7 @@ struct NotificationTable {
             """)
     }
 
-    /// Removes the oldest changes above the limit. A notifier that runs examines them at once; one with an error in its
-    /// section does not.
+    /// Removes the oldest changes beyond the limit. They accumulate only for notifiers with an error in their section.
     func limitAlerts(to count: Int = Self.maxAlerts) throws(SQLiteError) {
         try connection.run(
             "DELETE FROM alerts WHERE record <= (SELECT record FROM alerts ORDER BY record DESC LIMIT 1 OFFSET ?1)",

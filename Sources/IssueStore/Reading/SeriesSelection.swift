@@ -4,9 +4,9 @@ package import SQLiteKit
 
 /// The part of a filter that depends only on the series, as a constant SQL query and its parameters.
 ///
-/// Lists are bound as JSON arrays, so that the SQL never contains external input. No `json_each` may depend on a column
-/// of another table: SQLite parses the list of an independent subquery once and keeps it as an index. It would parse
-/// the list of a correlated subquery again for each series.
+/// Lists are bound as JSON arrays, so that the SQL never contains external input. No subquery with `json_each` may
+/// depend on a column of another table. SQLite parses the list of an independent subquery once and keeps it as an
+/// index; it would parse the list of a correlated subquery again for each series.
 struct SeriesSelection {
     /// Selects `series.id` and `series."group"`. Its parameters are `?1` to `?13`.
     static let sql = """
@@ -43,13 +43,16 @@ struct SeriesSelection {
         """
 
     private var viewer: Viewer
+    /// The lists for the parameters `?2` to `?12`, as JSON; nil for any. The one at index 3 is unused: `?5` is the
+    /// severity.
     private var lists: [String?] = []
+    /// The lowest severity (`IssueLevel.rank`); nil for any.
     private var severity: Int64?
     /// The groups to which the series must belong; nil for any. Queries for groups set it to the result of a search,
     /// see `StoreReader.groups(with:in:)`.
     var groups: [GroupID]?
 
-    /// Converts a filter.
+    /// Creates the selection for a filter.
     ///
     /// - Parameters:
     ///   - filter: The filter.
@@ -88,7 +91,7 @@ struct SeriesSelection {
         viewer == .everything && severity == nil && groups == nil && lists.allSatisfy { $0 == nil }
     }
 
-    /// Binds the parameters `?1` to `?13` to the selection, and those from `?14` on to other values.
+    /// Binds the parameters `?1` to `?13` of a statement to the selection, and those from `?14` on to other values.
     func bind<each Value: DatabaseValue>(to statement: borrowing Statement, _ values: repeat each Value) {
         viewer.bind(to: statement, at: 1)
         for (index, list) in lists.enumerated() {
@@ -124,7 +127,7 @@ package enum Viewer: Equatable, Sendable {
     /// No records: for a user id that the system assigns dynamically, and may assign to another user later.
     case nothing
 
-    /// The user id to which queries are restricted; nil for no restriction. No account has the id -1.
+    /// The user id to which queries are restricted; nil for no restriction. No account has the user id -1.
     private var uid: Int64? {
         switch self {
         case .everything: nil
@@ -135,19 +138,18 @@ package enum Viewer: Equatable, Sendable {
 
     /// Returns the SQL condition that the viewer may see what belongs to a row of `accounts`.
     ///
-    /// Every query that a client can start contains this condition or calls `sees`, so that there is one place to
-    /// check.
+    /// Every query that a client can start must contain this condition, or its results must be checked with `sees`.
     ///
     /// - Parameter number: The number of the statement's parameter for the viewer.
     static func condition(parameter number: Int) -> String { "(?\(number) IS NULL OR accounts.uid = ?\(number))" }
 
-    /// Returns `true` if the viewer may see what belongs to a user. Equivalent to `condition`, for figures in memory.
+    /// Returns `true` if the viewer may see what belongs to a user. The equivalent of `condition` for values in memory.
     package func sees(_ user: Int64) -> Bool { uid == nil || user == uid }
 
     /// Returns the part of a destination's response that this viewer may see.
     ///
-    /// The text names the destination's address and counts lines of all users. Only a viewer of everything sees it;
-    /// others see the status code.
+    /// The text contains the destination's address and numbers of lines of all users. Only a viewer of everything may
+    /// see it; others see only the status code.
     func shown(answer: String?) -> String? {
         self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
     }

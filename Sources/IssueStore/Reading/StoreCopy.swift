@@ -2,8 +2,8 @@ import SQLiteKit
 
 /// A copy of the whole store, made in steps while the store is in use.
 ///
-/// A complete copy is marked as such. A daemon that opens it gives new records ids with another store code, so that no
-/// id is assigned twice.
+/// A complete copy is marked as such (`mark`). A daemon that opens it gives new records ids with another store code, so
+/// that no id is assigned twice.
 package final class StoreCopy {
     private var backup: OnlineBackup?
     private let pageSize: Int64
@@ -21,8 +21,8 @@ package final class StoreCopy {
     ///
     /// - Parameters:
     ///   - source: The path of the database.
-    ///   - path: The path of the copy, where no file exists.
-    ///   - control: Grants the snapshot and can end it. Nil if no writer waits for the database.
+    ///   - path: The path of the copy. No file may exist there.
+    ///   - control: Grants the snapshot and can end it; nil if no writer waits for the database.
     /// - Throws: `StoreFailure` if the source cannot be read or the copy cannot be created.
     package init(
         of source: String, to path: String, control: (any SnapshotControl)? = nil
@@ -61,8 +61,8 @@ package final class StoreCopy {
     /// Copies the next pages.
     ///
     /// - Returns: `true` if the copy is complete.
-    /// - Throws: `StoreFailure.walTooLarge` if too much was written in the meantime, so that the copy was abandoned, or
-    ///   the error of the copy.
+    /// - Throws: `StoreFailure.walTooLarge` if the copy was abandoned because the WAL has grown too much, or the error
+    ///   of the copy.
     package func step() throws(StoreFailure) -> Bool {
         guard let backup else { return true }
         if let ticket, control?.isInterrupted(ticket) == true {
@@ -81,7 +81,7 @@ package final class StoreCopy {
         }
     }
 
-    /// Marks a complete copy, and leaves WAL mode so that the copy is a single file.
+    /// Marks a complete copy as one. Ends WAL mode, so that the copy is a single file.
     ///
     /// - Throws: `StoreFailure` if the copy cannot be opened or written.
     package static func mark(_ path: String) throws(StoreFailure) {

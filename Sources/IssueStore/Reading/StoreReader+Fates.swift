@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// Returns the fate of a record at each destination.
+    /// Returns the fate of a record at each destination that it was queued for.
     func fates(ofRow row: RowID) throws -> [IssueFate] {
         let destinations = try connection.all(
             """
@@ -18,7 +18,7 @@ extension StoreReader {
         return fates
     }
 
-    /// Returns the fates with the responses that a viewer may see.
+    /// Returns the fates of a record, with only those responses that a viewer may see.
     private func fates(ofRow row: RowID, _ viewer: Viewer) throws -> [IssueFate] {
         try fates(ofRow: row).map { fate in
             var fate = fate
@@ -75,7 +75,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns whether this process reported the record. Later processes with the same pid do not match.
+    /// Returns `true` if this process has reported the record with an id. Later processes with the same pid do not
+    /// match.
     package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
         try snapshot {
             guard let id = RecordID(id), try recordID(row: id.row) == id else { return false }
@@ -88,6 +89,10 @@ extension StoreReader {
         }
     }
 
+    /// Returns the row and the group of a record by its id.
+    ///
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
+    ///   query.
     private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: GroupID) {
         guard let id = RecordID(text), try recordID(row: id.row) == id else { throw QueryFailure.notFound(id: text) }
         let statement = try Statement(
@@ -102,8 +107,8 @@ extension StoreReader {
         return found
     }
 
-    /// Returns the group with a key, or the group that it is merged into. If it has no records because of corrections,
-    /// returns the group that has them. Nil if it does not exist or the viewer must not see it.
+    /// Returns the group that now has the records of the group with a key (`GroupTable.holder`); nil if the group does
+    /// not exist or the viewer must not see it.
     func group(key: Int64, viewer: Viewer) throws -> GroupID? {
         try named(key: key, viewer: viewer).map { try GroupTable(connection: connection).holder(of: $0) }
     }
@@ -134,6 +139,7 @@ extension StoreReader {
     /// Returns the group that a group is merged into, or the group itself.
     func root(of group: GroupID) throws -> GroupID { try GroupTable(connection: connection).root(of: group) }
 
+    /// Returns the counts of a group; nil if it has no series.
     func sum(of group: GroupID) throws -> GroupSum? {
         try connection.first(
             """
@@ -154,7 +160,8 @@ extension StoreReader {
     /// The maximum number of destinations that an error names.
     private static let maxNamedDestinations = 10
 
-    /// Throws if the named destination never existed. An empty result would hide a misspelt name.
+    /// Throws `QueryFailure.invalidFilter` if the named destination never existed. An empty result would hide a
+    /// misspelt name.
     func expectDestination(_ name: String?) throws {
         guard let name else { return }
         let isKnown = try connection.exists("SELECT 1 FROM destinations WHERE name = ?1", name)
@@ -170,10 +177,17 @@ extension StoreReader {
     }
 }
 
-/// Determining the fate of one record at one destination.
+/// Determines the fate of one record at one destination.
 extension StoreReader {
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks) }
 
+    /// Returns the fate of a record at a destination.
+    ///
+    /// - Parameters:
+    ///   - row: The record.
+    ///   - destination: The id of the destination.
+    ///   - name: The name of the destination.
+    ///   - cursor: The destination's cursor.
     func fate(
         ofRow row: RowID, _ destination: Int64, _ name: String, cursor: RowID
     ) throws -> IssueFate {
@@ -183,7 +197,7 @@ extension StoreReader {
         fate.outcome = batch.fate(of: row)
         fate.timestamp = batch.at
         switch fate.outcome {
-        // The record was never in a request, so the response does not apply to it.
+        // The record was in no request, so the response of the batch does not apply to it.
         case .withheld: break
         case .summarised: try complete(&fate, held: batch.notes.held.reason(of: row), row, destination)
         case .deadLettered:
@@ -198,8 +212,8 @@ extension StoreReader {
         return fate
     }
 
-    /// Returns the batch that determines the fate of a record: its own if it was sent outside the scan, otherwise the
-    /// one whose span contains it. Nil if it was not scanned yet.
+    /// Returns the batch that determines the fate of a record: the last one that contains it if it is sent outside the
+    /// scan, otherwise the one whose span contains it. Nil if the record waits for its batch or was not scanned yet.
     private func batch(
         of row: RowID, _ destination: Int64, cursor: RowID
     ) throws -> ForwardingOutbox.SentBatch? {
@@ -207,7 +221,7 @@ extension StoreReader {
         return row <= cursor ? try outbox.batch(with: row, destination) : nil
     }
 
-    /// Applies the fate of the summary that counts a suppressed record: the record is dead-lettered with it.
+    /// Sets the fate to dead-lettered if the summary that counts a suppressed record was given up.
     private func complete(
         _ fate: inout IssueFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
     ) throws {
@@ -218,20 +232,22 @@ extension StoreReader {
         try complete(&fate, letterOfSummary: summary.id)
     }
 
+    /// Copies the response from the dead letter of a summary.
     private func complete(_ fate: inout IssueFate, letterOfSummary summary: Int64) throws {
         _ = try connection.first("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1", summary) {
             fate.takes(letter: $0)
         }
     }
 
-    /// Takes the response to a dead-lettered record from its dead letter.
+    /// Copies the response from the dead letter of a record.
     private func complete(_ fate: inout IssueFate, letterOf row: RowID, _ destination: Int64) throws {
         _ = try connection.first(
             "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2", row, destination
         ) { fate.takes(letter: $0) }
     }
 
-    /// Takes the attempts of the current batch from the destination's state. A preempted batch shows the same numbers.
+    /// Copies the attempts of the current batch from the destination's state. A batch that is preempted by another one
+    /// gets the numbers of that one.
     private func complete(_ fate: inout IssueFate, sending destination: Int64) throws {
         let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", destination) {
             DestinationRow.State(json: $0.text(0))

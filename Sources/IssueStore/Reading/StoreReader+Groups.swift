@@ -3,9 +3,10 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// A page of groups, and the cursor of the next page if there is one.
+    /// A page of groups.
     package struct GroupPage: Sendable {
         package var groups: [IssueGroup]
+        /// The cursor of the next page; nil if this is the last one.
         package var next: String?
     }
 
@@ -15,9 +16,9 @@ extension StoreReader {
         package var order: ResultOrder
         /// The maximum number of groups.
         package var limit: Int
-        /// The cursor of the page, or nil for the first page.
+        /// The cursor of the page; nil for the first page.
         package var after: String?
-        /// The number of buckets of each sparkline, or nil for none.
+        /// The number of buckets of each sparkline; nil for none.
         package var sparkline: Int?
         package var now: IssueTimestamp
 
@@ -35,8 +36,8 @@ extension StoreReader {
 
     /// Returns groups with the counts of the records that match the filter.
     ///
-    /// If the filter limits the time, the counts of closed ranges are exact to the minute. Text and metadata in the
-    /// filter select groups, see `groups(with:in:)`; the counts include their other records.
+    /// If the filter limits the time, the counts of closed ranges include whole minutes. Conditions on text and
+    /// metadata select groups (`groups(with:in:)`), and the counts include all records of these.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
@@ -67,6 +68,7 @@ extension StoreReader {
         }
     }
 
+    /// The counts of a group. Times are in milliseconds since 1970-01-01 UTC.
     struct GroupSum {
         var group: GroupID
         var records: Int64
@@ -76,12 +78,14 @@ extension StoreReader {
         var sortKey: Int64
     }
 
-    /// The SQL that selects the groups of a page.
+    /// Returns the SQL that selects the groups of a page.
     ///
-    /// - Parameter isBounded: `true` if the filter has a time.
+    /// - Parameters:
+    ///   - order: The order of the groups.
+    ///   - isBounded: `true` if the filter limits the time.
     static func groupSumsSQL(_ order: ResultOrder, isBounded: Bool) -> String {
-        // All keys are sorted in descending order, so that one cursor condition serves all of them. sum() fails above
-        // the largest integer, so total() is used for occurrences.
+        // All sort keys are in descending order, so that the same cursor condition applies to all orders. sum() fails
+        // if the result exceeds 64 bits, so total() is used for occurrences.
         let sortKey: StaticString
         switch order {
         case .newest: sortKey = "max(last_at)"
@@ -141,7 +145,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the group that a sum belongs to.
+    /// Returns the group that a sum belongs to, with the counts of the sum.
     func group(_ sum: GroupSum) throws -> IssueGroup {
         let newest = try newestRecord(of: sum.group)
         let group = try connection.first(
@@ -185,14 +189,14 @@ extension StoreReader {
         return source == SourceLocation() ? nil : source
     }
 
-    /// Returns the id of a group as users see it, or nil if the group does not exist.
+    /// Returns the id of a group as clients see it; nil if the group does not exist.
     package func publicID(of group: GroupID) throws -> String? {
         try snapshot {
             try connection.first("SELECT key FROM groups WHERE id = ?1", group) { GroupKey.text(key: $0.int64(0)) }
         }
     }
 
-    /// Returns the row of a group's newest stored record, or nil if none is stored.
+    /// Returns the row of a group's newest stored record; nil if none is stored.
     func newestRecord(of group: GroupID) throws -> RowID? {
         let open =
             try connection.first(
@@ -219,8 +223,8 @@ extension StoreReader {
             """, group
         ) { ($0.id(0, as: RowID.self), $0.bytes(1)) }
         let newest = lists.compactMap { PostingList.decode($0.1, base: $0.0)?.last }.max()
-        // While a range is being removed, its lists still contain removed records. Then all older records are gone,
-        // too.
+        // While a range is being removed, its lists still contain records that were removed. All older records have
+        // been removed then.
         return try newest.flatMap { try connection.exists("SELECT 1 FROM records WHERE id = ?1", $0) ? $0 : nil }
     }
 
@@ -257,7 +261,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the groups of a selection that the last deployment of their application has changed in this way.
+    /// Returns the groups of a selection on which the last deployment of their application had this effect.
     ///
     /// - Parameters:
     ///   - change: The effect of the deployment.
@@ -293,7 +297,7 @@ extension StoreReader {
         return groups
     }
 
-    /// Returns the last deployments of each account that has declared ones.
+    /// Returns the last deployments of each account with declared deployments.
     private func deploymentWindows() throws -> [AccountID: DeploymentWindow] {
         let times = try connection.all(
             """
@@ -308,13 +312,14 @@ extension StoreReader {
 }
 
 extension StoreReader {
-    /// The maximum number of applications or groups with a series of their own. The largest ones are chosen.
+    /// The maximum number of applications or groups that get a series of their own: those with the most records. The
+    /// others share one.
     private static let maxKeys = 20
 
     /// Returns the number of records that match a filter, by time.
     ///
     /// The counts include records that retention has removed. Counts older than a week are stored per hour, in the
-    /// first minute of the hour. Text and metadata in the filter select groups, as in a list of groups.
+    /// first minute of the hour. Conditions on text and metadata select groups, as in a list of groups.
     ///
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func histogram(
@@ -370,6 +375,7 @@ extension StoreReader {
         }
     }
 
+    /// Returns the series in the order of the reply, with their names.
     private static func series(
         _ counts: [String?: [Int]], _ dimension: HistogramDimension
     ) -> [HistogramSeries] {

@@ -3,9 +3,10 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// A page of records, and the cursor of the next page if there is one.
+    /// A page of records.
     package struct RecordPage: Sendable {
         package var records: [StoredRecord]
+        /// The cursor of the next page; nil if this is the last one.
         package var next: String?
         /// The newest row of the snapshot, after which a follower continues.
         package var newest: RowID
@@ -17,9 +18,9 @@ extension StoreReader {
         package var isAscending: Bool
         /// The maximum number of records.
         package var limit: Int
-        /// The cursor of the page, or nil for the first page.
+        /// The cursor of the page; nil for the first page.
         package var after: String?
-        /// The time after which the page ends with the records found so far, which may be none; nil for no limit.
+        /// The time after which the page ends, even without records; nil for no limit.
         package var pageTime: Duration?
 
         package init(
@@ -33,13 +34,13 @@ extension StoreReader {
         }
     }
 
-    /// The size of a reply, in bytes. The entry that reaches it is the last of the page.
+    /// The size of a page, in bytes of JSON. The entry that reaches it is the last one of the page.
     package static let pageBytes = 1 << 20
 
     /// Returns a page of records in the order in which they were received.
     ///
-    /// If `pageTime` is set, a page that reaches it or is interrupted may have few or no records although more records
-    /// match. Its cursor continues the search.
+    /// If `pageTime` is set, a page that takes longer or is interrupted has the records found so far, which may be
+    /// none. Its cursor continues the search.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func records(_ query: RecordQuery, viewer: Viewer) throws -> RecordPage {
@@ -79,10 +80,14 @@ extension StoreReader {
         return page
     }
 
-    /// Returns the records above a row, oldest first, which a follower has not seen yet.
+    /// Returns the matching records above a row, the oldest first, for a follower.
     ///
-    /// - Parameter limit: The maximum number of records.
-    /// - Returns: The records, and the row up to which the follower has then seen all of them.
+    /// - Parameters:
+    ///   - row: The last row that the follower has seen.
+    ///   - filter: The filter.
+    ///   - limit: The maximum number of records.
+    ///   - viewer: The viewer.
+    /// - Returns: The records, and the last row that the follower has seen with them.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func newRecords(
         above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer
@@ -101,16 +106,19 @@ extension StoreReader {
 
     /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
     func newestRow() throws -> RowID {
-        // Blocks do not overlap. The last ids have no index, so their maximum would be searched in all blocks.
+        // Blocks do not overlap, so the last one has the highest id. `max(last_id)` would read all blocks, because the
+        // column has no index.
         let last = try connection.first("SELECT last_id FROM blocks ORDER BY first_id DESC LIMIT 1") {
             $0.optionalID(0, as: RowID.self)
         }
         return try (last ?? nil) ?? lastClosedID()
     }
 
-    /// Returns a record with its series and sender, or nil if one of them does not exist.
+    /// Returns a record with its series and sender; nil if one of them does not exist or is unreadable.
     ///
-    /// - Parameter isWhole: `true` to parse the metadata and to include the attributes of the series in the record.
+    /// - Parameters:
+    ///   - row: The record.
+    ///   - isWhole: `true` to parse the metadata and to include the attributes of the series in the record.
     package func record(row: RowID, isWhole: Bool = true) throws -> RecordRow? {
         guard let (block, index) = try blocks.find(row), let text = try blocks.text(of: block) else { return nil }
         let cells = RecordCells(block, index, text: text)
@@ -143,12 +151,14 @@ extension StoreReader {
         return found
     }
 
+    /// Returns the text; nil if it is empty, as the table `senders` stores an absent one.
     static func present(_ text: String) -> String? { text.isEmpty ? nil : text }
 
-    /// Returns whether a record matches the filter, provided that its series does.
+    /// Returns `true` if a record matches the parts of a filter that do not depend on its series alone.
     ///
     /// - Parameters:
     ///   - record: A complete record.
+    ///   - filter: The filter.
     ///   - content: The filter's conditions on the content of records; nil if there are none.
     func matches(_ record: RecordRow, _ filter: IssueFilter, _ content: RecordMatcher?) throws -> Bool {
         if let since = filter.since, record.receivedAt < since { return false }
@@ -157,7 +167,7 @@ extension StoreReader {
         return try matches(fatesOf: record.row, filter)
     }
 
-    /// Returns whether a record has one of the fates in the filter.
+    /// Returns `true` if a record has one of the fates in a filter, or if the filter has none.
     func matches(fatesOf row: RowID, _ filter: IssueFilter) throws -> Bool {
         guard let fates = filter.outcomes else { return true }
         return try self.fates(ofRow: row).contains { own in
@@ -178,7 +188,7 @@ extension StoreReader {
 struct RecordCells {
     enum Message {
         case whole(String)
-        /// The variable parts, which fill the gaps of the series' template.
+        /// The parts that replace the placeholders of the series' template.
         case parts([UInt8])
     }
 
@@ -186,14 +196,17 @@ struct RecordCells {
     var series: SeriesID
     var process: ProcessRowID
     var receivedAt: IssueTimestamp
+    /// Milliseconds from `receivedAt` to the time it occurred; nil if the record does not state it.
     var occurred: Int64?
+    /// The same for the first of `count` occurrences.
     var firstOccurred: Int64?
     var count: Int64
     var message: Message
+    /// JSON; nil if absent.
     var metadata: String?
     var details: String?
 
-    /// Selects the same values from `records`, which is a plain table in files of earlier versions.
+    /// Selects these values from `records`, which is an ordinary table in files of earlier versions.
     static let sql: StaticString = """
         SELECT id, series, process, received_at, occurred, first_occurred, count, message, metadata, details
         FROM records WHERE id = ?1
@@ -245,10 +258,9 @@ package struct RecordRow: Sendable {
     package var accountName: String
     /// The complete record, or only what differs from its series if `memory` is set.
     package var stored: StoredRecord
-    /// The metadata as stored, or nil if it was parsed or there is none.
+    /// The metadata as JSON; nil if it is part of `stored` or there is none.
     package var metadata: String?
-    /// The cached attributes of its series. Nil if `stored` is complete, or if the record is stored in an overflow
-    /// series.
+    /// The cached attributes of its series; nil if `stored` is complete, as for a record in an overflow series.
     package var memory: (any LineCache)?
 
     init(_ cells: RecordCells, of series: SeriesRowCache, by sender: Sender, id: String, isWhole: Bool) {
@@ -267,7 +279,7 @@ package struct RecordRow: Sendable {
             }
         let details = cells.details.flatMap { try? JSONValue(json: $0) }
         var record = IssueRecord(message: message, count: cells.count)
-        // Copying the shared attributes for each record costs more than looking them up when they are needed.
+        // Copying the attributes of the series for each record costs more than looking them up when they are needed.
         let isShared = !isWhole && details?["original"] == nil
         memory = isShared ? series : nil
         if !isShared { series.complete(&record) }
@@ -283,8 +295,8 @@ package struct RecordRow: Sendable {
         var sender = sender
         if let details {
             record.add(details, repairs: &repairs)
-            if let said = details["sender"].flatMap({ try? Sender(json: $0.json) }) {
-                sender = said
+            if let original = details["sender"].flatMap({ try? Sender(json: $0.json) }) {
+                sender = original
                 repairs.append("stored under an overflow sender because its user has too many different senders")
             }
         }
@@ -294,7 +306,7 @@ package struct RecordRow: Sendable {
 }
 
 extension IssueRecord {
-    /// Adds the rarely used members, from the JSON in which they are stored.
+    /// Adds the rarely used members from the JSON in which they are stored, and notes on unusual records to `repairs`.
     fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
         if let recovered = details["recovered"] {
             let (id, time) = (recovered["id"]?.asString ?? "?", recovered["received_at"]?.asString ?? "?")
@@ -306,14 +318,14 @@ extension IssueRecord {
         }
         if let original = details["original"] {
             repairs.append("stored under an overflow series because there are too many different series")
-            if let said = IssueRecord(message: message, details: original) {
-                severity = said.severity
-                domain = said.domain
-                code = said.code
-                source = said.source
-                app = said.app
-                fingerprint = said.fingerprint
-                reportable = said.reportable ?? true
+            if let own = IssueRecord(message: message, details: original) {
+                severity = own.severity
+                domain = own.domain
+                code = own.code
+                source = own.source
+                app = own.app
+                fingerprint = own.fingerprint
+                reportable = own.reportable ?? true
             }
         }
         setDetails(details["more"] ?? details)

@@ -6,11 +6,13 @@ extension StoreReader {
     /// The version of the SQLite library, such as `3.40.1`.
     package static var sqliteVersion: String { DatabaseConnection.libraryVersion }
 
-    /// The status of the store and the ledgers of each destination, as far as a viewer may see them.
+    /// The status of the store and the ledgers of all destinations, as far as a viewer may see them.
     package struct Figures: Sendable {
         package var store: StoreStatus
+        /// The number of received records.
         package var received: Int64
         package var ledgers: [DestinationFigures]
+        /// Current suppressions, the largest first.
         package var suppressions: [Suppression]
         /// The number of suppressions that are not listed.
         package var otherSuppressions: Int
@@ -27,14 +29,14 @@ extension StoreReader {
         }
     }
 
-    /// The ledger of a destination, and since when it has pending records or corrections.
+    /// The ledger of a destination, and the age of its pending records and corrections.
     package struct DestinationFigures: Sendable {
         package var name: String
         package var kind: String
         package var ledger: Ledger
         /// The number of corrections whose lines are pending.
         package var corrections: Int64 = 0
-        /// Nil if neither a record nor a correction is pending, or if the viewer must not see it.
+        /// The time of the oldest pending record or correction; nil if there is none, or if the viewer must not see it.
         package var oldestPending: IssueTimestamp?
     }
 
@@ -85,8 +87,8 @@ extension StoreReader {
         return figures
     }
 
-    /// Counts the records. Closed ranges and blocks store how many they have, so that none is decoded except for the
-    /// block in which the open range begins.
+    /// Selects the number of records. Closed ranges and blocks store theirs, so no block is decoded, except one that
+    /// contains records of the last closed range and of the open one.
     package static let recordCount: StaticString = """
         WITH closed (last_id, records) AS (SELECT coalesce(max(last_id), 0), coalesce(sum(records), 0) FROM ranges),
             next (id) AS (SELECT min(first_id) FROM blocks WHERE first_id > (SELECT last_id FROM closed))
@@ -97,8 +99,8 @@ extension StoreReader {
                     AND id < coalesce((SELECT id FROM next), 9223372036854775807))
         """
 
-    /// Returns a message for each ledger in which not every record has exactly one fate. This is always a bug in
-    /// issued, and is reported as one.
+    /// Returns messages about ledgers in which not every record has exactly one fate, at most ten. This is always a bug
+    /// of issued.
     private func ledgerFaults() throws -> [String] {
         try connection.all(
             """
@@ -122,7 +124,7 @@ extension StoreReader {
             WHERE groups.merged_into IS NULL GROUP BY accounts.uid
             """
         ) { ($0.int64(0), $0.int64(1)) }
-        // A corrupt index can return a user twice.
+        // If an index is corrupt, SQLite can return a user twice.
         return Dictionary(counts, uniquingKeysWith: { $0.clampedSum($1) })
     }
 
@@ -144,8 +146,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the number of corrections whose lines are pending, and when the oldest was made, by destination and
-    /// user. The user of an application that is gone is -1.
+    /// Returns the number of corrections whose lines are pending and the time of the oldest one, by destination and
+    /// user. For applications that no longer exist, the user is -1.
     private func pendingCorrections() throws -> [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] {
         var found: [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] = [:]
         try connection.forEach(
@@ -168,6 +170,7 @@ extension StoreReader {
         return found
     }
 
+    /// Returns the time at which the oldest pending record of a destination was received; nil if there is none.
     private func oldestPending(_ destination: Int64, cursor: RowID) throws -> IssueTimestamp? {
         try connection.first(
             """
@@ -184,9 +187,8 @@ extension StoreReader {
         ) { $0.time(0) }
     }
 
-    /// Returns the current suppressions by limit and application: the limiter windows that no summary covers yet.
-    ///
-    /// - Returns: The suppressions, largest first.
+    /// Returns the suppressed records that no summary counts yet, by limit and application, with the users of these.
+    /// The largest numbers are first.
     private func suppressions() throws -> [(user: Int64, suppression: Suppression)] {
         struct Key: Hashable {
             var destination: String
@@ -238,19 +240,23 @@ package struct StoreFigures: Sendable {
     struct Destination: Sendable {
         var name: String
         var kind: String
+        /// By user id.
         var ledgers: [Int64: Ledger]
         /// The number of pending corrections by user.
         var corrections: [Int64: Int64]
         var oldestPending: IssueTimestamp?
     }
 
+    /// The store's code in the ids of new records.
     var code = ""
     var records: Int64 = 0
+    /// The size of the database, in bytes.
     var bytes: Int64 = 0
     var oldest: IssueTimestamp?
     var faults: [String] = []
-    /// By user id, as are `received` and the ledgers.
+    /// The number of groups, by user id.
     var groups: [Int64: Int64] = [:]
+    /// The number of received records, by user id.
     var received: [Int64: Int64] = [:]
     var destinations: [Destination] = []
     /// The largest first.
@@ -299,14 +305,14 @@ package struct StoreFigures: Sendable {
     }
 }
 
-/// Checks whether a database file is corrupt.
+/// Checks a database file for corruption.
 package enum StoreCheck {
     package enum Finding: Equatable, Sendable {
         /// All pages are intact.
         case whole
         /// Some pages are corrupt or unreadable.
         case damaged
-        /// Inconclusive: the check was interrupted, or the machine lacks a resource that it needs.
+        /// The check was interrupted or blocked by a lock, or the host lacks a resource that it needs.
         case inconclusive
     }
 
@@ -314,9 +320,9 @@ package enum StoreCheck {
     ///
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - time: The time limit. A single step of SQLite may exceed it, and may read the whole file.
+    ///   - time: The maximum duration. It may be exceeded, because a single step of SQLite may read the whole file.
     ///   - begun: Called with a closure that interrupts the check from another thread. The closure has no effect before
-    ///     the check begins or after it has ended.
+    ///     the check begins and after it has ended.
     package static func look(
         at path: String, within time: Duration, begun: (_ end: @escaping @Sendable () -> Void) -> Void
     ) -> Finding {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A connection for queries. It belongs to the thread that created it.
 ///
-/// Each query uses one snapshot, and none outlives its result, so that the writer can checkpoint the WAL.
+/// Each query uses one snapshot, which ends with its result so that the writer can checkpoint the WAL.
 ///
 /// Unless stated otherwise, a function throws only the error of its query.
 package final class StoreReader {
@@ -13,7 +13,7 @@ package final class StoreReader {
     package let blocks: BlockReader
     /// Rows of the open snapshot that were already looked up.
     var known = RowCache()
-    /// Determines which user ids share the limits of one user, for the forwarding loop.
+    /// The users who are accountable for user ids, for the forwarding loop.
     package var users = AccountableUsers()
     /// The last figures that were read, and the data version of the database at that time.
     var lastFigures: (version: Int64, figures: StoreFigures)?
@@ -23,8 +23,8 @@ package final class StoreReader {
     ///
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - cache: The size of the page cache, in KiB. A small one suffices for callers that read each row once.
-    ///   - control: Grants each snapshot and can end it. Nil if no writer waits for the file.
+    ///   - cache: The maximum size of the page cache, in KiB. A small one suffices if each row is read once.
+    ///   - control: Grants each snapshot and can end it; nil if no writer waits for the file.
     ///   - toleratesDamage: `true` to read whatever is readable of a truncated or corrupt file.
     /// - Throws: `StoreFailure` if the file cannot be opened.
     package init(
@@ -46,10 +46,10 @@ package final class StoreReader {
     /// A handle to interrupt the current query from another thread.
     package var interruption: QueryInterruption { QueryInterruption(connection) }
 
-    /// Runs queries in one snapshot. A nested call uses the same snapshot.
+    /// Runs queries in one snapshot. A nested call uses the snapshot of the outer call.
     ///
     /// - Parameters:
-    ///   - deadline: The maximum duration. An outer call's deadline applies to nested calls.
+    ///   - deadline: The maximum duration. For nested calls, that of the outer call applies.
     ///   - body: The queries.
     /// - Returns: The value that `body` returns.
     /// - Throws: `StoreFailure.tooSlow` after the deadline, `.walTooLarge` if the snapshot was ended because the WAL is
@@ -65,15 +65,15 @@ package final class StoreReader {
             blocks.endSnapshot()
         }
         let result = Result { try connection.readTransaction(body) }
-        let isForWAL = ticket.flatMap { control?.end($0) } ?? false
+        let wasInterrupted = ticket.flatMap { control?.end($0) } ?? false
         do {
             return try result.get()
         } catch let error as SQLiteError {
-            throw isForWAL && error.isInterrupted ? StoreFailure.walTooLarge : StoreFailure(error)
+            throw wasInterrupted && error.isInterrupted ? StoreFailure.walTooLarge : StoreFailure(error)
         }
     }
 
-    /// Returns the last id of the closed ranges, or 0 if there are none.
+    /// Returns the last row id of the closed ranges; 0 if there are none.
     func lastClosedID() throws -> RowID {
         try connection.first("SELECT coalesce(max(last_id), 0) FROM ranges") { $0.id(0) } ?? 0
     }
@@ -117,7 +117,8 @@ package struct QueryInterruption: Sendable {
 
 /// Decides when a reader may take a snapshot of the database, and ends snapshots that block the writer.
 ///
-/// A snapshot keeps SQLite from restarting the WAL, so every reader must ask for one.
+/// A snapshot keeps SQLite from restarting the WAL, so every reader must register its snapshots. Functions may be
+/// called on any thread.
 package protocol SnapshotControl: Sendable {
     /// Registers a snapshot that is about to be taken. May block.
     ///
@@ -136,15 +137,16 @@ package protocol SnapshotControl: Sendable {
     func end(_ snapshot: UInt64) -> Bool
 }
 
-/// Rows shared by the records of one snapshot, so that each is looked up only once.
+/// A cache of rows that records of one snapshot refer to, so that each is looked up only once.
 struct RowCache {
     /// The maximum number of entries per table. A page of records or a batch rarely needs more.
     private static let maxEntries = 4096
-    /// The maximum size of all series keys, in bytes. A key has about 300 bytes, but a sender can make it 70 times as
-    /// long.
+    /// The size of all series keys, in bytes, at which the cached series are removed. A key usually has about 300
+    /// bytes, but a sender can make it 70 times as long.
     private static let maxKeyBytes = 2 << 20
 
     private var series: [SeriesID: SeriesRowCache] = [:]
+    /// The size of the keys of all cached series, in bytes.
     private var keyBytes = 0
     private var senders: [ProcessRowID: Sender] = [:]
     /// A store code, and the rows whose ids contain it.
@@ -181,8 +183,8 @@ struct RowCache {
     }
 }
 
-/// The attributes shared by all records of a series. A class, because copying them for each record would cost more than
-/// the reference.
+/// The attributes shared by all records of a series. It is a class, because copying them for each record would cost
+/// more than copying a reference.
 final class SeriesRowCache: LineCache {
     let description: SeriesDescription
     let app: Application?
@@ -195,7 +197,7 @@ final class SeriesRowCache: LineCache {
     let accountName: String
     /// The size of the key that `description` was read from, in bytes.
     let keySize: Int
-    private let kept = Mutex(CachedLine())
+    private let line = Mutex(CachedLine())
 
     static let sql: StaticString = """
         SELECT series.key, groups.id, groups.key, groups.fingerprint, groups.first_record, accounts.app
@@ -205,10 +207,11 @@ final class SeriesRowCache: LineCache {
 
     /// The cached line that a destination has prepared for this series.
     var cachedLine: CachedLine {
-        get { kept.withLock { $0 } }
-        set { kept.withLock { $0 = newValue } }
+        get { line.withLock { $0 } }
+        set { line.withLock { $0 = newValue } }
     }
 
+    /// Sets the members of a record that its series determines.
     func complete(_ record: inout IssueRecord) {
         record.severity = description.severity
         record.domain = description.domain
@@ -251,6 +254,7 @@ enum GroupKey {
         "g" + String(hexadecimal: UInt64(bitPattern: key), width: 16)
     }
 
+    /// Returns the key of a group by its id; nil if the text is not an id of a group.
     static func key(_ text: String) -> Int64? {
         guard text.utf8.count == 17, text.utf8.first == UInt8(ascii: "g"),
             text.utf8.dropFirst().allSatisfy({
@@ -305,8 +309,7 @@ struct PageCursor: Equatable {
 extension StoreReader {
     /// The queries that dominate the time of `List`, `Show`, `Records`, `Histogram` and `Status`, by name.
     ///
-    /// Support bundles contain their plans, so that a missing index or a bad choice of SQLite can be seen from afar.
-    /// Parameters are unbound.
+    /// Support bundles contain their query plans, which show a missing index or a bad plan. Parameters are not bound.
     package static var mainQueries: [(name: String, sql: String)] {
         [
             ("List: groups, newest first", groupSumsSQL(.newest, isBounded: false)),

@@ -6,7 +6,7 @@ extension StoreWriter {
     /// Returns the current state of the store that retention decisions depend on.
     ///
     /// - Parameters:
-    ///   - freeBytes: The free space of the file system, in bytes, or nil if it is unknown.
+    ///   - freeBytes: The free space of the file system, in bytes; nil if unknown.
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
     package func retentionSnapshot(
@@ -16,17 +16,17 @@ extension StoreWriter {
             let pageSize = try connection.pragma("page_size")
             let pages = try connection.pragma("page_count")
             let spare = try connection.pragma("freelist_count")
-            var facts = RetentionSnapshot(
+            var snapshot = RetentionSnapshot(
                 oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
                 spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
-            facts.excessWALBytes = connection.excessWALBytes
-            try addAges(to: &facts)
-            if Retention(settings: retention).lacksRoom(facts) { facts.holdings = try holdings() }
-            return facts
+            snapshot.excessWALBytes = connection.excessWALBytes
+            try addAges(to: &snapshot)
+            if Retention(settings: retention).lacksRoom(snapshot) { snapshot.holdings = try holdings() }
+            return snapshot
         }
     }
 
-    /// The number of ranges closed so far. Retention needs to check again when it changes.
+    /// The number of ranges closed so far. When it changes, retention must check again.
     package var closedRanges: Int64 { memory.values.rangeID - 1 }
 
     private func oldestRange() throws(SQLiteError) -> RetentionSnapshot.ClosedRange? {
@@ -43,9 +43,9 @@ extension StoreWriter {
             isUnderWay: try isUnderWay(row.first, row.last))
     }
 
-    /// Returns the record log time of a range's last record, or of the last one it had if none are left.
+    /// Returns the log time of a range's last record, or of the last one that it had if none are left.
     func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
-        // Record log time never runs backwards, unlike wall-clock time, so the last record has the highest.
+        // Unlike wall time, log time never runs backwards, so the last record has the highest.
         let record = try connection.first(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1", first, last
         ) { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
@@ -55,7 +55,7 @@ extension StoreWriter {
         return RecordLogInstant(milliseconds: age)
     }
 
-    /// Returns what each user has in each closed range, the oldest range first.
+    /// Returns the data of each user in each closed range, the oldest range first.
     private func holdings() throws(SQLiteError) -> [RetentionSnapshot.Holding] {
         let settled = try settledThrough()
         return try connection.all(
@@ -104,33 +104,33 @@ extension StoreWriter {
     }
 }
 
-/// Finds the ranges from which records of some applications must be removed, because their maximum age differs from
+/// Finds the ranges from which records of some applications must be removed, because their maximum age is lower than
 /// that of others.
 ///
-/// For each age, the writer remembers up to which range no such records are left. After a start, it searches all ranges
-/// again, a few at a time.
+/// For each age, the writer remembers the last range that it has searched (`searchedThrough`). After a start, it
+/// searches all ranges again, a few at a time.
 extension StoreWriter {
     /// The maximum number of ranges searched at once.
     private static let maxSearchedRanges: Int64 = 4
 
-    /// Adds what applications with a maximum age of their own need.
-    func addAges(to facts: inout RetentionSnapshot) throws(SQLiteError) {
+    /// Adds the parts of a snapshot that depend on applications with a maximum age of their own.
+    func addAges(to snapshot: inout RetentionSnapshot) throws(SQLiteError) {
         guard !retention.applicationAges.isEmpty else { return }
         let ages = try applicationAges()
-        if let oldest = facts.oldest {
+        if let oldest = snapshot.oldest {
             let longer = ages.filter { $0.value > retention.maxAge }
             let present = try accounts(in: oldest.id, among: Set(longer.keys))
-            facts.oldest?.longestAge = present.compactMap { longer[$0] }.max()
+            snapshot.oldest?.longestAge = present.compactMap { longer[$0] }.max()
         }
-        for age in retention.partialAges where facts.aged == nil {
-            try search(age, Set(ages.filter { $0.value <= age }.keys), &facts)
+        for age in retention.partialAges where snapshot.aged == nil {
+            try search(age, Set(ages.filter { $0.value <= age }.keys), &snapshot)
         }
     }
 
-    /// Returns the maximum age of the records of each application. Must not be called while a transaction may have added
-    /// applications that a rollback would remove.
+    /// Returns the maximum age of the records of each application. The result is cached, so this must not be called in
+    /// a transaction that may have added applications.
     func applicationAges() throws(SQLiteError) -> [AccountID: Duration] {
-        // Some of them may have been deleted since. The id of an application is never used again.
+        // The cache may contain applications that were deleted since. Their ids are never assigned again.
         if ageSearch.known.count > AgeSearch.maxKnown { ageSearch.forgetAges() }
         let accounts = try connection.all(
             "SELECT id, uid, app FROM accounts WHERE id > ?1 ORDER BY id", ageSearch.last
@@ -144,7 +144,7 @@ extension StoreWriter {
 
     /// Searches the next ranges older than an age for records of the accounts.
     private func search(
-        _ age: Duration, _ accounts: Set<AccountID>, _ facts: inout RetentionSnapshot
+        _ age: Duration, _ accounts: Set<AccountID>, _ snapshot: inout RetentionSnapshot
     ) throws(SQLiteError) {
         let ranges = try connection.all(
             "SELECT id, first_id, last_id FROM ranges WHERE id > ?1 ORDER BY id LIMIT ?2",
@@ -155,12 +155,12 @@ extension StoreWriter {
         }
         for range in ranges {
             let newest = try newest(ofRange: range.id, range.first, range.last)
-            guard newest.duration(to: facts.now) >= age else { return }
+            guard newest.duration(to: snapshot.now) >= age else { return }
             guard try self.accounts(in: range.id, among: accounts).isEmpty else {
                 let isUnderWay = try isUnderWay(range.first, range.last)
-                // This range waits for an answer, but not those of other ages.
-                if isUnderWay, newest.duration(to: facts.now) < age + age { return }
-                facts.aged = RetentionSnapshot.AgedRange(
+                // The records must wait for the response to a batch. Ranges for other ages need not wait for them.
+                if isUnderWay, newest.duration(to: snapshot.now) < age + age { return }
+                snapshot.aged = RetentionSnapshot.AgedRange(
                     range: RetentionSnapshot.ClosedRange(
                         id: range.id, firstID: range.first, lastID: range.last, newest: newest, isUnderWay: isUnderWay),
                     accounts: accounts, maxAge: age)
@@ -168,7 +168,7 @@ extension StoreWriter {
             }
             ageSearch.searchedThrough[age] = range.id
         }
-        if ranges.count == Int(Self.maxSearchedRanges) { facts.isSearchingAged = true }
+        if ranges.count == Int(Self.maxSearchedRanges) { snapshot.isSearchingAged = true }
     }
 
     /// Returns the accounts among the given ones that have records in a range.
@@ -183,11 +183,11 @@ extension StoreWriter {
         return accounts.intersection(present)
     }
 
-    /// Returns the last range whose records are all older than the maximum age of their applications, or 0 if there is
-    /// none. Deletes the ages of earlier ranges, which are no longer needed.
+    /// Returns the ranges whose records are older than the maximum age of their applications. Deletes the ages of
+    /// ranges that are no longer needed.
     ///
-    /// Ranges are used because a series has no time on the record log's clock. By wall-clock time, records received
-    /// while the clock was set back would look too old.
+    /// Ranges are used because no log time is stored for series. By wall time, records that were received while the
+    /// clock was set back would look too old.
     package func expiredRanges(
         wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> ExpiredRanges {
@@ -217,7 +217,7 @@ extension StoreWriter {
 /// What the writer has read to remove records of applications with a maximum age of their own. Valid until the settings
 /// change.
 struct AgeSearch {
-    /// The number of ages above which all are read again.
+    /// The number of applications above which the known ages are forgotten.
     static let maxKnown = 4096
 
     /// The maximum ages of the applications that have been read so far.
@@ -234,17 +234,17 @@ struct AgeSearch {
     }
 }
 
-/// The ranges whose records are all older than their maximum age.
+/// The last ranges whose records are older than their maximum age.
 package struct ExpiredRanges: Equatable, Sendable {
-    /// The last one by the general maximum age; 0 if there is none.
+    /// The last range by the general maximum age; 0 if there is none.
     package var general: Int64
-    /// The last one for each application with another maximum age.
+    /// The last range for each application with another maximum age.
     package var accounts: [AccountID: Int64] = [:]
 }
 
-/// The numbers that `Retention` returns.
+/// The reply to the method `Retention`.
 extension StoreReader {
-    /// The maximum number of applications with an age of their own.
+    /// The maximum number of applications with an age of their own that are listed.
     private static let maxApplications = 100
     /// In milliseconds.
     private static let day: Int64 = 86_400_000
@@ -279,7 +279,8 @@ extension StoreReader {
         }
     }
 
-    /// Counts the records of the last day. Those of the open range are not in `counts`; they are no older than a day.
+    /// Counts the records of the last day. The records of the open range are not in `counts`, but are no older than a
+    /// day.
     private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
         let start = now.millisecondsSince1970 - Self.day
         let closed = try connection.integer(

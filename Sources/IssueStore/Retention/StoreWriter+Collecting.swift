@@ -4,11 +4,12 @@ import SQLiteKit
 
 /// Removes rows that nothing refers to any longer, a few per transaction.
 ///
-/// The newest row of a table is always kept, because its id would be assigned again. So are the rows that the caches
-/// still contain.
+/// The newest row of a table is always kept, because SQLite would assign its id again. Rows that a cache contains are
+/// kept, or the cache is emptied.
 extension StoreWriter {
-    /// The maximum number of rows that one transaction removes.
+    /// The maximum number of series or processes that one transaction examines or removes.
     package static let maxCollectedRows = 256
+    // The maximum numbers of rows that one transaction examines.
     private static let maxCountsPerTransaction = 8192
     private static let maxSummariesPerTransaction = 512
 
@@ -39,8 +40,8 @@ extension StoreWriter {
         try transaction { () throws(SQLiteError) in
             let used = try removal.reported(from: edge + 1)
             let newest = try newestSeries()
-            let gone = series.filter { !used.contains($0) && $0 < newest }
-            try removal.collect(series: gone)
+            let unused = series.filter { !used.contains($0) && $0 < newest }
+            try removal.collect(series: unused)
             dropSeriesCaches()
         }
     }
@@ -50,36 +51,36 @@ extension StoreWriter {
     /// - Parameters:
     ///   - series: Only series with a higher id are examined.
     ///   - estimate: The estimate that they are added to.
-    /// - Returns: The id to continue from, or nil at the end.
+    /// - Returns: The last series that was examined; nil at the end.
     package func countUnreferencedSeries(
         above series: SeriesID, _ estimate: inout UnreferencedSeries
     ) throws(StoreFailure) -> SeriesID? {
-        let some = try Self.convertingErrors { () throws(SQLiteError) in
+        let examined = try Self.convertingErrors { () throws(SQLiteError) in
             try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
         }
-        for series in some.recordless { estimate.add(keyBytes: series.keyBytes, of: series.user) }
-        return some.last
+        for series in examined.recordless { estimate.add(keyBytes: series.keyBytes, of: series.user) }
+        return examined.last
     }
 
-    /// Examines the next series, and removes the ones without records, even if their counts could still be queried, and
-    /// groups that have no series left. Used if space is short.
+    /// Examines the next series. Removes the ones without records and the groups that have no series left, although
+    /// their counts could still be queried. Used if space is short.
     ///
     /// - Parameters:
     ///   - users: Only their series are removed.
     ///   - series: Only series with a higher id are examined.
-    /// - Returns: The id to continue from, or nil at the end, and the number of removed series.
+    /// - Returns: The last series that was examined, nil at the end; and the number of removed series.
     package func collectSeries(
         of users: Set<UInt32>, above series: SeriesID
     ) throws(StoreFailure) -> (last: SeriesID?, removed: Int) {
         try transaction { () throws(SQLiteError) in
-            let some = try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
+            let examined = try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
             let newest = try newestSeries()
-            let gone = some.recordless.filter { $0.id < newest && users.contains($0.user) }.map(\.id)
-            if !gone.isEmpty {
-                try removal.collect(series: gone)
+            let unused = examined.recordless.filter { $0.id < newest && users.contains($0.user) }.map(\.id)
+            if !unused.isEmpty {
+                try removal.collect(series: unused)
                 dropSeriesCaches()
             }
-            return (some.last, gone.count)
+            return (examined.last, unused.count)
         }
     }
 
@@ -96,12 +97,13 @@ extension StoreWriter {
     /// Removes senders and accounts that nothing refers to, lines of the ledger that are zero, observed deployments
     /// without an account, and rows of the clock, mutes and moves that apply to no record.
     ///
-    /// The first record is found by `ORDER BY id LIMIT 1`: for `min(id)`, SQLite reads all rows of a virtual table.
+    /// The statements find the first record by `ORDER BY id LIMIT 1`, because for `min(id)`, SQLite reads all rows of a
+    /// virtual table.
     ///
     /// - Returns: `true` if there may be more.
     package func collectOwners() throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
-            var count = 0
+            var mayBeMore = false
             for sql: StaticString in [
                 """
                 DELETE FROM senders WHERE id IN (
@@ -139,16 +141,17 @@ extension StoreWriter {
                 """,
             ] {
                 try connection.run(sql)
-                count = max(count, connection.changes == 4 || connection.changes == 256 ? 1 : 0)
+                // These are the limits in the statements.
+                mayBeMore = mayBeMore || connection.changes == 4 || connection.changes == 256
             }
             memory.caches.senders.removeAll()
             memory.caches.accounts.removeAll()
             memory.caches.deployments.removeAll()
-            return count > 0
+            return mayBeMore
         }
     }
 
-    /// Removes counts of series that have no totals any longer.
+    /// Removes the next counts of series that no longer have totals.
     ///
     /// - Parameter minute: The minute to start at, in minutes since 1970.
     /// - Returns: The minute to continue from, or nil at the end.
@@ -169,20 +172,19 @@ extension StoreWriter {
         }
     }
 
-    /// Removes summaries that were delivered or given up and that are older than the retention period, and such
-    /// corrections.
+    /// Removes old summaries that were delivered or given up, and old events about corrections.
     ///
     /// - Parameters:
     ///   - number: Only summaries with a higher id are examined.
     ///   - time: Only summaries stored before this time are removed.
-    /// - Returns: The id to continue from, or nil at the end.
+    /// - Returns: The last summary that was examined; nil at the end.
     package func collectSummaries(above number: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
-            let some = try connection.all(
+            let examined = try connection.all(
                 "SELECT id, state, at FROM summaries WHERE id > ?1 ORDER BY id LIMIT ?2", number,
                 Self.maxSummariesPerTransaction
             ) { (id: $0.int64(0), state: $0.int64(1), at: $0.int64(2)) }
-            let old = some.filter { $0.at < time.millisecondsSince1970 }
+            let old = examined.filter { $0.at < time.millisecondsSince1970 }
             let settled = old.filter { $0.state != 0 }.map(\.id)
             try removal.delete(
                 "DELETE FROM summaries WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM summaries)",
@@ -194,18 +196,19 @@ extension StoreWriter {
                 "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
                 old.map(\.id))
             try outbox.deleteCorrectionEvents(before: time)
-            // Summaries are in chronological order.
-            return some.count == Self.maxSummariesPerTransaction && old.count == some.count ? some.last?.id : nil
+            // Summaries are in chronological order, so none after a recent one is old.
+            let mayBeMore = examined.count == Self.maxSummariesPerTransaction && old.count == examined.count
+            return mayBeMore ? examined.last?.id : nil
         }
     }
 }
 
 extension RecordRemoval {
-    /// Some series, in the order of their ids.
+    /// The result of examining some series.
     struct ExaminedSeries {
-        /// The last one that was examined; nil at the end.
+        /// The last series that was examined; nil if there were none.
         var last: SeriesID?
-        /// The ones without records, with the sizes of their keys in bytes.
+        /// The series without records, with the sizes of their keys in bytes.
         var recordless: [(id: SeriesID, user: UInt32, keyBytes: Int64)] = []
     }
 
@@ -247,26 +250,26 @@ extension RecordRemoval {
     }
 
     /// Removes series, their totals, and groups that have no series left.
-    func collect(series gone: [SeriesID]) throws(SQLiteError) {
+    func collect(series unused: [SeriesID]) throws(SQLiteError) {
         let groups = try connection.all(
             """
             SELECT home FROM series WHERE id IN (SELECT value FROM json_each(?1)) AND home IS NOT NULL
             UNION SELECT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))
-            """, StoreWriter.list(gone)
+            """, StoreWriter.list(unused)
         ) { $0.id(0, as: GroupID.self) }
-        for series in gone { try deletePostingChain(of: series) }
-        try delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
-        try delete("DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1))", gone)
-        try delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
+        for series in unused { try deletePostingChain(of: series) }
+        try delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", unused)
+        try delete("DELETE FROM moves WHERE series IN (SELECT value FROM json_each(?1))", unused)
+        try delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", unused)
         for group in groups { try collect(group: group) }
     }
 
-    /// Removes a group without series, unless its state is not open, a limiter window or an event about a correction
-    /// refers to it, a summary is unsent, or a user has merged or split it. Groups that the fingerprint rule merged
-    /// into it are removed before it.
+    /// Removes a group without series, after the redirects to it. Keeps the group if its state is not open, if a
+    /// limiter window, an unsent summary or an event about a correction refers to it, or if a user has merged or split
+    /// it.
     ///
     /// A group that a rule has merged is removed, because the rule merges it again when it is reported again. Otherwise
-    /// a rule would keep a row for each fingerprint that ever matched.
+    /// a rule would keep a row for each fingerprint that has ever matched.
     func collect(group: GroupID) throws(SQLiteError) {
         let redirects = try connection.all(
             """
@@ -275,7 +278,7 @@ extension RecordRemoval {
             """, group
         ) { $0.id(0, as: GroupID.self) }
         for redirect in redirects { try collect(group: redirect) }
-        let isLeft = try connection.exists(
+        let isRemovable = try connection.exists(
             """
             SELECT 1 FROM groups WHERE id = ?1 AND state = 0
                 AND (merged_by IS NULL OR merged_by IN (
@@ -293,7 +296,7 @@ extension RecordRemoval {
                 AND NOT EXISTS (SELECT 1 FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 0)
                 AND NOT EXISTS (SELECT 1 FROM correction_events WHERE source = ?1 OR target = ?1)
             """, group)
-        guard isLeft else { return }
+        guard isRemovable else { return }
         try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
         try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])
         try delete("DELETE FROM groups WHERE id IN (SELECT value FROM json_each(?1))", [group])
@@ -310,13 +313,14 @@ extension RecordRemoval {
     }
 }
 
-/// The maximum age of catalog rows, and the coarser resolution of old counts.
+/// The maximum age of rows about series and groups, and the coarser resolution of old counts.
 extension StoreWriter {
-    /// The age from which counts are stored per hour.
+    /// The age from which counts are stored per hour instead of per minute.
     package static let countsByHour: Duration = .seconds(7 * 86_400)
+    /// The maximum number of counts that one transaction sums up.
     private static let maxAgedCountsPerTransaction = 8192
 
-    /// Returns the wall-clock time before which nothing is kept, according to the current clock offset.
+    /// Returns the wall-clock time that was the maximum age ago by log time, using the current clock offset.
     package func retentionStart(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure)
         -> IssueTimestamp
     {
@@ -334,7 +338,7 @@ extension StoreWriter {
     ///   - time: Counts before this time are summed up, rounded down to a whole hour.
     /// - Returns: The minute to continue from, or nil at the end.
     package func rollUpCounts(from minute: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
-        // Only whole hours, so that no hour is stored partly per minute.
+        // The limit is a whole hour, so that no hour is summed up only in part.
         let end = time.millisecondsSince1970 / 3_600_000 * 60
         return try transaction { () throws(SQLiteError) in
             let last =
@@ -375,14 +379,15 @@ extension StoreReader {
     /// The maximum number of rows examined per snapshot.
     private static let maxReferences: Int64 = 20_000
 
-    /// Examines some more records and adds the ids that they refer to.
+    /// Examines the next records, at most 20,000, and adds the ids that they refer to.
     ///
+    /// - Parameter references: The ids found so far. Examination continues after `edge`.
     /// - Returns: `true` if there may be more records.
     package func read(_ references: inout References) throws -> Bool {
         var found = references
         var count: Int64 = 0
         try snapshot {
-            // Consecutive records mostly have the same series and process.
+            // Consecutive records usually have the same series and process.
             var (series, process): (SeriesID, ProcessRowID) = (0, 0)
             try connection.forEach(
                 "SELECT id, series, process FROM records WHERE id > ?1 ORDER BY id LIMIT ?2", references.edge,
@@ -408,7 +413,7 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - references: The ids that records refer to.
-    ///   - ranges: Only series whose last closed range is this one of their application or an earlier one are returned.
+    ///   - ranges: Only series whose last closed range has expired for their application are returned.
     package func unreferenced(
         _ references: References, quietSince ranges: ExpiredRanges
     ) throws -> (series: [SeriesID], processes: [ProcessRowID]) {

@@ -4,19 +4,19 @@ import SQLiteKit
 
 /// Removes ranges, in steps that delay no commit for long.
 ///
-/// A range is removed from its first record on, in slices. Each slice and its ledger entries are removed in one
-/// transaction, then the posting lists, and finally the row of the range. So the ledger always balances, and an
+/// First, the records are removed in slices, from the first one on. One transaction removes a slice and its ledger
+/// entries. The posting lists follow, and finally the row of the range. So the ledger always balances, and an
 /// interrupted removal can continue. Counts and totals are kept.
 extension StoreWriter {
-    /// Performs a step of removing a closed range. No older range may be left.
+    /// Performs the next step of removing a closed range, which must be the oldest one.
     ///
-    /// - Returns: The removed records. `isDone` is `true` after the last step.
+    /// - Returns: The number of removed records. `isDone` is `true` after the last step.
     /// - Throws: `StoreFailure`; the step can be repeated then.
     package func forget(_ range: RetentionSnapshot.ClosedRange) throws(StoreFailure) -> ExpiryProgress {
         try transaction(isSynced: false) { () throws(SQLiteError) in try removal.forget(range, &memory) }
     }
 
-    /// Closes the open range before it is full.
+    /// Closes the open range before it is full, unless it has no records.
     package func closeOpenRange() throws(StoreFailure) {
         guard memory.open.first != nil else { return }
         try transaction { () throws(SQLiteError) in try closeRange() }
@@ -24,7 +24,7 @@ extension StoreWriter {
         dropNewestBlock()
     }
 
-    /// Returns free pages to the file system. They are freed once the WAL is checkpointed.
+    /// Removes free pages from the file. The file system gets the space back once the WAL is checkpointed.
     ///
     /// - Parameter pages: The maximum number of pages.
     /// - Returns: The number of free pages left in the file.
@@ -36,9 +36,11 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes marks of producers that have not reported since `moment`.
+    /// Deletes marks of producers that were last used before `moment`.
     ///
-    /// - Parameter limit: The maximum number of marks to delete.
+    /// - Parameters:
+    ///   - moment: The log time. The time of use of a mark may be up to an hour too early.
+    ///   - limit: The maximum number of marks to delete.
     /// - Returns: `true` if there may be more.
     package func deleteProducerMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
         try transaction { () throws(SQLiteError) in
@@ -61,19 +63,20 @@ struct RecordRemoval {
     let blocks: BlockLog
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks.reader) }
 
-    // The limits per transaction.
+    // MARK: Limits per transaction
 
     /// The number of blocks if all of them are deleted.
     static let sliceBlocks: Int64 = 32
     /// The number of blocks if some of them may be rewritten.
     static let sliceRewrittenBlocks: Int64 = 8
-    /// The size of the blocks. The last block may exceed it.
+    /// The size of the blocks, in bytes. The last block may exceed it.
     private static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
     /// The number of dead letters. Each line can take hundreds of KiB, even if its record compresses well.
     private static let sliceLetters: Int64 = 64
 
+    /// Performs the next step of removing a range.
     func forget(
         _ range: RetentionSnapshot.ClosedRange, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ExpiryProgress {
@@ -124,9 +127,12 @@ struct RecordRemoval {
         return progress
     }
 
-    /// Deletes some of the dead letters of records that are about to be removed. Without their records, they could not
+    /// Deletes some of the dead letters of records that are about to be removed. Without their records, these could not
     /// be requeued, and their lines would fill the database.
     ///
+    /// - Parameters:
+    ///   - rows: The rows that are about to be removed.
+    ///   - kept: Rows among these that are kept.
     /// - Returns: `true` if there may be more.
     func deleteDeadLetters(of rows: ClosedRange<RowID>, keeping kept: [RowID] = []) throws(SQLiteError) -> Bool {
         try connection.run(
@@ -152,8 +158,8 @@ struct RecordRemoval {
 
     /// Deletes batches that have no records left. A batch with summaries is kept until its response arrives.
     ///
-    /// Batches are nearly in the order of their rows. Deletion stops at the first batch that still has records. The
-    /// newest batch is always kept, because its id would be assigned again while a response to it is awaited.
+    /// Batches are nearly in the order of their rows, and deletion stops at the first one that still has records. The
+    /// newest batch is always kept, because its id would be assigned again, and a response to it may be awaited.
     ///
     /// - Returns: `true` if there may be more.
     private func deleteBatches(through last: RowID) throws(SQLiteError) -> Bool {
@@ -171,8 +177,9 @@ struct RecordRemoval {
         return connection.changes >= Self.sliceBatches
     }
 
+    /// Performs the last step of removing a range.
     private func end(_ range: RetentionSnapshot.ClosedRange) throws(SQLiteError) {
-        // No records are left up to there, so there is nothing to scan either.
+        // Cursors need not scan rows that no longer have records.
         try outbox.moveCursors(to: range.lastID)
         try connection.run("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1", range.id)
         try connection.run("DELETE FROM shares WHERE range <= ?1", range.id)
@@ -185,7 +192,7 @@ struct RecordRemoval {
 package struct ExpiryProgress: Equatable, Sendable {
     /// The number of records that this step removed.
     package var records: Int64 = 0
-    /// The number of their fates that were still pending, over all destinations.
+    /// The number of their fates that were pending and are now expired, at all destinations together.
     package var expired: Int64 = 0
     /// `true` if nothing is left of the range.
     package var isDone = false

@@ -13,13 +13,13 @@ package struct Thinning: Sendable {
     let accounts: [SeriesID: AccountID]
     /// The users of these series.
     let users: [SeriesID: UInt32]
-    /// The rows of the last records of their groups, by series. They are kept as long as possible.
+    /// The last records of groups, by series. They are kept as long as possible.
     let spared: [SeriesID: RowID]
     /// The rows of the range that remain, in ascending order.
     let remainingRows: [RowID]
     /// The series that probably have no records afterwards.
     package fileprivate(set) var unreferenced = UnreferencedSeries()
-    /// The next row to process.
+    /// The row from which removal continues.
     private(set) var next: RowID
     /// The number of remaining rows before `next`.
     private(set) var passed = 0
@@ -40,7 +40,7 @@ package struct Thinning: Sendable {
         lists = accounts.keys.sorted()
     }
 
-    /// Continues at a row.
+    /// Makes the removal continue at a row.
     mutating func turn(to row: RowID) {
         next = row
         while passed < remainingRows.count, remainingRows[passed] < row { passed += 1 }
@@ -48,7 +48,7 @@ package struct Thinning: Sendable {
 }
 
 extension StoreWriter {
-    /// Determines which of a user's records in a range to remove.
+    /// Chooses the records of a user to remove from a range.
     package func planThinning(
         of range: RetentionSnapshot.ClosedRange, user: UInt32
     ) throws(StoreFailure) -> Thinning {
@@ -57,19 +57,20 @@ extension StoreWriter {
         }
     }
 
-    /// Determines which records of applications in a range to remove.
+    /// Chooses the records of applications to remove from a range.
     package func planExpiry(of aged: RetentionSnapshot.AgedRange) throws(StoreFailure) -> Thinning {
         try Self.convertingErrors { () throws(SQLiteError) in try removal.plan(aged) }
     }
 
-    /// Performs one step of the plan.
+    /// Performs the next step of the plan.
     ///
-    /// - Returns: The removed records. `isDone` is `true` after the last step.
+    /// - Parameter thinning: The plan; receives the progress.
+    /// - Returns: The number of removed records. `isDone` is `true` after the last step.
     /// - Throws: `StoreFailure`; the step can be repeated then.
     package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ExpiryProgress {
-        let now = thinning
+        let current = thinning
         let (progress, next) = try transaction(isSynced: false) { () throws(SQLiteError) in
-            try removal.thin(now, &memory)
+            try removal.thin(current, &memory)
         }
         thinning = next
         return progress
@@ -78,7 +79,7 @@ extension StoreWriter {
 
 /// Removes the records of some series from a range, in the order of their ids.
 ///
-/// Each slice of rows is removed in one transaction together with its ledger entries. The posting lists are emptied
+/// Each transaction removes a slice of rows together with their ledger entries. The posting lists are emptied
 /// afterwards, and remain as links of their chains.
 extension RecordRemoval {
     /// The maximum number of posting lists per transaction.
@@ -95,9 +96,9 @@ extension RecordRemoval {
             next.turn(to: rows.upperBound + 1)
             return (progress, next)
         }
-        let some = thinning.lists.prefix(Self.sliceLists)
-        for series in some { try emptyList(of: series, thinning) }
-        next.lists.removeFirst(some.count)
+        let lists = thinning.lists.prefix(Self.sliceLists)
+        for series in lists { try emptyList(of: series, thinning) }
+        next.lists.removeFirst(lists.count)
         var progress = ExpiryProgress()
         progress.isDone = next.lists.isEmpty
         return (progress, next)
@@ -105,6 +106,7 @@ extension RecordRemoval {
 
     // MARK: Planning
 
+    /// A series that has records in the range.
     private struct Member {
         var series: SeriesID
         var group: GroupID
@@ -113,7 +115,7 @@ extension RecordRemoval {
         var records: Int64
         var bytes: Int64
         var lastRange: Int64
-        /// The size of the series' key.
+        /// The size of the series' key, in bytes.
         var keyBytes: Int64
         /// `true` if this is the last range in which the series occurred, or if it has no records left in that range.
         var isLast: Bool
@@ -201,8 +203,8 @@ extension RecordRemoval {
     private func lastRecords(
         of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: RowID
     ) throws(SQLiteError) -> [SeriesID: RowID] {
-        let younger = Set(members.filter { $0.lastRange > range.id }.map(\.group))
-        let candidates = Dictionary(grouping: members.filter { !younger.contains($0.group) }, by: \.group)
+        let withLaterRange = Set(members.filter { $0.lastRange > range.id }.map(\.group))
+        let candidates = Dictionary(grouping: members.filter { !withLaterRange.contains($0.group) }, by: \.group)
         guard !candidates.isEmpty else { return [:] }
         let reported = try Set(
             connection.all(
@@ -222,6 +224,7 @@ extension RecordRemoval {
         return last
     }
 
+    /// Returns `true` if a group has series whose last range is above this one.
     private func occurs(_ group: GroupID, above range: Int64) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -252,10 +255,10 @@ extension RecordRemoval {
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
         var kept = remaining
-        // If a destination still waits for some of the rows, the ledger must count each of them.
+        // If some of the rows are pending for a destination, the ledger must count each of them as expired.
         if try !outbox.isSettled(rows) {
             progress.expired = try outbox.expire(toErase(rows, thinning))
-            // The records of a damaged block are unknown and can't be counted as expired, so it stays.
+            // A damaged block is kept: its records are unknown, so they cannot be counted.
             kept = (kept + blocks.reader.unreadable(in: rows).map(\.lowerBound)).sorted()
         }
         progress.records = try blocks.remove(rows, keeping: kept)
@@ -271,6 +274,7 @@ extension RecordRemoval {
         return progress
     }
 
+    /// Returns the records of a slice that are to be removed.
     private func toErase(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> [RecordToErase] {
         try connection.all(
             "SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2", rows.lowerBound, rows.upperBound

@@ -2,16 +2,17 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Reading states and deployments.
+/// Reads states and deployments.
 extension QuarantinedStore {
-    /// Reads the triage states that users have set, from group rows above `row`.
+    /// Reads the triage states of the next groups that are not simply open.
     ///
-    /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they cannot be
-    ///   read.
+    /// - Parameter row: The last group that was read; 0 to start.
+    /// - Returns: At most 256 states in the order of their rows, and the last row; nil if there are none left or they
+    ///   cannot be read.
     package func notes(above row: GroupID = 0) -> (items: [GroupNote], last: GroupID)? {
         bounded { () throws(SQLiteError) in
-            // Files of earlier versions lack the newer columns. A constant for `changed_by` needs its name, because of
-            // WHERE.
+            // Files of earlier versions lack newer columns, so constants replace these. The one for `changed_by` is
+            // named, because WHERE refers to it.
             for columns: StaticString in [
                 "fixed_version, fixed_after, muted_left, changed_by, changed_at, change_note",
                 "fixed_version, fixed_after, muted_left, NULL AS changed_by, NULL, NULL",
@@ -53,7 +54,7 @@ extension QuarantinedStore {
         let groups = GroupTable(connection: connection)
         return found.map { note, id, rule in
             var note = note
-            // The imported records have made the group by the newest rule.
+            // The records were imported before, so the group here has a fingerprint of the newest rule.
             if rule < Fingerprint.rule, let subject = try? groups.subject(of: id),
                 let fingerprint = Regrouping.fingerprint(of: subject)
             {
@@ -63,10 +64,11 @@ extension QuarantinedStore {
         }
     }
 
-    /// Reads the deployments of applications, from rows above `row`.
+    /// Reads the next deployments.
     ///
-    /// - Returns: Some deployments in the order of their rows, and the last row; nil if there are none or they cannot
-    ///   be read.
+    /// - Parameter row: The last deployment that was read; 0 to start.
+    /// - Returns: At most 256 deployments in the order of their rows, and the last row; nil if there are none left or
+    ///   they cannot be read.
     package func deployments(above row: Int64 = 0) -> (items: [IssueDeployment], last: Int64)? {
         bounded { () throws(SQLiteError) in
             var last = row
@@ -116,9 +118,9 @@ package struct SalvagedGroup: Equatable, Sendable {
 
 /// A part of the grouping of a quarantined database that cannot be derived from its records.
 package enum GroupingNote: Equatable, Sendable {
-    /// A group whose id is not the one of its fingerprint, because it had another fingerprint before.
+    /// A group and its key. The key is not that of the fingerprint, because the group had another fingerprint before.
     case id(Int64, of: SalvagedGroup)
-    /// A group that a change of the fingerprint rule has merged into another one, and its id.
+    /// A group that a change of the fingerprint rule has merged into another one, and its key.
     case redirect(SalvagedGroup, id: Int64, to: SalvagedGroup)
     case correction(
         GroupCorrection.Kind, SalvagedGroup, to: SalvagedGroup, pattern: String?, author: UInt32,
@@ -138,9 +140,10 @@ extension QuarantinedStore {
         )
     }
 
-    /// Reads ids and redirects of groups above a row.
+    /// Reads the ids and redirects of the next groups.
     ///
-    /// - Returns: Some notes, and the last row; nil if there are none left or they cannot be read.
+    /// - Parameter row: The last group that was read; 0 to start.
+    /// - Returns: The notes, and the last group that was read; nil if there are none left or they cannot be read.
     package func ids(above row: GroupID) -> (items: [GroupingNote], last: GroupID)? {
         bounded { () throws(SQLiteError) in
             let found = try Statement(
@@ -159,9 +162,9 @@ extension QuarantinedStore {
                 let (own, other) = Self.groups(row)
                 last = max(last, row.id(6))
                 let key = row.int64(7)
-                let usual = Fingerprint.groupKey(uid: own.uid, app: own.app, fingerprint: own.fingerprint)
+                let computedKey = Fingerprint.groupKey(uid: own.uid, app: own.app, fingerprint: own.fingerprint)
                 if row.int64(8) == 0 {
-                    if key != Int64(bitPattern: usual), key != 0 { notes.append(.id(key, of: own)) }
+                    if key != Int64(bitPattern: computedKey), key != 0 { notes.append(.id(key, of: own)) }
                 } else if row.int64(9) == 0 {
                     notes.append(.redirect(own, id: key, to: other))
                 }
@@ -170,9 +173,10 @@ extension QuarantinedStore {
         }
     }
 
-    /// Reads the corrections above a number, in the order in which they were made.
+    /// Reads the next corrections, in the order in which they were made.
     ///
-    /// - Returns: Some notes, and the last number; nil if there are none left or they cannot be read.
+    /// - Parameter number: The last correction that was read; 0 to start.
+    /// - Returns: The notes, and the last correction that was read; nil if there are none left or they cannot be read.
     package func corrections(above number: Int64) -> (items: [GroupingNote], last: Int64)? {
         bounded { () throws(SQLiteError) in
             let found = try Statement(
@@ -206,9 +210,10 @@ extension QuarantinedStore {
 extension StoreWriter {
     /// Stores records of a quarantined database, except those that were imported before.
     ///
-    /// The cardinality guard does not count them, because it admitted them once already.
+    /// The cardinality guard does not count them, because it has admitted them before.
     ///
     /// - Parameters:
+    ///   - submissions: The records.
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
     /// - Returns: The number of records that are new.
@@ -246,7 +251,7 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the group that a note refers to, or nil if it does not exist or already has a triage state.
+    /// Returns the group that a note refers to; nil if it does not exist or already has a triage state.
     private func group(of note: GroupNote) throws(SQLiteError) -> GroupID? {
         try connection.first(
             """
@@ -273,7 +278,10 @@ extension ReceiptList {
 }
 
 extension StoreWriter {
-    /// Imports the grouping of a quarantined database. Notes that contradict this store are left out.
+    /// Imports the grouping of a quarantined database, with one transaction per note. Notes that contradict the
+    /// grouping here are left out.
+    ///
+    /// - Throws: The failure of a transaction. Earlier notes have been imported then.
     package func importSalvaged(_ notes: [GroupingNote]) throws(StoreFailure) {
         for note in notes {
             switch note {
@@ -317,17 +325,18 @@ extension StoreWriter {
             series, account: account, uid: group.uid, app: group.app, group.fingerprint, firstRecord: 0, at: 0)
     }
 
-    /// Gives a group an id that it had, if it still has the one of its fingerprint and no other group has that id.
+    /// Gives a group the key that it had in the other database, if it still has that of its fingerprint and no other
+    /// group has that key.
     private func importID(_ id: Int64, of group: SalvagedGroup) throws(SQLiteError) {
-        let usual = Fingerprint.groupKey(uid: group.uid, app: group.app, fingerprint: group.fingerprint)
+        let computedKey = Fingerprint.groupKey(uid: group.uid, app: group.app, fingerprint: group.fingerprint)
         try connection.run(
             """
             UPDATE groups SET key = ?1 WHERE key = ?2 AND fingerprint = ?3
                 AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.key = ?1)
-            """, id, Int64(bitPattern: usual), group.fingerprint)
+            """, id, Int64(bitPattern: computedKey), group.fingerprint)
     }
 
-    /// Merges two groups unless the first one is merged already.
+    /// Merges a group into another one, unless it is a redirect already.
     private func join(_ source: GroupID, _ target: GroupID, by correction: Int64?) throws(SQLiteError) {
         let (root, target) = (try table.root(of: source), try table.root(of: target))
         guard root == source, root != target else { return }
@@ -373,6 +382,7 @@ extension StoreWriter {
 }
 
 extension GroupTable {
+    /// Returns `true` if a correction with these values exists.
     func hasCorrection(
         _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, _ pattern: String?
     ) throws(SQLiteError) -> Bool {

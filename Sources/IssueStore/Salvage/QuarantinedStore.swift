@@ -2,10 +2,10 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// A quarantined database, read as far as possible. It is not changed.
+/// Reads the records of a quarantined database as far as possible. Does not change the file.
 ///
-/// Its content is untrusted: no number in it is relied upon, and the work is bounded by the size of the file and by
-/// time.
+/// The content of the file is untrusted. No number in it is relied on, and the work is bounded by the size of the file
+/// and by time.
 package final class QuarantinedStore {
     /// The result of one step.
     package struct Portion {
@@ -16,31 +16,32 @@ package final class QuarantinedStore {
     }
 
     private let reader: StoreReader
-    /// A producer id derived from this database. It identifies records that were imported from it before.
+    /// The producer id of all imported records, which is derived from this database. With it, records that were
+    /// imported before are recognized.
     private let producer: ProducerID
-    /// Makes the connection numbers of this file's processes distinct from all others.
+    /// Makes the connection numbers that this file's processes get distinct from all others.
     private let salt: UInt64
     private var decoder: RecordDecoder
     /// The row ranges that have not been read yet, the lowest last. All rows are above 0.
     private var waiting: [ClosedRange<RowID>] = []
     /// The newest row that any readable table mentions.
     private let known: RowID
-    /// The number of lookups that may still fail. It depends on the size of the file, because its numbers are not
-    /// trusted.
+    /// The number of lookups that may still fail before reading is abandoned. It depends on the size of the file.
     private var failuresLeft: Int64
     /// The number of consecutive steps that reached their deadline without reading anything.
     private var fruitlessSteps = 0
     /// `true` if reading was abandoned, so that some rows were left out.
     package private(set) var hasGivenUp = false
-    /// `true` if an earlier version created the file, so that it lacks later tables.
+    /// `true` if an earlier version created the file, so that it may lack tables.
     private let isOlder: Bool
 
-    /// The number of rows per lookup.
-    private static let stretch = 256
-    /// The limits of one step.
+    /// The maximum number of rows per lookup.
+    private static let rowsPerLookup = 256
+    // The limits of one step.
     private static let maxLookupsPerStep = 256
     private static let maxBytesPerStep = 8 << 20
     private static let stepTimeout: Duration = .seconds(2)
+    /// The number of fruitless steps after which reading is abandoned.
     private static let maxFruitlessSteps = 10
     /// The maximum size of a value, in bytes. No valid row is larger: a record of the maximum size has several such
     /// values.
@@ -54,7 +55,7 @@ package final class QuarantinedStore {
     ///
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - original: The path of the file that this one is a copy of, or nil if it is not a copy.
+    ///   - original: The path of the file that this one is a copy of; nil if it is not a copy.
     ///   - randomBits: Random bits for the seed of hash tables and for connection numbers.
     ///   - redactor: Removes secrets from the records, and finds values that were removed before.
     /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if nothing can be
@@ -81,23 +82,24 @@ package final class QuarantinedStore {
         if last > 0 { waiting = [1...last] }
         let pages = (try? reader.connection.pragma("page_count")) ?? 0
         let pageBytes = (try? reader.connection.pragma("page_size")) ?? 0
-        let (bytes, isBeyond) = max(pages, 0).multipliedReportingOverflow(by: max(pageBytes, 0))
-        failuresLeft = (isBeyond ? .max : bytes) / Self.minRowBytes + 131_072
+        let (bytes, hasOverflowed) = max(pages, 0).multipliedReportingOverflow(by: max(pageBytes, 0))
+        failuresLeft = (hasOverflowed ? .max : bytes) / Self.minRowBytes + 131_072
         producer = Self.producer(reader.connection, original ?? path)
         reader.connection.setDeadline(nil)
         // Connection numbers of the socket start at 1.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
         var limits = RecordLimits()
-        // The records were within the limits once, but their JSON is larger now.
+        // When they were reported, the records were within the normal limits. As they are encoded here, their JSON is
+        // larger.
         limits.recordBytes = 16 << 20
         limits.depth = 64
         limits.keys = 65_536
         decoder = RecordDecoder(limits: limits, seed: randomBits, redactor: redactor)
     }
 
-    /// Reads some more rows.
+    /// Reads the next rows.
     ///
-    /// - Returns: The records read, or nil after the last row.
+    /// - Returns: The records that were read; nil after the last row.
     package func step() -> Portion? {
         guard !waiting.isEmpty else { return nil }
         let began = ContinuousClock.now
@@ -120,7 +122,7 @@ package final class QuarantinedStore {
             }
         }
         fruitlessSteps = isInterrupted && portion.submissions.isEmpty ? fruitlessSteps + 1 : 0
-        // Otherwise reading this file might never end.
+        // Without this limit, reading might never end.
         if fruitlessSteps >= Self.maxFruitlessSteps { giveUp() }
         return portion
     }
@@ -147,8 +149,8 @@ package final class QuarantinedStore {
         'express', 'deployments', 'moves', 'corrections'
         """
 
-    /// Returns a name from `tables` that is not a table, or nil if all are. A view can produce endless rows from a file
-    /// of a few pages.
+    /// Returns a name from `tables` that is not that of an ordinary table; nil if there is none. A view can produce
+    /// endless rows from a file of a few pages.
     private static func firstNonTable(_ connection: DatabaseConnection) throws(SQLiteError) -> String? {
         try Statement(
             composedSQL: """
@@ -158,7 +160,7 @@ package final class QuarantinedStore {
         ).first { $0.text(0) }
     }
 
-    /// Returns the newest row that any readable table mentions, and the last row to look for.
+    /// Returns the newest row to which a readable table refers, and the last row to look for.
     private static func lastRow(_ connection: DatabaseConnection) throws(SQLiteError) -> (known: RowID, last: RowID) {
         var failure: SQLiteError?
         var rows: [RowID] = []
@@ -177,7 +179,7 @@ package final class QuarantinedStore {
             throw failure ?? SQLiteError(code: .corrupt, message: "no row id can be read")
         }
         let last = min(max(newest, 0), maxRow)
-        // If the newest rows cannot be read, up to a range of records may follow the last known one.
+        // If a table is unreadable, up to a range of records may follow the last known one.
         return (last, failure == nil ? last : min(last + 65_536, maxRow))
     }
 
@@ -195,20 +197,21 @@ package final class QuarantinedStore {
 
     // MARK: Reading rows
 
-    /// Reads the first of some rows, and keeps the rest for later.
+    /// Reads the first records in a range of rows, and keeps the rest of the range for later.
     ///
     /// - Returns: `true` if the step should end.
     private func read(
         _ rows: ClosedRange<RowID>, since began: ContinuousClock.Instant, into portion: inout Portion
     ) throws -> Bool {
         var bytes = 0
+        /// Keeps the rows from this one on for later.
         func leave(_ row: RowID) {
             if row <= rows.upperBound { waiting.append(row...rows.upperBound) }
         }
         let ids = try ids(in: rows)
-        for (place, id) in ids.enumerated() {
+        for (index, id) in ids.enumerated() {
             let isLate = began.duration(to: .now) >= Self.stepTimeout
-            guard !isLate || place == 0, bytes < Self.maxBytesPerStep else {
+            guard !isLate || index == 0, bytes < Self.maxBytesPerStep else {
                 leave(id)
                 return true
             }
@@ -219,7 +222,7 @@ package final class QuarantinedStore {
             bytes += record.size
             add(record, to: &portion)
         }
-        if ids.count == Self.stretch, let last = ids.last { leave(last + 1) }
+        if ids.count == Self.rowsPerLookup, let last = ids.last { leave(last + 1) }
         return !ids.isEmpty
     }
 
@@ -232,7 +235,7 @@ package final class QuarantinedStore {
             return
         }
         let distance = rows.upperBound - rows.lowerBound
-        let middle = rows.lowerBound + (distance >= Self.stretch ? Self.stretch - 1 : distance / 2)
+        let middle = rows.lowerBound + (distance >= Self.rowsPerLookup ? Self.rowsPerLookup - 1 : distance / 2)
         waiting.append(middle + 1...rows.upperBound)
         waiting.append(rows.lowerBound...middle)
     }
@@ -240,7 +243,7 @@ package final class QuarantinedStore {
     private func ids(in rows: ClosedRange<RowID>) throws -> [RowID] {
         try reader.connection.all(
             "SELECT id FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3", rows.lowerBound, rows.upperBound,
-            Self.stretch
+            Self.rowsPerLookup
         ) { $0.id(0) }.filter { rows.contains($0) }
     }
 
@@ -250,8 +253,8 @@ package final class QuarantinedStore {
         return record
     }
 
-    /// Returns whether a destination still has to receive the record. If that is unreadable, returns `true`, because
-    /// records are delivered at least once.
+    /// Returns `true` if a destination still has to receive a record, or if that is unreadable: a record that is
+    /// delivered twice is better than a lost one.
     private func isPending(_ row: RowID) -> Bool {
         if let fates = try? reader.fates(ofRow: row) {
             return fates.isEmpty || fates.contains { $0.outcome == .pending }
@@ -260,7 +263,7 @@ package final class QuarantinedStore {
         return (try? isPendingByCursors(row)) ?? true
     }
 
-    /// Returns the same from data that files of all versions contain: cursors and batches without a response.
+    /// Returns the same from columns that files of all versions have: cursors, and batches without a response.
     private func isPendingByCursors(_ row: RowID) throws -> Bool {
         try reader.connection.first(
             """
@@ -273,6 +276,7 @@ package final class QuarantinedStore {
 
     // MARK: Converting records to calls
 
+    /// Adds a record as a numbered call, in a submission of its process.
     private func add(_ salvaged: SalvagedRecord, to portion: inout Portion) {
         let connection = salt | UInt64(truncatingIfNeeded: salvaged.process.rawValue) & 0xFF_FFFF_FFFF
         if portion.submissions.last?.process.connection != connection {
@@ -280,20 +284,21 @@ package final class QuarantinedStore {
                 connection: connection, sender: salvaged.stored.sender, startTime: salvaged.startTime)
             portion.submissions.append(Submission(process: process, batch: RecordBatch(), calls: []))
         }
-        let place = portion.submissions.count - 1
-        let first = portion.submissions[place].batch.records.count
-        guard decode(salvaged, into: &portion.submissions[place].batch) else {
+        let index = portion.submissions.count - 1
+        let first = portion.submissions[index].batch.records.count
+        guard decode(salvaged, into: &portion.submissions[index].batch) else {
             portion.unreadable += 1
-            // A file counts as readable only if it has calls to import.
-            if portion.submissions[place].calls.isEmpty { portion.submissions.removeLast() }
+            // A step without submissions shows that nothing could be read.
+            if portion.submissions[index].calls.isEmpty { portion.submissions.removeLast() }
             return
         }
-        portion.submissions[place].calls.append(
+        portion.submissions[index].calls.append(
             ReportCall(
                 token: 0, records: first..<first + 1, rejected: [],
                 numbering: ReportCall.Numbering(producer: producer, sequence: salvaged.row.rawValue)))
     }
 
+    /// Adds a record to a batch. Returns `false` if it is rejected.
     private func decode(_ salvaged: SalvagedRecord, into batch: inout RecordBatch) -> Bool {
         var record = salvaged.stored.record
         if !salvaged.isPending { record.reportable = false }
@@ -304,12 +309,12 @@ package final class QuarantinedStore {
         } catch {
             return false
         }
-        let place = batch.records.count - 1
-        let details = batch.records[place].details
+        let index = batch.records.count - 1
+        let details = batch.records[index].details
         let more = batch.bytes[details.lower..<details.upper]
         let start = batch.bytes.count
         batch.bytes.append(contentsOf: Self.details(salvaged, before: more))
-        batch.records[place].details = ByteRange(from: start, to: batch.bytes.count)
+        batch.records[index].details = ByteRange(from: start, to: batch.bytes.count)
         return true
     }
 
@@ -350,23 +355,23 @@ struct SalvagedRecord {
     var startTime: Int64
     var stored: StoredRecord
     var losses: Set<Loss>
-    /// The size of its variable-length parts, in bytes.
+    /// The size of its JSON, in bytes.
     var bytes: Int
     /// `true` if a destination still has to receive it.
     var isPending = true
 
-    /// Approximate size in a portion, in bytes.
+    /// The approximate size in a portion, in bytes.
     var size: Int { 256 + bytes }
 }
 
-/// Reading records from a corrupt database whose other tables may be unreadable.
+/// Reads records from a corrupt database whose other tables may be unreadable.
 extension StoreReader {
-    /// Reads what is readable of a record and the rows it refers to.
+    /// Reads a record and the rows that it refers to, as far as these are readable.
     ///
     /// Without its series, a record still has its own message text, metadata and times. Without its process or sender,
-    /// it has the user. A record whose user is unknown is attributed to root.
+    /// it has the user of its series. A record whose user is unknown is attributed to root.
     ///
-    /// - Returns: The record, or nil if the row does not exist.
+    /// - Returns: The record; nil if the row does not exist.
     /// - Throws: The error that prevents reading the record's own row.
     func salvage(row: RowID) throws -> SalvagedRecord? {
         let found = try connection.first(RecordCells.sql, row) { RecordCells($0) }
@@ -412,8 +417,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the sender from its table, or from the index that contains the same columns, or at least the user of the
-    /// series.
+    /// Returns the sender from its table, or from the index that contains the same columns. If neither is readable,
+    /// returns a sender with only the user of the series; nil if that is unreadable too.
     private func sender(of process: Process?, series: SeriesID) -> (sender: Sender, isWhole: Bool)? {
         let sender =
             process?.sender ?? first("SELECT sender FROM series WHERE id = ?1", series.rawValue) { $0.int64(0) }
@@ -441,7 +446,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the first row, or nil if there is none or it cannot be read.
+    /// Returns the first row; nil if there is none or it cannot be read.
     private func first<Value>(_ sql: StaticString, _ id: Int64, _ read: (borrowing Row) -> Value?) -> Value? {
         let found = try? connection.first(sql, id) { read($0) } ?? nil
         return found ?? nil

@@ -1,6 +1,6 @@
 /// The changes of the schema since its first version, in their order.
 extension Schema {
-    /// The deployments of applications, with an observed one for each version that reported before this migration.
+    /// The table of deployments, with an observed one for each version that has reported before this migration.
     static let deployments: StaticString = """
         -- Versions of applications that were put into use. A row without uid belongs to the applications of all users
         -- with this name. Observed rows were made by the first report of a version, and have its time of receipt.
@@ -179,7 +179,7 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Indexes without which one user's corrections or deployments would take time in proportion to those of all users.
+    /// Indexes that keep the time for one user's corrections or deployments independent of those of other users.
     static let boundedWork: StaticString = """
         CREATE INDEX groups_by_correction ON groups (merged_by) WHERE merged_by IS NOT NULL;
         CREATE INDEX moves_by_group ON moves ("group");

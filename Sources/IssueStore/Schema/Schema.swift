@@ -34,15 +34,18 @@ package enum Schema {
         do throws(MigrationError) { _ = try migrator.recognize(connection) } catch { throw StoreFailure(error) }
     }
 
-    /// Rejects a file whose tables and views differ from what the migrations create. Every commit to it would fail.
+    /// Rejects a file that lacks a table, index or view of the migrations, or has one with different SQL. Commits to it
+    /// could fail. Additional objects are allowed.
+    ///
+    /// - Throws: `StoreFailure.damaged` for such a file, or another failure if the schema cannot be read.
     static func checkWhole(_ connection: DatabaseConnection) throws(StoreFailure) {
-        let (pattern, found) = try StoreWriter.convertingErrors { () throws(SQLiteError) in
+        let (reference, found) = try StoreWriter.convertingErrors { () throws(SQLiteError) in
             (try DatabaseConnection(path: ":memory:"), Set(try descriptions(connection)))
         }
-        do throws(MigrationError) { _ = try migrator.migrate(pattern) } catch { throw StoreFailure(error) }
-        let expected = try StoreWriter.convertingErrors { () throws(SQLiteError) in try descriptions(pattern) }
-        guard let other = expected.first(where: { !found.contains($0) }) else { return }
-        throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(other.prefix(40))"))
+        do throws(MigrationError) { _ = try migrator.migrate(reference) } catch { throw StoreFailure(error) }
+        let expected = try StoreWriter.convertingErrors { () throws(SQLiteError) in try descriptions(reference) }
+        guard let sql = expected.first(where: { !found.contains($0) }) else { return }
+        throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(sql.prefix(40))"))
     }
 
     /// Returns the SQL of all schema objects.
@@ -55,13 +58,13 @@ package enum Schema {
         try connection.setPragma("cache_size", to: -6144)
     }
 
-    /// Sets what must be set before the first table is created, and the options of the writer's connection.
+    /// Sets the pragmas that must precede the first table, and the options of the writer's connection.
     static func prepare(_ connection: DatabaseConnection) throws(SQLiteError) {
         guard !connection.isReadOnly else {
             throw SQLiteError(code: .readOnly, message: "the file is read-only")
         }
         try connection.setPragma("page_size", to: 8192)
-        // Setting it again would write to the file, which fails if the disk is full.
+        // Setting an unchanged value would write to the file, which fails if the disk is full.
         if try connection.pragma("auto_vacuum") != 2 { try connection.setPragma("auto_vacuum", to: "INCREMENTAL") }
         _ = try connection.setPragma("journal_mode", to: "WAL")
         try connection.setPragma("synchronous", to: "FULL")
@@ -70,7 +73,8 @@ package enum Schema {
         try connection.setPragma("temp_store", to: "MEMORY")
         // A WAL file that grew in a busy period is truncated when the WAL restarts.
         try connection.setPragma("journal_size_limit", to: WALLimits.typicalBytes)
-        // Debian's default overwrites everything that is deleted, even by retention. Erasing enables it where needed.
+        // Debian's default overwrites all deleted content, even that deleted by retention. Erasing enables it when
+        // needed.
         try connection.setPragma("secure_delete", to: 0)
     }
 }
@@ -405,7 +409,7 @@ extension Schema {
         """
 }
 
-// IssueCore does not depend on SQLiteKit, and SQLiteKit does not know these types.
+// These conformances are here because neither IssueCore nor SQLiteKit imports the other.
 extension AccountID: DatabaseID {}
 extension BatchID: DatabaseID {}
 extension GroupID: DatabaseID {}
@@ -413,7 +417,7 @@ extension ProcessRowID: DatabaseID {}
 extension RowID: DatabaseID {}
 extension SeriesID: DatabaseID {}
 
-/// Stored as milliseconds since 1970.
+/// Stored as milliseconds since 1970-01-01 UTC.
 extension IssueTimestamp: DatabaseValue {
     package func bind(to statement: borrowing Statement, at position: Int) {
         statement.bind(millisecondsSince1970, at: position)

@@ -2,17 +2,18 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Finds the records of blocks that may match the conditions of a filter on their content.
+/// Finds the records of a block that may match the conditions of a filter on their content.
 ///
-/// The text of a block is searched as a whole, once per word and phrase. It lacks the parts of messages that are in the
-/// template of their series, so each series is examined once, too. The candidates must then be compared exactly, see
-/// `RecordMatcher`.
+/// The text of a block is searched as a whole, once per word or phrase. It lacks the parts of messages that are in the
+/// template of their series, so each series is examined once, too. The candidates must then be compared exactly
+/// (`RecordMatcher`).
 struct ContentScan {
     /// A set of conditions, one bit each.
     private typealias Conditions = UInt32
 
-    /// A condition that at least one of its terms occurs.
+    /// The condition that at least one of some terms occurs.
     private struct Condition {
+        /// Its bit in a set.
         var bit: Conditions
         var terms: [TextTerm]
         var place: Place
@@ -24,19 +25,25 @@ struct ContentScan {
     }
 
     private let conditions: [Condition]
+    /// The set of all conditions.
     private let all: Conditions
-    /// For each series id, the conditions that its template and domain may meet, with `isKnown`; or `isLeftOut`.
+    /// For each series id, the conditions that its template and domain may meet, with `knownBit`; or `leftOutBit`. 0 if
+    /// the series was not examined yet.
     private var series: [Conditions] = []
-    /// The same for ids that are not below `maxTable`.
+    /// The same without `knownBit`, for ids that are not below `maxTable`.
     private var moreSeries: [SeriesID: Conditions] = [:]
+    /// A buffer for text without JSON escapes.
     private var resolved: [UInt8] = []
 
-    private static let isKnown: Conditions = 1 << 31
-    private static let isLeftOut: Conditions = 1 << 30
-    /// The series whose records are searched, or nil for all.
+    /// Set if the series was examined.
+    private static let knownBit: Conditions = 1 << 31
+    /// The value for a series whose records are left out.
+    private static let leftOutBit: Conditions = 1 << 30
+    /// The series whose records are searched; nil for all.
     private let wanted: Set<SeriesID>?
 
-    /// The maximum size of `series`. Series ids are consecutive, except for removed series.
+    /// The series id from which `moreSeries` is used instead of `series`. Ids are consecutive, except for removed
+    /// series.
     private static let maxTable: Int64 = 1 << 18
     /// The maximum number of metadata keys to search for. The others are only compared exactly.
     private static let maxKeys = 8
@@ -45,7 +52,7 @@ struct ContentScan {
     ///
     /// - Parameters:
     ///   - content: The conditions.
-    ///   - wanted: The series whose records are searched, or nil for all.
+    ///   - wanted: The series whose records are searched; nil for all.
     init(_ content: RecordMatcher, wanted: Set<SeriesID>?) {
         self.wanted = wanted
         var conditions: [Condition] = []
@@ -66,7 +73,7 @@ struct ContentScan {
 
     /// Leaves out the records of these series from now on.
     mutating func leaveOut(_ series: [SeriesID]) {
-        for id in series { set(Self.isLeftOut, for: id) }
+        for id in series { set(Self.leftOutBit, for: id) }
     }
 
     /// Returns the indices of the records in a block that may match.
@@ -75,7 +82,7 @@ struct ContentScan {
         var open: Conditions = 0
         for index in block.rows.indices {
             met[index] = try conditions(metBy: block.rows[index].series, on: reader)
-            if met[index] != Self.isLeftOut { open |= all & ~met[index] }
+            if met[index] != Self.leftOutBit { open |= all & ~met[index] }
         }
         if open != 0 {
             guard let text = try reader.blocks.text(of: block) else { return [] }
@@ -84,7 +91,13 @@ struct ContentScan {
         return met.indices.filter { met[$0] == all }
     }
 
-    /// Adds the conditions that texts of the block may meet.
+    /// Adds the conditions that the text of each record may meet to `met`.
+    ///
+    /// - Parameters:
+    ///   - text: The text of the block.
+    ///   - block: The block.
+    ///   - open: The conditions to search for.
+    ///   - met: The conditions that each record may meet, by index in the block.
     private mutating func search(
         _ text: [UInt8], of block: RecordBlock, _ open: Conditions, _ met: inout [Conditions]
     ) {
@@ -105,12 +118,12 @@ struct ContentScan {
                 }
             }
         }
-        // JSON may contain any character as an escape.
+        // JSON can contain any character as an escape, so fields with a backslash are searched again without escapes.
         var index = fields.metadata.lowerBound
         while let place = Self.backslash(in: text, from: index) {
             let field = fields.field(at: place)
             index = max(field.end, place + 1)
-            guard all & ~met[field.row] != 0, met[field.row] & Self.isLeftOut == 0 else { continue }
+            guard all & ~met[field.row] != 0, met[field.row] & Self.leftOutBit == 0 else { continue }
             resolved.removeAll(keepingCapacity: true)
             JSONEscapes.resolve(text.span, from: field.start, to: field.end, into: &resolved)
             for condition in conditions where met[field.row] & condition.bit == 0 {
@@ -122,6 +135,7 @@ struct ContentScan {
         }
     }
 
+    /// Returns the index of the next backslash; nil if there is none.
     private static func backslash(in text: [UInt8], from start: Int) -> Int? {
         let span = text.span
         var index = span.scan(from: start, to: span.count) { $0 .== ByteMask.of("\\") }
@@ -131,29 +145,30 @@ struct ContentScan {
 
     // MARK: Series
 
-    /// Returns the conditions that the template or the domain of a series may meet, or `isLeftOut`.
+    /// Returns the conditions that the template or the domain of a series may meet; or `leftOutBit`.
     private mutating func conditions(metBy id: SeriesID, on reader: StoreReader) throws -> Conditions {
         if id.rawValue >= 0, id.rawValue < series.count {
             let known = series[Int(id.rawValue)]
-            if known != 0 { return known & ~Self.isKnown }
+            if known != 0 { return known & ~Self.knownBit }
         } else if let known = moreSeries[id] {
             return known
         }
         if wanted?.contains(id) == false {
-            set(Self.isLeftOut, for: id)
-            return Self.isLeftOut
+            set(Self.leftOutBit, for: id)
+            return Self.leftOutBit
         }
         let found =
             try reader.connection.first("SELECT template, domain FROM series WHERE id = ?1", id) { row in
                 conditions(metBy: row.bytes(0), domain: row.bytes(1))
             } ?? 0
-        set(found | Self.isKnown, for: id)
+        set(found | Self.knownBit, for: id)
         return found
     }
 
+    /// Stores the value of a series.
     private mutating func set(_ value: Conditions, for id: SeriesID) {
         guard id.rawValue >= 0, id.rawValue < Self.maxTable else {
-            moreSeries[id] = value & ~Self.isKnown
+            moreSeries[id] = value & ~Self.knownBit
             return
         }
         if id.rawValue >= series.count {
@@ -176,7 +191,9 @@ struct ContentScan {
 
 /// The ranges of a block's text that belong to its records.
 private struct BlockFields {
+    /// The message, the metadata or the details of a record.
     struct Field {
+        /// The index of the record in the block.
         var row: Int
         var start: Int
         var end: Int
@@ -185,7 +202,7 @@ private struct BlockFields {
     /// The range of all metadata.
     let metadata: Range<Int>
     private let block: RecordBlock
-    /// In ascending order; computed on first use.
+    /// All fields in ascending order; computed on first use.
     private var fields: [Field] = []
 
     init(_ block: RecordBlock, _ count: Int) {
@@ -222,7 +239,7 @@ enum JSONEscapes {
     /// Appends bytes with all escapes resolved.
     ///
     /// - Parameters:
-    ///   - bytes: JSON that has been validated. In other bytes, malformed escapes are appended in some form.
+    ///   - bytes: Validated JSON. For other bytes, the result of malformed escapes is not specified.
     ///   - start: The index of the first byte.
     ///   - end: The index after the last byte.
     static func resolve(_ bytes: Span<UInt8>, from start: Int, to end: Int, into output: inout [UInt8]) {
@@ -254,7 +271,7 @@ enum JSONEscapes {
         }
     }
 
-    /// Reads four hexadecimal digits.
+    /// Reads four hexadecimal digits and moves the index past them; nil if there are none.
     private static func unit(_ bytes: Span<UInt8>, at index: inout Int, _ end: Int) -> UInt32? {
         guard index + 4 <= end else { return nil }
         var unit: UInt32 = 0

@@ -2,12 +2,13 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Iterates over the records of a query in the order of their ids, and rules out those that cannot match its filter.
+/// Iterates over the records of a query in the order of their ids, and excludes most of those that do not match its
+/// filter.
 ///
 /// If the filter has conditions on the content of records, blocks are searched one after the other. If its other
 /// conditions select few records, only the blocks that contain these are searched.
 struct RecordSearch {
-    /// `false` if the last row that `next` returned has been examined already and does not match.
+    /// `false` if the row that `next` returned last does not match. Otherwise the caller must compare it.
     private(set) var isCandidate = true
     private let isAscending: Bool
 
@@ -16,7 +17,7 @@ struct RecordSearch {
     /// Nil if there are no conditions on the content of records.
     private var scan: ContentScan?
 
-    /// The ids that are left to search, the next ones last.
+    /// The ids that are left to search, the next range last.
     private var spans: [ClosedRange<RowID>] = []
     /// The candidates of the current block that have not been returned, the next one last.
     private var ready: [RowID] = []
@@ -30,7 +31,8 @@ struct RecordSearch {
     /// - Parameters:
     ///   - selection: Selects the series.
     ///   - query: The filter and the order. The caller applies the limits.
-    ///   - row: The row after which to start, or nil to start at the beginning.
+    ///   - row: The row after which to start; nil to start at the beginning.
+    ///   - reader: The reader, in a snapshot.
     init(
         _ selection: SeriesSelection, _ query: StoreReader.RecordQuery, from row: RowID?, on reader: StoreReader
     ) throws {
@@ -51,10 +53,10 @@ struct RecordSearch {
         }
     }
 
-    /// Returns the next row, or nil at the end.
+    /// Returns the next row; nil at the end.
     ///
-    /// The row need not match, and it may be outside the requested time. Rows before it have been examined. At most one
-    /// block is searched.
+    /// The row need not match (`isCandidate`), and it may be outside the requested time. All rows before it have been
+    /// returned or do not match. Each call searches at most one block, so that the caller can check a time limit.
     mutating func next(on reader: StoreReader) throws -> RowID? {
         guard walk == nil else { return try nextOfWalk(on: reader) }
         while true {
@@ -69,7 +71,7 @@ struct RecordSearch {
         }
     }
 
-    /// Leaves out the other records of these series.
+    /// Leaves out further records of these series, as far as blocks have not been searched yet.
     mutating func leaveOut(_ series: [SeriesID]) {
         scan?.leaveOut(series)
     }
@@ -142,7 +144,7 @@ extension StoreReader {
         return matching
     }
 
-    /// Returns `true` if going through the posting lists of some series is faster than searching all blocks.
+    /// Returns `true` if reading the posting lists of some series is faster than searching all blocks.
     func areFew(_ series: [SeriesID]) throws -> Bool {
         let (own, all) =
             try connection.first(
@@ -154,8 +156,8 @@ extension StoreReader {
         return own < all / 64
     }
 
-    /// Returns the ids to search for a period: from the first to the last closed range that overlaps it, and the open
-    /// range.
+    /// Returns the ids to search for a period, in ascending order: those from the first to the last closed range that
+    /// overlaps it, and the open range.
     func spans(since: IssueTimestamp?, until: IssueTimestamp?) throws -> [ClosedRange<RowID>] {
         let closed =
             try connection.first(
@@ -171,7 +173,7 @@ extension StoreReader {
         return (closed.map { [$0] } ?? []) + [open]
     }
 
-    /// Divides the groups of a selection into those whose titles match, and the others.
+    /// Divides the groups of a selection into those whose title and domain match, and the others.
     private func groupsByTitle(
         _ content: RecordMatcher, in selection: SeriesSelection
     ) throws -> (matching: [GroupID], others: Set<GroupID>) {
@@ -193,13 +195,13 @@ extension StoreReader {
 
 /// Iterates over the rows of some series in the order of their ids, range by range.
 ///
-/// In descending order it follows the chain of each series' posting lists, so that a rare series costs no more than a
-/// common one. In ascending order it reads the ranges one after the other. A closed range that is entirely outside the
-/// requested time is not read. The open range has no posting lists yet, so it is read block by block.
+/// In descending order, it follows the chain of posting lists of each series, so that a rare series costs no more than
+/// a common one. In ascending order, it reads the ranges one after the other. Closed ranges that are entirely outside
+/// the requested time are not read. The open range has no posting lists yet, so it is read block by block.
 struct RecordWalk {
     /// Ids that are read together: a closed range, or the open range, which has no upper bound.
     private struct IDRange {
-        /// Nil if there are no posting lists for these ids.
+        /// The id of the closed range; nil if these ids are read block by block.
         var range: Int64?
         var first: RowID
         var last: RowID
@@ -207,11 +209,12 @@ struct RecordWalk {
 
     /// The ids that have been read but not returned, the next one last.
     private var ready: [RowID] = []
-    /// The series to read, or nil for all series.
+    /// The series to read; nil for all series.
     private let series: [SeriesID]?
     /// The same series, to select records of the open range.
     private let filter: SeriesFilter?
     private let isAscending: Bool
+    /// The row after which the iteration starts.
     private let bound: RowID
     /// The ranges that have not been read, the next one last.
     private var pending: [IDRange] = []
@@ -221,7 +224,7 @@ struct RecordWalk {
     private let isTimed: Bool
     /// For each range, the series whose next records in descending order are in it.
     private var chain: [Int64: [SeriesID]] = [:]
-    /// The last id that was read.
+    /// The last id of the range without posting lists that was read.
     private var edge: RowID
 
     init(
@@ -248,7 +251,7 @@ struct RecordWalk {
         if isChained { try startChains(on: reader) }
     }
 
-    /// Returns the next row, or nil at the end.
+    /// Returns the next row; nil at the end.
     mutating func next(on reader: StoreReader) throws -> RowID? {
         while ready.isEmpty {
             guard try fetch(on: reader) else { return nil }
@@ -256,6 +259,7 @@ struct RecordWalk {
         return ready.removeLast()
     }
 
+    /// Reads the next ids into `ready`, which may still be empty then. Returns `false` at the end.
     private mutating func fetch(on reader: StoreReader) throws -> Bool {
         guard let idRange = pending.last else {
             return isChained && !isTimed ? try fetchChain(in: nil, on: reader) : false
@@ -308,6 +312,7 @@ struct RecordWalk {
         return ids
     }
 
+    /// Adds the last range of each series to `chain`.
     private mutating func startChains(on reader: StoreReader) throws {
         for series in series ?? [] {
             let last = try reader.connection.first("SELECT last_range FROM totals WHERE series = ?1", series) {
@@ -319,15 +324,16 @@ struct RecordWalk {
 
     /// Reads the newest range in which any of the series occurs.
     ///
-    /// - Parameter asked: The newest range whose rows are wanted, or nil if all are.
-    private mutating func fetchChain(in asked: Int64?, on reader: StoreReader) throws -> Bool {
+    /// - Parameter requested: The range whose rows are requested, which is the newest one in `pending`. Rows of newer
+    ///   ranges are skipped. Nil to request all rows.
+    private mutating func fetchChain(in requested: Int64?, on reader: StoreReader) throws -> Bool {
         guard let range = chain.keys.max() else { return false }
-        if let asked, range < asked {
+        if let requested, range < requested {
             pending.removeLast()
             return true
         }
         let members = chain.removeValue(forKey: range) ?? []
-        let isWanted = asked == nil || asked == range
+        let isWanted = requested == nil || requested == range
         var ids: [RowID] = []
         let firstID = try Self.firstID(of: range, on: reader)
         for series in members {
@@ -355,6 +361,7 @@ struct RecordWalk {
         ) { IDRange(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
     }
 
+    /// Returns the posting list of a series in a range, and the range of the previous list; nil if there is none.
     private func posting(
         _ range: Int64, _ series: SeriesID, on reader: StoreReader
     ) throws -> (previous: Int64?, ids: [UInt8])? {
@@ -371,7 +378,7 @@ struct RecordWalk {
 /// A set of series, to select records.
 struct SeriesFilter {
     private let ids: Set<SeriesID>
-    /// Rules out most other series without hashing their ids.
+    /// Excludes most other series without hashing their ids.
     let bits: SeriesBits
 
     init(_ series: [SeriesID]) {
@@ -382,7 +389,7 @@ struct SeriesFilter {
     func contains(_ id: SeriesID) -> Bool { bits.mayContain(id) && ids.contains(id) }
 }
 
-/// A small approximation of a set of series: the last ten bits of their ids.
+/// An approximation of a set of series: one bit for each value of the low ten bits of an id.
 struct SeriesBits {
     private var words = InlineArray<16, UInt64>(repeating: 0)
 
@@ -390,6 +397,7 @@ struct SeriesBits {
         for id in series { words[Self.word(id)] |= Self.bit(id) }
     }
 
+    /// Returns `false` if a series is certainly not in the set.
     func mayContain(_ id: SeriesID) -> Bool { words[Self.word(id)] & Self.bit(id) != 0 }
 
     /// Returns `false` if no series is in both sets.

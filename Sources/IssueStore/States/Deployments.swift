@@ -4,16 +4,17 @@ import SQLiteKit
 
 /// Declaring, observing and removing deployments.
 extension StoreWriter {
-    /// Stores a declared deployment, unless the version is already in use at that time.
+    /// Stores a declared deployment, unless the same version was already in use at that time.
     ///
-    /// Observed deployments of the same version are removed, since their time no longer matters.
+    /// If the version was not declared before, issues that were resolved in the next deployment get it as their fix.
+    /// Observed deployments of the version are removed, because their time no longer matters.
     ///
     /// - Parameters:
     ///   - parameters: Valid parameters.
     ///   - scope: The applications that it belongs to.
     ///   - author: The id of the user who declares it.
-    ///   - now: The wall time, used if the parameters have none.
-    /// - Returns: The stored deployment, and `true` if it was stored before.
+    ///   - now: The current wall time, used if the parameters have none.
+    /// - Returns: The deployment, and `true` if the version was already in use, so that nothing was stored.
     package func declare(
         _ parameters: DeployParameters, of scope: DeploymentScope, by author: UInt32, at now: IssueTimestamp
     ) throws(StoreFailure) -> (deployment: IssueDeployment, isKnown: Bool) {
@@ -43,8 +44,8 @@ extension StoreWriter {
 
     /// Removes the latest declared deployment of a version. The states of groups do not change.
     ///
-    /// If no other deployment declares the version, the observed deployments of applications that have reported with it
-    /// take its place, with the time of their first report.
+    /// If no other deployment declares the version, observed deployments replace it, for applications that have
+    /// reported with the version, at the time of their first report.
     ///
     /// - Returns: The removed deployment; nil if the version was not declared for these applications.
     package func removeDeployment(
@@ -74,9 +75,9 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in
             let table = DeploymentTable(connection: connection)
             try table.remove(ids)
-            var whole = IssueFilter(apps: filter.apps)
-            whole.users = filter.users
-            if filter == whole {
+            var wholeApps = IssueFilter(apps: filter.apps)
+            wholeApps.users = filter.users
+            if filter == wholeApps {
                 try table.removeDeclared(apps: filter.apps, users: filter.users)
             }
             memory.caches.deployments.removeAll()
@@ -87,7 +88,7 @@ extension StoreWriter {
 extension RecordCommit {
     /// Stores an observed deployment if a version of an application has not been seen before.
     ///
-    /// Called for new series only: every version that has reported has a series.
+    /// It is sufficient to call this for new series, because a new version has a new series.
     func observe(_ app: Application, of account: Account, _ memory: inout WriterMemory) throws(SQLiteError) {
         let version = ApplicationVersion(name: app.version, build: app.build)
         guard !isImport, DeploymentLimits.isStored(version),
@@ -102,7 +103,8 @@ extension RecordCommit {
                 isObserved: true))
         try table.removeSurplusObserved(app: account.name.app, uid: account.name.uid)
         history.add(DeploymentHistory.Entry(version, at: time.wall, isObserved: true))
-        // Removed rows stay in memory, so a user who makes up versions would fill it.
+        // The cached history also has rows that were removed from the table. A user who invents versions must not make
+        // it grow without limit.
         if history.count > 2 * (DeploymentLimits.maxDeclared + DeploymentLimits.maxObserved) {
             memory.caches.deployments.remove(account.id)
         } else {
@@ -121,11 +123,11 @@ extension RecordCommit {
     }
 }
 
-/// The deployments in the database.
+/// The table `deployments`.
 struct DeploymentTable {
     let connection: DatabaseConnection
 
-    /// The columns that `deployment(_:)` reads.
+    /// The columns that `deployment(_:)` reads, in this order.
     static let columns: StaticString = "app, uid, version, at, observed, revision, note, author"
 
     static func deployment(_ row: borrowing Row) -> IssueDeployment {
@@ -164,7 +166,7 @@ struct DeploymentTable {
         ) { Self.deployment($0) }
     }
 
-    /// Returns the declared deployments of exactly this scope, latest first.
+    /// Returns the declared deployments of exactly this scope, the latest first.
     func declared(
         app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) -> [(id: Int64, deployment: IssueDeployment)] {
@@ -205,7 +207,7 @@ struct DeploymentTable {
         }
     }
 
-    /// Returns `true` if a version was declared before for one of these applications.
+    /// Returns `true` if a deployment of a version is declared for this scope or for all users.
     func isDeclared(
         _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) -> Bool {
@@ -228,6 +230,7 @@ struct DeploymentTable {
             """, version.text, time, app, scope.uid)
     }
 
+    /// Returns `true` if the same deployment is stored. For an observed one, any deployment of the version counts.
     func contains(_ deployment: IssueDeployment) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -274,7 +277,7 @@ struct DeploymentTable {
             }.map(\.id))
     }
 
-    /// Removes the earliest declared deployments of an application and of its user that exceed the limits.
+    /// Removes the earliest declared deployments of an application, and of its user, that exceed the limits.
     func removeSurplusDeclared(app: String, _ scope: DeploymentScope) throws(SQLiteError) {
         for (app, limit) in [(app, DeploymentLimits.maxDeclared), (nil, DeploymentLimits.maxDeclaredByUser)] {
             try removeSurplus(app: app, uid: scope.uid, isObserved: false, limit: limit)
@@ -303,7 +306,7 @@ struct DeploymentTable {
 }
 
 extension StoreReader {
-    /// Returns a page of deployments, latest first.
+    /// Returns a page of deployments, the latest first.
     ///
     /// Users see the deployments of their own applications. They also see those that apply to all users if an
     /// application of theirs has that name, but without commit, note and author.
@@ -341,7 +344,7 @@ extension StoreReader {
     /// The maximum number of deployments in a histogram.
     private static let maxInHistogram = 100
 
-    /// Returns the latest declared deployments in the time range of a histogram, earliest first.
+    /// Returns the latest declared deployments in the time range of a histogram, the earliest first.
     ///
     /// - Parameters:
     ///   - frame: The time range.
@@ -376,7 +379,7 @@ extension StoreReader {
         """
     }
 
-    /// Returns the ids of observed deployments whose version has no series any longer.
+    /// Returns the ids of observed deployments whose version no longer has a series.
     package func unreportedDeployments() throws -> [Int64] {
         try snapshot {
             try connection.all(

@@ -2,7 +2,7 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// A cache of the triage states of groups that currently receive records. The database holds all of them.
+/// A cache of the triage states of groups that currently get records. All states are in the database.
 struct TriageCache {
     /// The attributes of a series that triage needs.
     struct Series {
@@ -13,7 +13,7 @@ struct TriageCache {
     private var series = BoundedCache<SeriesID, Series>(capacity: 8192)
     private var states = BoundedCache<GroupID, TriageState>(capacity: 8192)
 
-    /// Returns the group and the version of a series, or nil if the series does not exist.
+    /// Returns the group and the version of a series; nil if the series does not exist.
     mutating func subject(ofSeries id: SeriesID, in table: TriageTable) throws(SQLiteError) -> Series? {
         if let known = series[id] { return known }
         guard let found = try table.subject(ofSeries: id) else { return nil }
@@ -29,7 +29,7 @@ struct TriageCache {
         return found
     }
 
-    /// Stores the state of a group, which is also in the database.
+    /// Adds the state of a group, which must be in the database already.
     mutating func insert(_ standing: TriageState, ofGroup id: GroupID) {
         states.insert(standing, for: id)
     }
@@ -58,7 +58,7 @@ extension StoreReader {
         package var account: AccountID
     }
 
-    /// Returns a group by its id, or the group that it is merged into.
+    /// Returns the group that now has the records of the group with an id, with its owner.
     ///
     /// - Throws: `QueryFailure.notFound` if the group does not exist or if the viewer must not see it; otherwise the
     ///   error of the query.
@@ -95,7 +95,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns whether this record caused the last regression of its group.
+    /// Returns `true` if a record has caused the last regression of its group.
     package func isRegression(row: RowID) throws -> Bool {
         try snapshot {
             try connection.exists(
@@ -115,14 +115,18 @@ extension StoreReader {
     }
 }
 
-/// Changing triage states, and applying them to new records.
+/// Changes triage states.
 extension StoreWriter {
     /// The maximum number of mutes that one transaction ends.
     private static let maxMutesPerTransaction = 256
 
     /// Sets the triage state of a group.
     ///
-    /// - Parameter keepsNote: Whether the note is kept if the group already has this state.
+    /// - Parameters:
+    ///   - standing: The new state.
+    ///   - id: The group.
+    ///   - keepsNote: `true` to keep the note if the group already has the same kind of state
+    ///     (`TriageState.keepingNote`).
     /// - Returns: `false` if the group does not exist.
     package func set(
         _ standing: TriageState, ofGroup id: GroupID, keepsNote: Bool = false
@@ -134,7 +138,7 @@ extension StoreWriter {
         }
     }
 
-    /// Reopens groups whose mute ended by `now`, at most 256 per call, and updates `nextMuteEnd`.
+    /// Reopens groups whose mute has ended at or before `now`, at most 256 per call, and updates `nextMuteEnd`.
     package func endMutes(at now: IssueTimestamp) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let ended = try connection.all(
@@ -146,7 +150,7 @@ extension StoreWriter {
         }
     }
 
-    /// Sets the triage state of a group for all records that follow. Returns `false` if the group does not exist.
+    /// Sets the triage state of a group from the next record on. Returns `false` if the group does not exist.
     func change(_ group: GroupID, to standing: TriageState) throws(SQLiteError) -> Bool {
         let triage = TriageTable(connection: connection)
         guard try triage.write(standing, of: group, from: memory.open.nextID) else { return false }
@@ -156,6 +160,7 @@ extension StoreWriter {
         return true
     }
 
+    /// Returns the time at which the next mute with a time limit ends; nil if there is none.
     static func nextMuteEnd(_ connection: DatabaseConnection) throws(SQLiteError) -> IssueTimestamp? {
         try connection.first("SELECT min(muted_until) FROM groups WHERE muted_until IS NOT NULL") {
             $0.optionalTime(0)
@@ -164,9 +169,11 @@ extension StoreWriter {
 }
 
 extension RecordCommit {
-    /// Returns how a record that is about to be stored affects the triage state of its group. Stores the new state.
+    /// Applies a record that is about to be stored to the triage state of its group. Returns its effect, and stores the
+    /// new state.
     ///
-    /// The numbers of occurrences after which mutes end are collected in `countdowns`, and written once per commit.
+    /// A changed number of occurrences until the end of a mute is only noted in `countdowns`, and written once per
+    /// commit.
     ///
     /// - Parameters:
     ///   - location: The series of the record.
@@ -202,7 +209,7 @@ extension RecordCommit {
         return effect
     }
 
-    /// Writes the numbers of occurrences that are left of mutes.
+    /// Writes the changed numbers of occurrences until the ends of mutes.
     func writeCountdowns(_ memory: inout WriterMemory) throws(SQLiteError) {
         for (group, standing) in countdowns {
             try connection.run("UPDATE groups SET muted_left = ?2 WHERE id = ?1", group, standing.occurrencesLeft)
@@ -221,7 +228,7 @@ extension IssueStateChange {
     }
 }
 
-/// The triage states in the database.
+/// The triage states in the tables `groups` and `mutes`.
 struct TriageTable {
     let connection: DatabaseConnection
 
@@ -243,7 +250,8 @@ struct TriageTable {
         } ?? TriageState()
     }
 
-    /// Writes the state of a group that applies from `row` on. Returns `false` if the group does not exist.
+    /// Writes the state of a group that applies from `row` on. Keeps the last 64 muted periods. Returns `false` if the
+    /// group does not exist.
     func write(_ standing: TriageState, of group: GroupID, from row: RowID) throws(SQLiteError) -> Bool {
         try connection.run(
             """
@@ -275,7 +283,7 @@ struct TriageTable {
     }
 
     /// Updates the cache of series after the state of a group has changed. If the group has more series than the cache
-    /// can contain, empties the cache instead: reading all of them would take too long.
+    /// can contain, empties the cache instead, because reading all of them would take too long.
     func watch(_ group: GroupID, _ isWatched: Bool, _ cache: inout SeriesTable) throws(SQLiteError) {
         let series: [SeriesID] = try connection.all(
             #"SELECT id FROM series WHERE "group" = ?1 LIMIT ?2"#, group, SeriesTable.capacity
@@ -291,12 +299,13 @@ struct TriageTable {
         }
     }
 
+    /// Stores the record that has last reopened a group.
     func note(regression row: RowID, of group: GroupID) throws(SQLiteError) {
         try connection.run("UPDATE groups SET regression = ?2 WHERE id = ?1", group, row)
     }
 }
 
-/// Resolving issues that have not occurred for a while.
+/// Resolves issues that have not occurred for a while.
 extension StoreWriter {
     /// The maximum number of groups that one transaction examines.
     private static let maxExaminedGroups = 256
@@ -310,10 +319,11 @@ extension StoreWriter {
         package var isDone: Bool
     }
 
-    /// Resolves quiet issues among the next groups, at most 256.
+    /// Examines the next groups, at most 256, and resolves the quiet issues among them.
     ///
     /// - Parameters:
-    ///   - group: The last group that was examined; 0 for none.
+    ///   - group: The last group that was examined; 0 to start.
+    ///   - wall: The current wall time.
     ///   - monotonic: The current monotonic time.
     package func resolveQuiet(
         above group: GroupID, wall: IssueTimestamp, monotonic: MonotonicInstant

@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 extension RecordCommit {
-    /// Stores the records of numbered calls if none of them has been received before; otherwise returns nil.
+    /// Stores the records of numbered calls and returns their receipts; returns nil if any was received before.
     mutating func storeFresh(
         _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission,
         _ process: WriterMemory.ProcessEntry,
@@ -19,6 +19,7 @@ extension RecordCommit {
         return receipts
     }
 
+    /// Compares a numbered call with the mark of its producer.
     private func reception(
         of call: ReportCall, _ numbering: ReportCall.Numbering, _ submission: Submission,
         _ memory: inout WriterMemory
@@ -28,8 +29,7 @@ extension RecordCommit {
             sequence: numbering.sequence, count: Int64(call.count), on: connection)
     }
 
-    /// Stores those records of a numbered call that have not been received before, and returns the receipts of all of
-    /// them.
+    /// Stores the records of a numbered call that were not received before. Returns the receipts of all its records.
     mutating func storeNumbered(
         _ call: ReportCall, of submission: Submission, _ process: WriterMemory.ProcessEntry,
         _ memory: inout WriterMemory
@@ -52,8 +52,8 @@ extension RecordCommit {
         }
     }
 
-    /// Stores the new records of a call whose first records are already known. Returns the old receipts, then the new
-    /// ones.
+    /// Stores the new records of a call whose first records were received before. Returns the old receipts, then the
+    /// new ones.
     private mutating func takeRest(
         of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastResult],
         _ submission: Submission, _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory
@@ -94,22 +94,27 @@ struct ProducerTable {
         var producer: ProducerID
     }
 
+    /// The number of cached marks above which the cache is emptied.
     static let capacity = 4096
-    /// The maximum numbers of stored marks, of one user and of all users. They may be exceeded by `newPerCheck`.
+    /// The maximum numbers of stored marks, of one user and of all users. `newPerCheck` more are possible.
     static let maxPerUser: Int64 = 8192
     static let maxTotal: Int64 = 65_536
+    /// The number of written rows after which the number of marks is checked.
     private static let newPerCheck = 1024
-    /// More than `newPerCheck`, so that an excess becomes smaller.
+    /// The maximum number of marks removed at once. More than `newPerCheck`, so that an excess becomes smaller.
     private static let maxPerRemoval: Int64 = 4096
 
-    /// The number of marks added since their number was last checked.
+    /// The number of marks that were inserted, or whose time of use was updated, since their number was last checked.
     private var newCount = 0
     private var marks: [Key: ProducerMark] = [:]
+    /// The producers whose marks must be written by this commit.
     private var changed: Set<Key> = []
     /// The producer of the last call. Consecutive calls mostly come from the same producer, so its mark is kept outside
     /// the table and changed in place.
     private var current: Key?
+    /// The mark of `current`.
     private var mark = ProducerMark()
+    /// `true` if `mark` must be written by this commit.
     private var isChanged = false
 
     /// Returns which records of a call are already known.
@@ -126,6 +131,7 @@ struct ProducerTable {
         isChanged = true
     }
 
+    /// Makes a producer the current one.
     private mutating func turn(to key: Key, on connection: DatabaseConnection) throws(SQLiteError) {
         storeCurrentMark()
         // Removed from the table so that it can be changed in place.
@@ -165,13 +171,15 @@ struct ProducerTable {
         }
     }
 
-    /// Removes the marks used least recently of the user who has the most, if there are too many.
+    /// Removes the least recently used marks of the user who has the most marks, if there are too many.
     ///
-    /// A user can invent any number of producers, and retention removes only records to free space.
+    /// This is needed because a user can invent any number of producers, and retention removes only records to free
+    /// space.
     ///
     /// - Parameters:
     ///   - maxPerUser: The maximum number of marks of a user.
     ///   - maxTotal: The maximum number of marks of all users together.
+    ///   - connection: The writer's connection, in a transaction.
     static func removeExcess(
         maxPerUser: Int64 = ProducerTable.maxPerUser, maxTotal: Int64 = ProducerTable.maxTotal,
         on connection: DatabaseConnection
@@ -192,7 +200,7 @@ struct ProducerTable {
             """, largest.uid, min(excess, maxPerRemoval))
     }
 
-    /// Stores a mark. Its time of use is at most an hour old, so that most commits do not have to write the index by
+    /// Stores a mark. Its time of use is updated only after an hour, so that most commits need not write the index on
     /// it.
     private mutating func update(
         _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant

@@ -19,8 +19,8 @@ extension RecordCommit {
         return entry
     }
 
-    /// Returns the sender's row without its process-specific parts, or the overflow sender if the user has too many
-    /// senders.
+    /// Returns the row of a sender, which has no attributes of a single process; or the overflow sender, if the user
+    /// has too many senders.
     private func senderEntry(
         of sender: Sender, user: UInt32, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> WriterMemory.SenderEntry {
@@ -58,9 +58,8 @@ extension RecordCommit {
         return connection.lastInsertedRowID
     }
 
-    /// Returns the account of a user's application, named as the record claims or else after the command.
-    ///
-    /// A user with too many names reports under an overflow account.
+    /// Returns the account of a user's application. Its name is the one in the record, or else the command. For a user
+    /// with too many names, returns the overflow account.
     func account(
         of series: SeriesDescription, _ process: ReportingProcess, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> Account {
@@ -102,9 +101,9 @@ extension RecordCommit {
         return id
     }
 
-    /// Returns the group that a new series belongs to, after all corrections. Nil if it is a new one.
+    /// Returns the group that a new series belongs to, after all corrections; nil if a new group is needed.
     ///
-    /// A group of an older rule that will get this fingerprint gets it now.
+    /// If a group of an older rule will get this fingerprint, sets its fingerprint now.
     func knownGroup(
         account: AccountID, fingerprint: String, of series: SeriesDescription, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> KnownGroup? {
@@ -121,22 +120,25 @@ extension RecordCommit {
     func insertGroup(
         _ series: SeriesDescription, _ account: Account, _ fingerprint: String
     ) throws(SQLiteError) -> GroupID {
-        // Uses the account's name, not the claimed one: records that share an account's group share its key.
+        // The key depends on the account's name, not on the claimed one, because all records of an account share its
+        // groups.
         try GroupTable(connection: connection).insert(
             series, account: account.id, uid: account.name.uid, app: account.name.app, fingerprint,
             firstRecord: rows.nextID, at: time.wall.millisecondsSince1970)
     }
 
-    /// Raises the group's severity to that of the series if it is higher, and sets its last version.
+    /// Raises a group's severity to that of a new series if that is higher, and sets its last version if the series has
+    /// one.
     func widen(_ group: GroupID, by series: SeriesDescription) throws(SQLiteError) {
         try connection.run(
             "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1",
             group, Int64(series.severity.rank), series.app.version)
     }
 
-    /// Returns the first line of the message, at most 200 characters, or the domain if the message is empty.
+    /// Returns the title of a group: the first line of the template, or the domain if that is empty; at most 200
+    /// characters.
     ///
-    /// If the message consists of values, the source location follows it, which is then part of the fingerprint.
+    /// If the template consists of values, the source location follows, because it is then part of the fingerprint.
     static func title(of series: SeriesDescription) -> String {
         let end = series.template.firstIndex(of: 0x0A) ?? series.template.endIndex
         let title = MessageTemplate.title(of: series.template[..<end])
@@ -148,7 +150,8 @@ extension RecordCommit {
 }
 
 extension RecordCommit {
-    /// The maximum number of newest rows that are examined per table, so that startup time does not grow with the file.
+    /// The maximum number of the newest rows of a table that are examined, so that startup time does not grow with the
+    /// file.
     private static let newest: Int64 = 16_384
 
     /// Restores the guard's counters from the database during the first commit, so that a restart does not reset any

@@ -5,19 +5,20 @@ import SQLiteKit
 extension RecordCommit {
     struct KnownGroup {
         var id: GroupID
-        /// The group that has the fingerprint, if its records belong to the other one. Nil if it does not exist yet: a
-        /// rule merges it into the other one.
+        /// The group that has the fingerprint. It differs from `id` if corrections lead to another group. Nil if it
+        /// does not exist yet, because a rule merges it into the other one.
         var home: GroupID?
-        /// `true` unless the state of the group is open.
+        /// `true` unless the state of the group is open. Each of its records must then be applied to the state.
         var isWatched: Bool
         /// The corrections that lead from the fingerprint to the group.
         var corrections: [Int64] = []
-        /// `true` if a critical record was reported.
+        /// `true` if the group has had a critical record.
         var isCritical = false
     }
 
     struct Account {
         var id: AccountID
+        /// Its user and name, which is that of the overflow account if the record's own exceeds a limit.
         var name: WriterMemory.AccountName
     }
 
@@ -74,7 +75,7 @@ extension RecordCommit {
         switch verdict {
         case .allow:
             let location = try insert(description, key, account, group, fingerprint, process)
-            // Its user's share includes these bytes only once the range has been closed.
+            // These bytes are added to the share of the user when the range is closed (`closeRange`).
             memory.open.grow(by: Int(SeriesOwner.excessBytes(ofKey: Int64(key.count))))
             try observe(description.app, of: account, &memory)
             memory.caches.series.insert(
@@ -93,8 +94,7 @@ extension RecordCommit {
 
     /// Returns the description of the overflow series of a group or an application.
     ///
-    /// It contains only the attributes that decide how a record is forwarded. It has none that a sender could vary to
-    /// create more series.
+    /// It has only the attributes on which forwarding depends, and none that a sender could vary to create more series.
     private func overflow(
         of description: SeriesDescription, _ account: Account, _ fingerprint: String, _ title: StaticString
     ) -> SeriesDescription {
@@ -107,9 +107,11 @@ extension RecordCommit {
         return overflow
     }
 
-    /// Stores the record in an overflow series because its own series would exceed the limit.
+    /// Returns the overflow series for a record whose own series would exceed a limit. Inserts it if it is new.
     ///
     /// - Parameters:
+    ///   - original: The record's own description.
+    ///   - record: The record.
     ///   - group: The group that has too many series; nil if the application has too many groups.
     ///   - fingerprint: The fingerprint of the group, or of the application's overflow group.
     private mutating func overflowLocation(
@@ -151,9 +153,10 @@ extension RecordCommit {
             series: entry.id, account: entry.account, isWatched: entry.isWatched, original: original)
     }
 
+    /// Returns the series with a key and a sender; nil if it is not in the database.
     private func stored(_ key: [UInt8], sender: Int64) throws(SQLiteError) -> SeriesLocation? {
         let hash = Self.storedHash(key, sender: sender)
-        // Most series that are looked up are new. For those, this query reads only the index.
+        // Most of these series are new. For them, this query reads only the index.
         let isKnown = try connection.exists("SELECT 1 FROM series WHERE hash = ?1", hash)
         guard isKnown else { return nil }
         return try connection.all(
@@ -178,6 +181,7 @@ extension RecordCommit {
         return Int64(bitPattern: hash.finish())
     }
 
+    /// Inserts a series, and its group if that is nil.
     private mutating func insert(
         _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: KnownGroup?,
         _ fingerprint: String, _ process: WriterMemory.ProcessEntry
@@ -255,8 +259,8 @@ extension RecordCommit {
 /// A cache of recently used series, indexed by their numbers in the directory of a batch. Finding the series of a
 /// record takes one lookup and no query.
 ///
-/// A series has one entry per sender, mostly just one. The guard's decisions to use an overflow series are kept too,
-/// until the end of the guard's window. A full table is emptied: the database has all entries.
+/// A series has one entry per sender, so usually one. The guard's decisions to use an overflow series are kept too,
+/// until the guard's window ends. A full table is emptied, because the database has all entries.
 struct SeriesTable {
     struct Entry {
         var sender: Int64
@@ -283,7 +287,7 @@ struct SeriesTable {
         var sender: Int64
         var severity: IssueLevel
         var isReportable: Bool
-        /// Whether the record itself names its application.
+        /// `true` if the record itself names its application.
         var isNamed: Bool
         /// The group that has too many series; nil if the application has too many groups.
         var group: GroupID?
@@ -296,6 +300,7 @@ struct SeriesTable {
         case overflow
     }
 
+    /// The numbers of entries and of overflow series at which the table is emptied.
     static let capacity = 32_768
     private static let overflowCapacity = 4096
 
@@ -312,7 +317,8 @@ struct SeriesTable {
 
     init() {}
 
-    /// Whether the table must be emptied: it is full, or an overflow in it may no longer be valid.
+    /// Returns `true` if the table must be emptied: it is full, or a window of the guard has ended, so that a series
+    /// may no longer have to overflow.
     func isOutdated(at now: RecordLogInstant) -> Bool {
         if entries.count >= Self.capacity || overflows.count >= Self.overflowCapacity { return true }
         return overflowEnd.map { $0 <= now } ?? false
@@ -338,6 +344,7 @@ struct SeriesTable {
         return nil
     }
 
+    /// Adds the entry of a series.
     mutating func insert(_ number: UInt32, _ entry: Entry) {
         while first.count <= number { first.append(0) }
         var entry = entry
@@ -364,7 +371,7 @@ struct SeriesTable {
         for (key, entry) in overflows where series.contains(entry.id) { overflows[key]?.isWatched = isWatched }
     }
 
-    /// Returns the estimated cost of storing the records of a batch.
+    /// Returns the estimated cost of storing the records of a batch, in the units of `ReportCost`.
     func cost(of batch: borrowing RecordBatch) -> Int {
         var (new, overflowed) = (0, 0)
         if batch.directory.identity === directory {

@@ -4,7 +4,7 @@ package import SQLiteKit
 package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConvertible {
     /// The disk is full. The operation can be retried.
     case noSpace
-    /// The database is corrupt and must be quarantined.
+    /// The database is corrupt and must be moved aside.
     case damaged(SQLiteError)
     /// The file belongs to a newer version or to another program. The string is the error message.
     case foreign(String)
@@ -42,8 +42,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
-    /// `true` if it is unknown whether the transaction was stored, because the disk failed during the final step of the
-    /// commit.
+    /// `true` if COMMIT failed, so that the transaction may have been stored nevertheless.
     package var isUncertain: Bool {
         switch self {
         case .damaged(let error), .failed(let error): error.isOfCommit
@@ -68,7 +67,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
 
     /// `true` if opening a new file instead of this one may succeed.
     ///
-    /// It cannot succeed if the machine lacks a resource or if another program has the file open.
+    /// It cannot succeed if the host lacks a resource or if another program has the file open.
     package var isFixedByNewFile: Bool {
         switch self {
         case .damaged, .foreign: true

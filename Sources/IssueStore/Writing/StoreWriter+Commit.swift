@@ -9,12 +9,13 @@ extension StoreWriter {
     /// submissions can be committed again.
     ///
     /// - Parameters:
+    ///   - submissions: The calls.
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
-    ///   - isImport: `true` if the records come from a quarantined database. The cardinality guard admitted them there,
-    ///     so it is bypassed. The records are not announced.
+    ///   - isImport: `true` if the records come from a set-aside database. The cardinality guard has admitted them
+    ///     there, so it is bypassed. The records are not announced.
     /// - Returns: The outcomes of the calls, in order. A run of similar calls may share one outcome.
-    /// - Throws: `StoreFailure` as `transaction` does.
+    /// - Throws: The failures of `transaction`.
     package func commit(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool = false
     ) throws(StoreFailure) -> [CallOutcome] {
@@ -38,7 +39,8 @@ extension StoreWriter {
         let outcomes = try commit.take(submissions, &memory)
         try commit.writeCountdowns(&memory)
         if commit.rows.isEmpty {
-            // The clock continues from the last row, so a commit without rows does not advance it.
+            // After a restart, the clock continues from the last row. A commit without rows must therefore not advance
+            // it.
             memory.values.clock = clockBefore
         } else if let offset = time.newOffset {
             try write(clockOffset: offset, from: commit.rows.firstID)
@@ -62,6 +64,7 @@ extension StoreWriter {
         return outcomes
     }
 
+    /// Queues priority records for the destinations.
     private func insertPriority(_ priority: [PriorityRecord]) throws(SQLiteError) {
         guard !memory.values.destinations.isEmpty else { return }
         for record in priority {
@@ -77,19 +80,19 @@ extension StoreWriter {
 
 /// The records that one commit stores, and the rows that it collects before they are written.
 ///
-/// The functions take the writer's memory as a parameter, because each access to it as a property of a class would cost
-/// as much as finding a record's series.
+/// The writer's memory is passed as a parameter. Each access to it as a property of a class would cost as much as
+/// finding a record's series.
 struct RecordCommit {
     let connection: DatabaseConnection
     let time: RecordLogClock.Reading
-    /// `true` if the cardinality guard admitted the records before.
+    /// `true` if the records come from a set-aside database, where the cardinality guard has admitted them.
     let isImport: Bool
     let onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     var rows: RowBuffer
     private(set) var priority: [PriorityRecord] = []
     /// `true` if the record that is being stored is the first one of its group.
     var isGroupNew = false
-    /// The states of muted groups whose number of occurrences until their end has changed.
+    /// The states of muted groups whose remaining number of occurrences has changed.
     var countdowns: [GroupID: TriageState] = [:]
     /// `true` if the record that is being stored is the first critical one of its group.
     var isGroupNewlyCritical = false
@@ -115,7 +118,7 @@ struct RecordCommit {
         self.rows.begin(firstID: firstID, receivedAt: time.wall.millisecondsSince1970)
     }
 
-    /// The account ids and what each has received.
+    /// The account ids, with the records and occurrences that each has received.
     var allSums: some Sequence<(AccountID, LedgerChanges.Sum)> { zip(accounts.ids, sums) }
 
     /// Adds a record with this number of occurrences to an account's sum.
@@ -291,6 +294,7 @@ struct LedgerChanges {
     }
 
     private struct Line: Hashable {
+        /// 0 for the host itself.
         var destination: Int64
         var account: AccountID
         var fate: Int64
@@ -322,15 +326,15 @@ struct LedgerChanges {
         add(sum, destination: destination, account: account, fate: Int64(to.databaseValue))
     }
 
-    /// Moves a pending record that can no longer be read to `expired`. Its number of occurrences is unknown, so one is
-    /// moved; `ForwardingOutbox.expireRemainingOccurrences` moves the others.
+    /// Moves a pending record that can no longer be read to `expired`. Its number of occurrences is unknown, so only
+    /// one is moved. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
     mutating func expiredUnreadable(account: AccountID, destination: Int64) {
         let sum = Sum(records: 1, occurrences: 1)
         moved(sum, account: account, destination: destination, from: .pending, to: .expired)
     }
 
-    /// Subtracts erased records of an account from what a destination has received, and from their fate unless it is
-    /// nil.
+    /// Subtracts erased records of an account from what a destination has received, and from a fate. `fate` is nil for
+    /// the host's own line, which has no fates.
     mutating func erased(_ sum: Sum, account: AccountID, destination: Int64, fate: IssueFate.Outcome?) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Self.received)
@@ -350,7 +354,7 @@ struct LedgerChanges {
 
     /// Adds the changes to the `ledger` table, in the current transaction.
     func write(on connection: DatabaseConnection) throws(SQLiteError) {
-        // A sum above the largest integer would make this commit fail, and all later ones of the account.
+        // An overflow would make this commit fail, and all later ones with records of the account.
         for (line, sum) in sums {
             try connection.run(
                 """

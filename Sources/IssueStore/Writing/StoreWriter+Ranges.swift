@@ -9,7 +9,8 @@ extension StoreWriter {
             || memory.open.seriesEstimate >= settings.rangeSeries
     }
 
-    /// Writes the index of the open range. The next range starts when the transaction is committed.
+    /// Writes the posting lists, counts and shares of the open range. The next range starts when the transaction is
+    /// committed.
     func closeRange() throws(SQLiteError) {
         var postings = memory.open.postings()
         for index in postings.postings.indices {
@@ -23,7 +24,8 @@ extension StoreWriter {
             SELECT ?1, ?2, ?3, coalesce(min(first_at), 0), coalesce(max(last_at), 0), coalesce(sum(records), 0), ?4
             FROM postings WHERE range = ?1
             """, memory.values.rangeID, memory.open.firstID, memory.open.lastID, memory.open.byteCount)
-        // The commit time of the range's last record. A range can also be closed early, after that commit.
+        // The log time of the commit of the range's last record, which is an earlier commit if the range is closed
+        // early.
         try connection.run(
             "INSERT INTO ages (range, at) VALUES (?1, ?2)", memory.values.rangeID,
             memory.values.clock.state?.log.milliseconds ?? 0)
@@ -31,6 +33,7 @@ extension StoreWriter {
         memory.values.isRangeClosed = true
     }
 
+    /// Writes the number of bytes that each user has in the range.
     private func writeShares(of postings: [RangePostings.Posting]) throws(SQLiteError) {
         var shares: [Int64: Int64] = [:]
         for posting in postings { shares[try owner(ofSeries: posting.series).user, default: 0] += posting.bytes }
@@ -40,7 +43,7 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the user of a series, which never changes.
+    /// Returns the user of a series, which never changes. Users and sizes are cached.
     private func owner(ofSeries series: SeriesID) throws(SQLiteError) -> SeriesOwner {
         if let known = memory.caches.owners[series] { return known }
         let owner =
@@ -53,8 +56,8 @@ extension StoreWriter {
         return owner
     }
 
-    /// Writes the postings and counts with one statement per table. Thousands of series may share a range, and a commit
-    /// waits for this.
+    /// Writes the postings and counts with one statement per table, because a range may have thousands of series and a
+    /// commit waits for this.
     private func write(_ postings: RangePostings) throws(SQLiteError) {
         try tables.postings.withRows(PostingBuffer(postings.postings).cells, bytes: postings.ids) {
             () throws(SQLiteError) in
@@ -90,6 +93,9 @@ extension StoreWriter {
 
 /// Opening the database: finding and rebuilding the open range.
 extension StoreWriter {
+    /// Returns the id and the last row id of the newest closed range; zeros if there is none.
+    ///
+    /// - Throws: An error of corruption if the id is out of range, or the error of the query.
     static func lastRange(_ connection: DatabaseConnection) throws(SQLiteError) -> (id: Int64, lastID: RowID) {
         let last = try connection.first("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
             (id: $0.int64(0), lastID: $0.id(1, as: RowID.self))
@@ -104,9 +110,13 @@ extension StoreWriter {
 
     /// Rebuilds the open range from its blocks.
     ///
-    /// `stores` and `clock` may mention a higher id than any remaining row. No id below that one is assigned again.
+    /// The tables `stores` and `clock` may refer to a higher id than the last remaining row. Ids below that one are
+    /// skipped, so that none is assigned again.
     ///
-    /// - Parameter lastID: The last id of the closed ranges.
+    /// - Parameters:
+    ///   - blocks: Reads the blocks.
+    ///   - connection: The connection.
+    ///   - lastID: The last id of the closed ranges.
     /// - Throws: An error of corruption if an id is out of range, or the error of a query.
     static func openRange(
         _ blocks: BlockReader, _ connection: DatabaseConnection, after lastID: RowID
@@ -137,8 +147,7 @@ extension StoreWriter {
         return range
     }
 
-    /// Returns the bytes that the attributes of the series take that are new in the open range. They counted for the
-    /// range when the series were stored.
+    /// Returns the bytes that the attributes of new series take in the open range, as `findSeries` has added them.
     private static func bytesOfNewSeries(_ connection: DatabaseConnection) throws(SQLiteError) -> Int {
         var bytes: Int64 = 0
         // Ids of series ascend, and all series of closed ranges have totals.
@@ -148,18 +157,19 @@ extension StoreWriter {
         return Int(bytes)
     }
 
-    /// Bounds that no valid id exceeds: the width of an open range, and the highest id. An id beyond them is corrupt,
-    /// and iterating up to it would exhaust memory.
+    /// The maximum width of an open range, and a bound of all ids. An id beyond them is corrupt, and skipping ids up to
+    /// it would exhaust memory.
     private static let maxRangeWidth = 1 << 24
     private static let maxID = RowID(rawValue: 1 << 60)
 
-    /// Approximate number of bytes that a row occupies on disk in addition to its text.
+    /// The approximate number of bytes that a row takes on disk in addition to its text.
     static let rowOverhead = 32
 }
 
-/// The user of a series, and the bytes of its texts beyond those that each series is assumed to take.
+/// The user of a series, and the size of its texts.
 struct SeriesOwner: Equatable, Sendable {
     var user: Int64
+    /// The bytes that the series takes beyond `RangePostings.Posting.bytesOfSeries`.
     var excessBytes: Int64
 
     init(user: Int64, keyBytes: Int64) {
@@ -167,7 +177,7 @@ struct SeriesOwner: Equatable, Sendable {
         excessBytes = Self.excessBytes(ofKey: keyBytes)
     }
 
-    /// Returns `excessBytes` for a key of a size. The texts are in the key and in columns of their own.
+    /// Returns `excessBytes` for a key of this size. The texts of a series are stored twice: in the key and in columns.
     static func excessBytes(ofKey keyBytes: Int64) -> Int64 {
         max(0, 2 * keyBytes - RangePostings.Posting.bytesOfSeries)
     }

@@ -24,8 +24,8 @@ package final class StoreWriter {
     package var walFrameLimit = Int.max
     /// `true` while every transaction is synced to disk (`synchronous=FULL`).
     private var syncsCommits = true
-    /// The row buffer of the previous commit, kept to reuse its memory. It has the rows of the newest block if the next
-    /// commit should extend that block.
+    /// The row buffer of the previous commit, kept to reuse its memory. If the next commit should extend the newest
+    /// block, it contains the rows of that block.
     private var spareRows = RowBuffer()
     /// What retention has read so far about applications with a maximum age of their own.
     var ageSearch = AgeSearch()
@@ -39,9 +39,9 @@ package final class StoreWriter {
         /// Called during each commit with its priority records: critical records, the first record of a group, and
         /// regressions.
         package var onPriorityRecords: (([PriorityRecord]) -> Void)?
-        /// Called after each attempt to correct the grouping, even one that changed nothing.
+        /// Called after each attempt to correct the grouping, even if nothing has changed.
         package var onCorrections: (() -> Void)?
-        /// Called for each series that the cardinality guard merges into an overflow series, account or sender.
+        /// Called whenever the cardinality guard uses an overflow series, account or sender.
         package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     }
 
@@ -58,7 +58,9 @@ package final class StoreWriter {
 
     /// WAL growth that a typical commit causes, in bytes.
     private static let typicalCommitBytes: Int64 = 1 << 20
+    /// The maximum time to wait for a lock.
     private static let timeout: Duration = .seconds(5)
+    /// The maximum time for which a checkpoint waits for readers.
     private static let readerTimeout: Duration = .milliseconds(5)
 
     /// Opens the database, creates or migrates its schema, and rebuilds the open range from its rows.
@@ -68,7 +70,7 @@ package final class StoreWriter {
     package init(_ settings: StoreWriterSettings) throws(StoreFailure) {
         self.settings = settings
         do throws(SQLiteError) {
-            // Until the file is known to be ours, not even its WAL is checkpointed.
+            // The file may belong to another program, so until that is checked, not even its WAL is checkpointed.
             connection = try DatabaseConnection(
                 path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
         } catch {
@@ -88,7 +90,7 @@ package final class StoreWriter {
                 values: WriterMemory.Values(
                     clock: RecordLogClock(restoring: try Self.clockState(connection)), rangeID: lastRange.id + 1,
                     storeIDs: try Self.storeIDs(connection),
-                    // New records are queued for all active destinations, even for one that is not configured now.
+                    // New records are queued for all active destinations until the configured ones are registered.
                     destinations: try Self.activeDestinations(connection),
                     hasNotifiers: try Self.hasActiveNotifiers(connection),
                     nextMuteEnd: try Self.nextMuteEnd(connection),
@@ -98,7 +100,7 @@ package final class StoreWriter {
             throw StoreFailure(error)
         }
         connection.setCheckpointsOnClose(true)
-        // Opening reads and writes more pages than the first commits need.
+        // Opening has cached more pages than the first commits need.
         connection.releaseMemory()
     }
 
@@ -109,7 +111,7 @@ package final class StoreWriter {
         return rows
     }
 
-    /// Stores the row buffer of a commit for reuse by the next one.
+    /// Keeps the row buffer of a commit for the next one.
     ///
     /// - Parameter count: The number of rows in the newest block if the next commit should extend it; otherwise 0.
     func reuse(_ rows: inout RowBuffer, keeping count: Int) {
@@ -119,7 +121,7 @@ package final class StoreWriter {
         spareRows.keepLast(memory.values.isRangeClosed ? 0 : count)
     }
 
-    /// Called for each damaged block that the writer finds.
+    /// Called for each damaged block that the writer finds, and when it is set, for those found before.
     package var onDamagedBlock: ((DamagedBlock) -> Void)? {
         get { blocks.reader.onDamagedBlock }
         set {
@@ -133,7 +135,7 @@ package final class StoreWriter {
         spareRows.clear()
     }
 
-    /// Returns the cost of storing some reports, as far as it is known in advance, in the units of `ReportCost`.
+    /// Returns the estimated cost of storing a submission, in the units of `ReportCost`.
     package func cost(of submission: borrowing Submission) -> Int { memory.caches.series.cost(of: submission.batch) }
 
     /// The row id that the next record gets.
@@ -145,10 +147,10 @@ package final class StoreWriter {
     /// The retention settings in effect.
     package var retention: RetentionSettings { settings.retention }
 
-    /// When the next mute with a time limit ends, or nil if there is none.
+    /// The time at which the next mute with a time limit ends; nil if there is none.
     package var nextMuteEnd: IssueTimestamp? { memory.values.nextMuteEnd }
 
-    /// Returns the current time on the clock of the record log, for timers.
+    /// Returns the current log time, for timers. Does not advance the clock.
     package func logTime(wall: IssueTimestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         memory.values.clock.now(wall: wall, monotonic: monotonic)
     }
@@ -158,8 +160,8 @@ package final class StoreWriter {
     /// - Parameters:
     ///   - isSynced: `true` if the transaction must be on disk when this returns. Otherwise the next synced transaction
     ///     syncs it too, and a power cut before that undoes all of it.
-    ///   - mayUseReserve: `true` if the transaction may use the reserved disk space, without which records could no
-    ///     longer be deleted.
+    ///   - mayUseReserve: `true` if the transaction may use the reserved disk space, which is kept so that records can
+    ///     still be deleted when the disk is full.
     ///   - body: Changes the database and `memory`.
     /// - Returns: The value that `body` returns.
     /// - Throws: `StoreFailure.walTooLarge` if the WAL has reached `walFrameLimit`, `.noSpace` if the disk has no space
@@ -197,7 +199,7 @@ package final class StoreWriter {
     }
 
     /// Extends the database file if little disk space is left, so that the WAL can be checkpointed even if the disk
-    /// fills up. Called before a transaction is committed, or between two transactions.
+    /// fills up. Call this at the end of a transaction, before COMMIT, or between two transactions.
     ///
     /// - Parameter mayUseReserve: `true` if the reserve of disk space may be used.
     /// - Throws: `StoreFailure.noSpace` if the disk is full, or another failure if extending the file fails.
@@ -223,7 +225,7 @@ package final class StoreWriter {
     /// Applies new cardinality limits and retention settings.
     package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
         memory.values.guardian.reload(limits)
-        // Series that are above the old limits may be within the new ones.
+        // Series that have overflowed may be allowed by the new limits.
         memory.caches.series.removeAll()
         settings.limits = limits
         settings.retention = retention
@@ -237,7 +239,7 @@ package final class StoreWriter {
     ///
     /// - Parameter restarts: `true` to wait briefly for readers, so that the next commit starts the WAL from its
     ///   beginning. Truncates the WAL file if it is larger than usual.
-    /// - Returns: Whether everything was copied.
+    /// - Returns: `true` if the whole WAL was copied.
     /// - Throws: The failure of the checkpoint.
     @discardableResult
     package func checkpoint(restarts: Bool = false) throws(StoreFailure) -> Bool {
@@ -250,7 +252,7 @@ package final class StoreWriter {
             }
             return isComplete
         } catch {
-            // Readers are not interrupted. SQLite has still copied the frames that they do not need.
+            // A reader has blocked the restart. SQLite has nevertheless copied the frames that no reader needs.
             guard !(restarts && error.isBusy) else { return false }
             throw StoreFailure(error)
         }
@@ -290,8 +292,8 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the state of the record log's clock: at the last record, or at the end of the newest range if that
-    /// record is gone. Returns nil if the store has never held a record.
+    /// Returns the state of the record log's clock at the last record, or at the end of the newest range if that record
+    /// is gone; nil if the store has never had a record.
     static func clockState(_ connection: DatabaseConnection) throws(SQLiteError) -> RecordLogClock.State? {
         let offset = try connection.first("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") { $0.int64(0) }
         let log =
@@ -311,6 +313,7 @@ extension StoreWriter {
             log: RecordLogInstant(milliseconds: log), wall: IssueTimestamp(millisecondsSince1970: log &- offset))
     }
 
+    /// Returns the codes of the store, by ascending first rows.
     static func storeIDs(_ connection: DatabaseConnection) throws(SQLiteError) -> [WriterMemory.StoreID] {
         try connection.all("SELECT first_id, code FROM stores ORDER BY first_id") {
             WriterMemory.StoreID(firstID: $0.id(0), code: UInt64(bitPattern: $0.int64(1)))
@@ -327,8 +330,8 @@ extension StoreWriter {
         memory.values.storeIDs = [WriterMemory.StoreID(firstID: memory.open.nextID, code: code)]
     }
 
-    /// Gives a copy that is put into service its own code for new records, because the original store may have assigned
-    /// the same row ids since.
+    /// If the database is a copy, gives it a code of its own for new records, because the original store may assign the
+    /// same row ids. Its pending notifications are given up.
     static func assignCopyCode(_ connection: DatabaseConnection, _ settings: StoreWriterSettings, nextID: RowID)
         throws(SQLiteError)
     {
@@ -348,7 +351,7 @@ extension StoreWriter {
 /// The settings that the store needs from the configuration.
 package struct StoreWriterSettings: Sendable {
     package var path: String
-    /// Limits per user and application that keep the catalog tables bounded.
+    /// The limits of the cardinality guard; others are not used.
     package var limits: LimitSettings
     /// When records are removed: their maximum age, the maximum size of the database, and the disk space that stays
     /// free.
@@ -357,10 +360,11 @@ package struct StoreWriterSettings: Sendable {
     package var randomBits: @Sendable () -> UInt64
     /// Returns the free space of the file system that holds the database, in bytes, or nil if it is unknown.
     package var freeBytes: @Sendable () -> Int64?
-    /// A range is closed by the commit that makes it reach this number of records, bytes or series.
+    /// The numbers of records, bytes and series at which a range is full. The commit that reaches one of them closes
+    /// it.
     package var rangeRecords = 65_536
     package var rangeBytes = 16 << 20
-    /// Bounds how long the commit takes that closes the range: it writes three rows per series.
+    /// The commit that closes a range writes about three rows per series, so this bounds its duration.
     package var rangeSeries = 16_384
     /// The maximum number of records in a block.
     package var blockRecords = BlockLog.maxRecords

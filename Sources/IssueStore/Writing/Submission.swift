@@ -18,10 +18,10 @@ package struct Submission: Sendable {
     package var eachCall: [ReportCall] { calls.flatMap(\.each) }
 }
 
-/// One decoded call that reports records, or several similar ones in a row.
+/// A decoded call that reports records, or several similar calls in a row.
 ///
-/// Most clients send small calls one after the other. A run of them is stored and acknowledged as one, if all of them
-/// carry the same number of records and none was rejected.
+/// Most clients send many small calls. Consecutive ones are stored and acknowledged as one if all of them have the same
+/// number of records and none was rejected.
 package struct ReportCall: Sendable {
     /// A rejected record, identified by its index in the call.
     package struct Rejected: Equatable, Sendable {
@@ -49,7 +49,9 @@ package struct ReportCall: Sendable {
     package var token: UInt64
     /// The indices of the call's records in the batch.
     package var records: Range<Int>
+    /// The rejected records, by ascending index.
     package var rejected: [Rejected]
+    /// Nil if the client does not number its records.
     package var numbering: Numbering?
     /// The number of calls that this one represents. Their tokens, records and sequence numbers are consecutive.
     package private(set) var calls = 1
@@ -68,7 +70,7 @@ package struct ReportCall: Sendable {
         self.numbering = numbering
     }
 
-    /// The number of records that the client sent in the call, including rejected ones.
+    /// The number of records in the call or calls, including rejected ones.
     package var count: Int { records.count + rejected.count }
 
     /// Merges the next call into this one. Returns `false`, without a change, if the two are not similar.

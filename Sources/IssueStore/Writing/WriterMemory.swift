@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// Everything that the writer keeps in memory about the database and that a transaction may change.
+/// The state of the database that the writer keeps in memory and that a transaction may change.
 ///
 /// `StoreWriter.transaction` marks the memory before each transaction, and rolls it back to the mark if the transaction
 /// fails. How a field is rolled back depends on the part that it belongs to:
@@ -13,7 +13,8 @@ import IssueProtocol
 /// | `caches` | emptied, because the database has all entries |
 struct WriterMemory {
     var values: Values
-    /// The records above the last closed range. A transaction only appends to it. `endTransaction` starts a new range.
+    /// The records above the last closed range. A transaction only appends to it. `endTransaction()` starts a new
+    /// range.
     var open: OpenRange
     var caches = Caches()
 
@@ -24,17 +25,17 @@ struct WriterMemory {
         var rangeID: Int64
         /// `true` if the transaction has written the index of the open range.
         var isRangeClosed = false
-        /// The codes of the store, in ascending order of their first rows.
+        /// The codes of the store, by ascending first rows.
         var storeIDs: [StoreID]
         /// The ids of the active destinations. All new records are queued for them.
         var destinations: [Int64]
         /// `true` if changes of groups are stored for notifiers.
         var hasNotifiers: Bool
-        /// When the next mute with a time limit ends, or nil if there is none.
+        /// The time at which the next mute with a time limit ends; nil if there is none.
         var nextMuteEnd: IssueTimestamp?
-        /// Its tables are copied by the first new series, sender or application of a commit.
+        /// The first new series, sender or application of each commit copies its tables.
         var guardian: CardinalityGuard
-        /// `true` once the guard's counters include what was created before this start.
+        /// `true` once the guard's counters include what was created in the current windows before this start.
         var isGuardRestored = false
         var removals = RemovalLog()
         /// The last group that is known to have a fingerprint of the newest rule; nil once all groups have.
@@ -50,7 +51,7 @@ struct WriterMemory {
         }
     }
 
-    /// Rows of the database that are used often. Each cache can be emptied at any time.
+    /// Rows of the database that are used often. Any of these caches can be emptied at any time.
     struct Caches {
         var series = SeriesTable()
         var senders = BoundedCache<Sender, SenderEntry>(capacity: 8192)
@@ -79,16 +80,20 @@ struct WriterMemory {
         var code: UInt64
     }
 
+    /// The row of a process.
     struct ProcessEntry {
         var process: ProcessRowID
+        /// The id of its sender's row.
         var sender: Int64
         /// The sender as the kernel describes it, if the guard assigned the process to an overflow sender; otherwise
         /// nil.
         var original: Sender?
     }
 
+    /// The row of a sender.
     struct SenderEntry {
         var id: Int64
+        /// `true` if the guard has replaced the sender by the user's overflow sender.
         var isOverflow: Bool
     }
 
@@ -142,9 +147,9 @@ struct BoundedCache<Key: Hashable, Value> {
     }
 }
 
-/// The removals that batches in flight have to take into account.
+/// The removals of records that forwarding must take into account.
 struct RemovalLog {
-    /// The range of row ids from which records were removed ahead of a destination's cursor, or nil if there were none.
+    /// The range of row ids from which records were removed ahead of a destination's cursor; nil if there were none.
     private(set) var ahead: ClosedRange<RowID>?
     /// Ids of rows that were erased while a request that contains them was in flight.
     private(set) var erasedInFlight: Set<RowID> = []
@@ -158,12 +163,13 @@ struct RemovalLog {
         count += 1
     }
 
-    /// Extends `ahead` by rows that may have been ahead of a cursor.
+    /// Extends `ahead` by rows that may be ahead of a cursor.
     mutating func removed(ahead rows: ClosedRange<RowID>) {
         let known = ahead ?? rows
         ahead = min(known.lowerBound, rows.lowerBound)...max(known.upperBound, rows.upperBound)
     }
 
+    /// Adds rows that were erased while a request that contains them was in flight.
     mutating func erased(inFlight rows: Set<RowID>) {
         erasedInFlight.formUnion(rows)
     }
