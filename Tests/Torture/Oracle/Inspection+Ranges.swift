@@ -50,6 +50,8 @@ extension Inspection {
         var ids: [Int64: [Int64]] = [:]
         for row in rows {
             ids[row.series, default: []].append(row.id)
+            // Since the last look, retention may have removed all records of a series, and then its sums.
+            guard series[row.series] != nil else { continue }
             closedTotals[row.series, default: RecordTotals()].add(row.count)
             closedCounts[HourKey(hour: row.hour, series: row.series), default: RecordTotals()].add(row.count)
         }
