@@ -184,8 +184,12 @@ final class ReaderGate: Sendable {
     /// Waits until the gate is open, for at most a second, and registers a reader. `leave()` must follow.
     func enter() {
         let deadline = MonotonicClock.now.advanced(by: Self.timeout)
-        _ = state.wait(deadline: deadline) { state -> Bool? in state.isClosed ? nil : true }
-        state.withLock { $0.readers += 1 }
+        let isOpen = state.wait(deadline: deadline) { state -> Bool? in
+            guard !state.isClosed else { return nil }
+            state.readers += 1
+            return true
+        }
+        if isOpen == nil { state.withLock { $0.readers += 1 } }
     }
 
     /// Unregisters a reader. Returns `true` if it was the last one and the writer waits for it.
