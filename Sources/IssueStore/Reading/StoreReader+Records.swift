@@ -310,7 +310,7 @@ extension IssueRecord {
     fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
         if let recovered = details["recovered"] {
             let (id, time) = (recovered["id"]?.asString ?? "?", recovered["received_at"]?.asString ?? "?")
-            var repair = "recovered from a quarantined database, where it was \(id), received at \(time)"
+            var repair = "recovered from a database that was moved aside, where it was \(id), received at \(time)"
             if recovered["pending"]?.asBool == false { repair += "; not forwarded again because it had a fate there" }
             if recovered["series"] != nil { repair += "; its source, application and part of its message are lost" }
             if recovered["sender"] != nil { repair += "; part of its sender is lost" }
