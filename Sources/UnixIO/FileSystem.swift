@@ -285,6 +285,12 @@ package struct FileLock: ~Copyable, Sendable {
         self.file = file
     }
 
+    deinit {
+        // Closing is not enough: until a child process that another thread is starting calls execve, it has a copy of
+        // the descriptor, and with it the lock. See flock(2).
+        flock(file.rawValue, LOCK_UN)
+    }
+
     /// Locks the folder of a file. Waits up to a second for other processes. Returns nil if it cannot be locked.
     init?(waitingForFolderOf path: String) {
         guard let folder = try? FileDescriptor.open(FileSystem.parentFolder(of: path), .directory) else {

@@ -101,6 +101,17 @@ struct FileSystemTests {
         try tryLock(path)
     }
 
+    @Test("A lock is released even if a copy of its descriptor is still open, as in a child process before execve")
+    func lockWithCopy() throws {
+        let folder = try ScratchFolder()
+        let path = folder.file("lock")
+        let file = try FileDescriptor.open(path, [.readWrite, .create])
+        let copy = FileDescriptor(owning: dup(file.rawValue))
+        _ = try FileLock(file)
+        try tryLock(path)
+        extendLifetime(copy)
+    }
+
     private func tryLock(_ path: String) throws(Errno) {
         _ = try FileLock(path)
     }
