@@ -367,10 +367,11 @@ package struct Bisection: Equatable, Sendable {
     ///   - unsent: The lines that were not sent, as indexes in the part.
     private mutating func finish(_ lines: Range<Int>, of part: Part, except unsent: LineSet) {
         var start = lines.lowerBound
-        for range in unsent.ranges {
-            let first = part.range.lowerBound + range.lowerBound
-            let skippedLines = (first..<first + range.count).clamped(to: lines)
-            guard !skippedLines.isEmpty else { continue }
+        let offset = part.range.lowerBound
+        let firstRange = unsent.ranges.firstPosition { $0.upperBound + offset > lines.lowerBound }
+        for range in unsent.ranges[firstRange...] {
+            let skippedLines = (range.lowerBound + offset..<range.upperBound + offset).clamped(to: lines)
+            guard !skippedLines.isEmpty else { break }
             if start < skippedLines.lowerBound { delivered.append(start..<skippedLines.lowerBound) }
             skipped.append(skippedLines)
             start = skippedLines.upperBound

@@ -338,7 +338,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
                     "left_out": leftOut,
                 ])
-            // Notifiers were told by the earlier run.
+            // The earlier run has reported it to the notifiers.
             guard !entry.isRepeated else { return }
             service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
         case .waiting:

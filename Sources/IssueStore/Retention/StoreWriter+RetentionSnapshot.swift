@@ -214,7 +214,7 @@ extension StoreWriter {
     }
 }
 
-/// What the writer has read to remove records of applications with a maximum age of their own. Valid until the settings
+/// The state of the search for records of applications with a maximum age of their own. Valid until the settings
 /// change.
 struct AgeSearch {
     /// The number of applications above which the known ages are forgotten.

@@ -27,14 +27,14 @@ package final class StoreWriter {
     /// The row buffer of the previous commit, kept to reuse its memory. If the next commit should extend the newest
     /// block, it contains the rows of that block.
     private var spareRows = RowBuffer()
-    /// What retention has read so far about applications with a maximum age of their own.
+    /// The state of the search for records of applications with a maximum age of their own.
     var ageSearch = AgeSearch()
     /// Changed only inside a transaction, except for caches and for settings that are reloaded.
     var memory: WriterMemory
 
     package var callbacks = Callbacks()
 
-    /// What the writer calls from its own thread. None of them may use the writer.
+    /// The closures that the writer calls on its own thread. None of them may use the writer.
     package struct Callbacks {
         /// Called during each commit with its priority records: critical records, the first record of a group, and
         /// regressions.

@@ -270,8 +270,8 @@ public struct JSONScanner: ~Escapable {
     /// Restarts the count of keys at zero, and returns the current place.
     ///
     /// A copy of the scanner would serve the same purpose. But its fields have just been written one by one, and the
-    /// processor can't load several of them at once before all earlier writes are complete. That took a tenth of the
-    /// time for a record.
+    /// processor can't load several of them at once before all earlier writes are complete. With 300 series in calls of
+    /// 50 records, that took 5 % of the daemon's processor time.
     package mutating func startCountingKeysAndMark() -> Mark {
         keys = 0
         return Mark(position: position, depth: depth, followsValue: followsValue)
