@@ -66,6 +66,18 @@ struct SalvageTests {
                 #expect(new.group == old.group)
                 #expect(new.repairs.contains { $0.contains(old.id) && $0.contains(old.receivedAt.description) })
             }
+            let first = try #require(before.first)
+            let foreign = first.sender.uid + 1
+            let reader = try store.reader()
+            // Receipts that were given before the repair remain valid, for the same viewers.
+            for (old, new) in zip(before, after).prefix(3) {
+                #expect(try reader.show(old.id, viewer: .everything).record?.id == new.id)
+                let fates = try reader.fates(of: new.id, viewer: .everything)
+                #expect(try reader.fates(of: old.id, viewer: .everything) == fates)
+            }
+            #expect(throws: QueryFailure.notFound(id: first.id)) {
+                _ = try reader.show(first.id, viewer: .user(foreign))
+            }
             // It is still known after a restart.
             #expect(try importSalvaged(old, into: store.writer(), of: store) == Result())
         }

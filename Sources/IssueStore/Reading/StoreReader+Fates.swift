@@ -89,21 +89,44 @@ extension StoreReader {
         }
     }
 
-    /// Returns the row and the group of a record by its id.
+    /// Returns the row and the group of a record by its id, or by the id that it had before `repair` recovered it.
     ///
     /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
     ///   query.
     private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: GroupID) {
-        guard let id = RecordID(text), try recordID(row: id.row) == id else { throw QueryFailure.notFound(id: text) }
+        guard let id = RecordID(text), let row = try recordID(row: id.row) == id ? id.row : recoveredRow(of: id) else {
+            throw QueryFailure.notFound(id: text)
+        }
         let statement = try Statement(
             composedSQL: """
                 SELECT records.id, series."group" FROM records
                 JOIN series ON series.id = records.series JOIN accounts ON accounts.id = series.account
                 WHERE records.id = ?1 AND \(Viewer.condition(parameter: 2))
                 """, on: connection)
-        statement.bind(id.row, viewer)
+        statement.bind(row, viewer)
         let found = try statement.first { (row: $0.id(0, as: RowID.self), group: $0.id(1, as: GroupID.self)) }
         guard let found else { throw QueryFailure.notFound(id: text) }
+        return found
+    }
+
+    /// Returns the record that `repair` recovered from a database in which it had this id; nil if there is none.
+    ///
+    /// Searches all blocks, like a search for text.
+    private func recoveredRow(of id: RecordID) throws -> RowID? {
+        let term = TextTerm("\"\(id.text)\"".unicodeScalars)
+        var found: RowID?
+        try blocks.scan(1...RowID.max) { block throws(SQLiteError) in
+            guard block.rows.contains(where: { !$0.details.isEmpty }), let text = try blocks.text(of: block) else {
+                return true
+            }
+            let index = block.rows.indices.first { index in
+                let details = block.rows[index].details
+                return term.occurs(in: text.span, from: details.lower, to: details.upper)
+                    && RecordCells(block, index, text: text).formerID == id.text
+            }
+            found = index.map { block.rows[$0].id }
+            return found == nil
+        }
         return found
     }
 

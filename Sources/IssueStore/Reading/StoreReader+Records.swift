@@ -230,6 +230,12 @@ struct RecordCells {
             ? nil : String(decoding: text[found.details.lower..<found.details.upper], as: UTF8.self)
     }
 
+    /// The id that the record had before `repair` recovered it; nil for other records.
+    var formerID: String? {
+        let details = details.flatMap { try? JSONValue(json: $0) }
+        return details.flatMap { IssueRecord.recovered(in: $0) }?["id"]?.asString
+    }
+
     /// Reads a row of `sql`.
     init(_ row: borrowing Row) {
         self.row = row.id(0)
@@ -308,7 +314,7 @@ package struct RecordRow: Sendable {
 extension IssueRecord {
     /// Adds the rarely used members from the JSON in which they are stored, and notes on unusual records to `repairs`.
     fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
-        if let recovered = details["recovered"] {
+        if let recovered = Self.recovered(in: details) {
             let (id, time) = (recovered["id"]?.asString ?? "?", recovered["received_at"]?.asString ?? "?")
             var repair = "recovered from a database that was moved aside, where it was \(id), received at \(time)"
             if recovered["pending"]?.asBool == false { repair += "; not forwarded again because it had a fate there" }
@@ -328,7 +334,15 @@ extension IssueRecord {
                 reportable = own.reportable ?? true
             }
         }
-        setDetails(details["more"] ?? details)
+        var own = details
+        while let more = own["more"] { own = more }
+        setDetails(own)
+    }
+
+    /// Returns the origin of a record that `repair` recovered; nil for other records.
+    fileprivate static func recovered(in details: JSONValue) -> JSONValue? {
+        // The second form is that of a record under an overflow series or sender.
+        details["recovered"] ?? details["more"]?["recovered"]
     }
 
     /// Creates a record from the members that were stored.
