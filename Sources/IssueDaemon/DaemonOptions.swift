@@ -1,4 +1,5 @@
 import IssueProtocol
+import IssueStore
 package import UnixIO
 
 /// The parsed command line of `issued`.
@@ -102,7 +103,7 @@ package struct DaemonOptions: Hashable, Sendable {
           --version        print the version
           --help           print this help
 
-        Exit codes: 0 success, 1 a destination failed the test, 64 usage error, 69 no socket, 73 no state directory, 78 configuration errors.
+        Exit codes: 0 success, 1 a destination failed the test, 64 usage error, 69 no socket, 73 unusable state directory, 78 configuration errors.
         More: man issued, man issued.conf.
 
         """
@@ -148,6 +149,9 @@ package enum DaemonStart: Sendable {
                     configuration.warnings(at: reading.origins.location)
                     + subject.warnings(on: configuration.store.path, unit: unit)
                 for warning in warnings { complain("Warning: \(warning)\n") }
+                if subject.isDaemonUser {
+                    try StoreLocation(configuration.store.path, userID: view.userID).check()
+                }
                 if options.isOnline {
                     let check = OnlineCheck(configuration.destinations, configuration.notifiers)
                     output(check.text)
@@ -172,6 +176,9 @@ package enum DaemonStart: Sendable {
         } catch let error as InvalidConfiguration {
             complain("\(error)\n")
             return .exit(.configuration)
+        } catch let error as StoreFailure {
+            complain("\(error)\n")
+            return .exit(.cannotCreate)
         } catch let error as UsageError {
             complain("issued: \(error.message) See “issued --help”.\n")
             return .exit(.usage)

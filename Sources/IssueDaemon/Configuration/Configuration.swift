@@ -175,6 +175,13 @@ extension Configuration {
                 "\(line)[Store] KeepFree=\(SizeText.text(keepFree)) is larger than the file system of \(store.path), "
                     + "which has \(size >> 20)M, so that much can never be free.")
         }
+        let (maxAge, resolveAfter) = (store.retention.maxAge, store.retention.resolveAfter)
+        if maxAge < resolveAfter {
+            let line = location("[Store]", "ResolveAfter").map { "\($0): " } ?? ""
+            warnings.append(
+                "\(line)[Store] ResolveAfter=\(DurationText.text(resolveAfter)) is longer than "
+                    + "MaxAge=\(DurationText.text(maxAge)), so issues are removed before they are resolved.")
+        }
         warnings += notifiers.flatMap(\.warnings)
         for notifier in notifiers where notifier.settings.credential != nil {
             guard let address = notifier.settings.url.flatMap({ HTTPAddress(url: $0.text) }), address.isUnencrypted

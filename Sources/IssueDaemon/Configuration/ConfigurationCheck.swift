@@ -15,6 +15,8 @@ struct CheckSubject: Equatable {
     var choice: Choice
     /// A phrase with the user and the reason for the choice.
     var explanation: String
+    /// `true` if the daemon is known to run as this user.
+    var isDaemonUser = true
 
     /// Chooses the user.
     ///
@@ -39,6 +41,7 @@ struct CheckSubject: Equatable {
             explanation = "user \(caller)"
         } else if callerID != 0 {
             explanation = "user \(caller), not as \(name): only root can do that"
+            isDaemonUser = false
         } else {
             choice = .other(user)
             explanation = "user \(user.name)\(option == nil ? ", the user of \(unit.sourcePath)" : "")"

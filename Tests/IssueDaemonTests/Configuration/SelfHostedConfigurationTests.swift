@@ -104,4 +104,14 @@ struct SelfHostedConfigurationTests {
         #expect(warnings.first?.hasPrefix("[Store] KeepFree=1024T is larger than the file system of \(path)") == true)
         #expect(try folder.load("[Store]\nPath=\(path)\nKeepFree=1M\n", for: .looking).warnings == [])
     }
+
+    @Test("A ResolveAfter= that is longer than MaxAge= causes a warning")
+    func resolveAfter() throws {
+        let folder = try ConfigurationFolder()
+        #expect(
+            try folder.load("[Store]\nMaxAge=1h\nResolveAfter=1d\n", for: .looking).warnings == [
+                "[Store] ResolveAfter=1d is longer than MaxAge=1h, so issues are removed before they are resolved."
+            ])
+        #expect(try folder.load("[Store]\nMaxAge=1d\nResolveAfter=1d\n", for: .looking).warnings == [])
+    }
 }

@@ -28,6 +28,8 @@ struct CheckSubjectTests {
         #expect(try subject(callerID: 990).explanation == "user issued")
         #expect(try subject(callerID: 1000).choice == .caller)
         #expect(try subject(callerID: 1000).explanation == "user alice, not as issued: only root can do that")
+        #expect(try !subject(callerID: 1000).isDaemonUser)
+        #expect(try subject(callerID: 0).isDaemonUser && subject(callerID: 990).isDaemonUser)
         #expect(try subject("alice", callerID: 0).choice == .other(users[2]))
         #expect(try subject("root", callerID: 0).choice == .caller)
         #expect(throws: UsageError.self) { try subject("nobody-here", callerID: 0) }

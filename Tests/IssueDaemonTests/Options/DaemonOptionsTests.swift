@@ -114,6 +114,21 @@ struct DaemonOptionsTests {
         #expect(decide(["--config", good], in: surroundings) == Decision(nil, "", ""))
     }
 
+    @Test("A check exits with 73 if the daemon would not use the folder of the database")
+    func folder() throws {
+        let folder = try ConfigurationFolder()
+        let open = "\(folder.path)/open"
+        try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+        let file = try folder.write("[Store]\nPath=\(open)/issues.db\n", to: "a.conf")
+        func check() -> Decision { decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings()) }
+        #expect(check().code == 0)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: open)
+        let found = check()
+        #expect(found.code == 73 && found.output.isEmpty)
+        #expect(
+            found.complaints.hasSuffix("the folder \(open) is writable by others (mode 0777); expected 0700\n"))
+    }
+
     @Test("A successful check counts the drop-ins")
     func verdict() throws {
         let folder = try ConfigurationFolder()
