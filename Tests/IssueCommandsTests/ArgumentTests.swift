@@ -225,7 +225,7 @@ struct ArgumentTests {
         let behind = issuectl(["list", "--socket=/x", "--json"], .reply(Fixtures.groups()))
         #expect(before.output == "{\"groups\":[]}\n")
         #expect(behind.output == before.output)
-        let timed = issuectl(["--timeout", "5s", "list"], .reply(Fixtures.groups()))
+        let timed = issuectl(["--timeout", "5s", "list", "--json"], .reply(Fixtures.groups()))
         #expect(timed.code == .success && timed.calls == behind.calls)
     }
 
@@ -239,7 +239,7 @@ struct ArgumentTests {
     @Test("--version prints one line, and after a command it filters by application version")
     func version() {
         #expect(issuectl(["--version"]).output == "issuectl 0.1.0\n")
-        let list = issuectl(["list", "--version", "2.0.0", "--version", "2.1.0"], .reply(Fixtures.groups()))
+        let list = issuectl(["list", "--json", "--version", "2.0.0", "--version", "2.1.0"], .reply(Fixtures.groups()))
         #expect(list.calls == [#"List {"filter":{"versions":["2.0.0","2.1.0"]},"limit":50}"#])
     }
 }

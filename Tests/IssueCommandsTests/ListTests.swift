@@ -152,7 +152,8 @@ struct ListTests {
                     + #""users":[1000],"units":["shop.service"],"states":["open","muted"],"#
                     + #""since":"2026-11-19T12:00:00.000Z","until":"2026-11-21T11:00:00.000Z","#
                     + #""trace_ids":["4bf92f3577b34da6a3ce929d0e0e4736"],"request_ids":["r-7"],"#
-                    + #""end_users":["anna","7"]},"order":"worst","limit":3}"#
+                    + #""end_users":["anna","7"]},"order":"worst","limit":3}"#,
+                "Status {}",
             ])
         #expect(outcome.output == "No issues match.\n")
     }
@@ -285,5 +286,16 @@ struct ListTests {
     @Test("Without issues, the list is a message")
     func empty() {
         #expect(issuectl(["list"], width: 80, .reply(Fixtures.groups())).output == "No issues.\n")
+        let all = issuectl(["list"], .reply(Fixtures.groups()), .reply(Fixtures.status()))
+        #expect(all.output == "No issues.\n" && all.errors == "")
+    }
+
+    @Test("Without issues, users who see only their own learn that")
+    func emptyByRights() {
+        let status = Fixtures.status().replacing("\"bytes\":15728640,", with: "")
+        let outcome = issuectl(["list"], .reply(Fixtures.groups()), .reply(status))
+        #expect(outcome.code == .success && outcome.output == "No issues.\n")
+        #expect(outcome.errors.hasPrefix("issuectl: you see only the records of your own user, and none as nobody"))
+        #expect(issuectl(["list", "--json"], .reply(Fixtures.groups())).calls.count == 1)
     }
 }

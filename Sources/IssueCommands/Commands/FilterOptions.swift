@@ -179,12 +179,25 @@ extension PagingOptions {
 
         switch context.format {
         case .human:
-            if shown == 0 { try context.print(empty) }
+            if shown == 0 {
+                try context.print(empty)
+                if let hint = Self.rightsHint(in: context) { context.warn(hint) }
+            }
         case .lines: break
         case .json: try context.print(json: PrettyJSON.document(member, document, hasMore: next != nil))
         }
         // On standard error: a program that reads the output must not count this line as a result. Users who chose the
         // limit need no note.
         if next != nil, limit == nil { context.warn("more results: use --limit or --all") }
+    }
+
+    /// Returns a hint for users who do not see the records of all users; nil for others, or if the daemon doesn't reply.
+    private static func rightsHint(in context: CommandContext) -> String? {
+        guard let store = try? context.collector().call(CollectorCalls.status).value.store, !store.id.isEmpty,
+            store.bytes == nil
+        else { return nil }
+        return
+            "you see only the records of your own user, and none as nobody or a dynamic user: only root, the daemon's "
+            + "user and the groups in Operators= and Readers= (issued.conf) see all"
     }
 }
