@@ -17,6 +17,7 @@ struct LimitsTests {
             {"limit": "global_rate", "destination": "logzio", "uid": 1000, "used": 12, "held": 0},
             {"limit": "daily_bytes", "destination": "logzio", "level": 524288000, "capacity": 524288000,
              "period": 86400000, "held": 0},
+            {"limit": "applications", "capacity": 50, "period": 86400000, "held": 0},
             {"limit": "of the future", "held": 0}
         ], "others": 7, "others_held": 12, "since": "2026-11-21T11:00:00.000Z"}
         """
@@ -33,6 +34,7 @@ struct LimitsTests {
                 application rate  logzio shop\\x1b[31m user 1000                  40/100 (0/60)  60/min            3  106
                 global rate       logzio user 1000                                     used 12  -                 0  -
                 daily bytes       logzio                                   500.0 MiB/500.0 MiB  each day          0  -
+                applications      all                                                  50 each  each day          0  -
                 of the future     all                                                        -  -                 0  -
                 and 7 more
                 Limits that are not listed held back 12 records.

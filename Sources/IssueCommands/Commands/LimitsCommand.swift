@@ -94,6 +94,8 @@ private struct LimitRow {
     private var left: String {
         if let used = limit.used { return "used \(amount(used))" }
         guard let capacity = limit.capacity else { return "-" }
+        // Each user or application has such a limit of its own.
+        if limit.level == nil, limit.uid == nil, limit.destination == nil { return "\(amount(capacity)) each" }
         let whole = "\(limit.level.map(amount) ?? "-")/\(amount(capacity))"
         guard let level = limit.commonLevel, let common = limit.commonCapacity else { return whole }
         return "\(whole) (\(amount(level))/\(amount(common)))"
