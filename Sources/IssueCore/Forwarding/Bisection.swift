@@ -102,9 +102,14 @@ package struct Bisection: Equatable, Sendable {
         parts = [Part(0..<count)]
     }
 
-    /// `true` if the destination works, but probably responds to none of the remaining lines. Other batches may then be
-    /// sent first.
-    package var isBlocked: Bool { hasProof && isStuck }
+    /// `true` if other batches may be sent first: the destination works, but probably responds to none of the remaining
+    /// lines, or each of these has been tried often.
+    package var isBlocked: Bool { hasProof && isStuck || isExhausted }
+
+    /// `true` if each remaining line was sent alone `maxUnanswered` times and got no response.
+    private var isExhausted: Bool {
+        !parts.isEmpty && parts.allSatisfy { $0.unansweredCount >= Self.maxUnanswered }
+    }
 
     /// `true` if only suspects are left, and more requests of other batches must be accepted before the next request
     /// without a response is a proof.
@@ -164,21 +169,26 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// Handles a response that refuses some lines of the part.
-    package mutating func partiallyAccepted(_ answer: PartialAnswer) -> Step {
+    ///
+    /// - Parameters:
+    ///   - answer: The response for the whole part (`PartialAnswer.ofPart`).
+    ///   - unsent: The lines of the part, as indexes in it, that were not sent because their records were removed. The
+    ///     response counts them as accepted, but they say nothing about the destination.
+    package mutating func partiallyAccepted(_ answer: PartialAnswer, unsent: LineSet = LineSet()) -> Step {
         let part = takeInFlight()
         let length = part.range.count
         guard let successful = answer.successful, (0..<length).contains(successful) else {
             return repeatOnce(part)
         }
-        evidence.met(refused: length - successful, of: length - answer.unsentCount)
+        evidence.met(refused: length - successful, of: length - unsent.count)
         let invalidLines = Set(answer.invalidLines.filter { (0..<length).contains($0) })
         if !invalidLines.isEmpty, invalidLines.count == length - successful {
             // The known rules explain the response exactly.
-            markDead(part, invalidLines, unsent: answer.unsent)
+            markDead(part, invalidLines, unsent: unsent)
         } else if length == 1 {
             dead.append(.init(line: part.range.lowerBound, reason: .refused))
         } else {
-            if successful > answer.unsentCount { repeated.insert(part.range) }
+            if successful > unsent.count { repeated.insert(part.range) }
             parts.append(halve(part, isRefused: true))
         }
         return afterRefusal()
@@ -553,11 +563,6 @@ package struct PartialAnswer: Equatable, Sendable {
     package var successful: Int?
     /// The indexes of the lines in the request that are known to break the destination's rules.
     package var invalidLines: [Int]
-    /// The lines, as indexes in the part, that were not sent because their records were removed. `successful` includes
-    /// them, but they say nothing about the destination.
-    package private(set) var unsent = LineSet()
-    /// The number of those lines.
-    package var unsentCount: Int { unsent.count }
 
     package init(successful: Int?, invalidLines: [Int] = []) {
         self.successful = successful
@@ -571,12 +576,9 @@ package struct PartialAnswer: Equatable, Sendable {
     ///   - count: The number of lines in the part.
     ///   - sent: The indexes, within the part, of the lines that were sent, in ascending order.
     package func ofPart(count: Int, sent: [Int]) -> PartialAnswer {
-        let unsent = LineSet.lines(missingFrom: sent, count: count)
-        let unsentCount = unsent.count
-        var answer = PartialAnswer(
+        let unsentCount = count - sent.count
+        return PartialAnswer(
             successful: successful.map { min($0, .max - unsentCount) + unsentCount },
             invalidLines: invalidLines.compactMap { sent.indices.contains($0) ? sent[$0] : nil })
-        answer.unsent = unsent
-        return answer
     }
 }

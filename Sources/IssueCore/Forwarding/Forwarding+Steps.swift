@@ -360,11 +360,11 @@ extension Forwarding {
             return go(on: current?.bisection.accepted(unsent: unsent), at: now)
         case .partial(let answer):
             // A response without counters does not state whether records were accepted.
-            if let successful = answer.successful { isAcceptingRecords = successful > answer.unsentCount }
+            if let successful = answer.successful { isAcceptingRecords = successful > unsent.count }
             destinationResponded()
             let since = current?.bisectingSince ?? now
             current?.bisectingSince = since
-            let step = current?.bisection.partiallyAccepted(answer)
+            let step = current?.bisection.partiallyAccepted(answer, unsent: unsent)
             let isLong = since.duration(to: now) >= Self.bisectionTimeout
             guard step == .proceed, isLong, current?.bisection.isMajorityAccepted == false else {
                 return go(on: step, at: now)

@@ -44,7 +44,7 @@ struct ForwardingRun {
     /// The pending lines: their numbers, and the times since when they wait.
     private var waiting: [(line: Int, since: Double)] = []
     private var priority: [(line: Int, since: Double)] = []
-    private var reported = 0
+    private(set) var reported = 0
     private var batches: [BatchID: [Int]] = [:]
     private var priorityBatches: Set<BatchID> = []
 

@@ -103,6 +103,21 @@ struct RefusedLinesTests {
         #expect(run.pendingLines == 0)
     }
 
+    @Test("A line that gets no response, sent on its own, does not block the records after it")
+    func blockedAlone() {
+        var run = ForwardingRun(Self.unlimited, seed: 11)
+        run.unanswerable = [0]
+        run.report(1)
+        run.run(until: 60)
+        for time in [120.0, 180, 240, 300, 360, 420] {
+            run.report(1)
+            run.run(until: time)
+            #expect(run.delivered == run.reported - 1)
+        }
+        #expect(run.dead == 1)
+        #expect(run.pendingLines == 0)
+    }
+
     @Test("A priority record that gets no response does not block the batch that it preempted")
     func blockedByPriority() {
         var run = ForwardingRun(Self.unlimited, seed: 9)
