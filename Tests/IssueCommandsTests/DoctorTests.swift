@@ -59,7 +59,8 @@ struct DoctorTests {
         "Every reason for which the daemon does not answer is explained",
         arguments: [
             (CollectorConnectionError.unreachable(path: "/s", .noSuchFile), "there is no socket at /s"),
-            (.unreachable(path: "/s", .accessDenied), "you may not connect to /s"),
+            (.unreachable(path: "/run/issued/issued.sock", .accessDenied), "you may not connect to /run/issued/"),
+            (.unreachable(path: "/s/socket", .accessDenied), "you may not enter /s, the folder of the socket"),
             (.unreachable(path: "/s", .connectionRefused), "no daemon listens at /s"),
             (.untrusted(path: "/s", reason: "it is served by user 7"), "/s is not trusted"),
             (.switchedOff, "ISSUED_SOCKET is empty"), (.timedOut, "the daemon does not reply"),
@@ -91,6 +92,7 @@ struct DoctorTests {
         let lines = report.lines(painter: Painter(isColored: false)).filter { $0.contains("  skipped") }
         #expect(lines.count == skipped.count)
         #expect(lines.allSatisfy { $0.hasSuffix("  skipped: the daemon does not answer") })
+        #expect(report.lines(painter: Painter(isColored: false)).last == "1 problem in 4 checks; 12 skipped.")
     }
 
     @Test("A socket that others can't use, or could replace, is found")

@@ -76,6 +76,10 @@ extension DoctorCheck {
             fix =
                 facts.socketUnit.isInstalled
                 ? "systemctl enable --now issued.socket issued.service" : "install issued, or start it: issued"
+        case .unreachable(let path, .accessDenied) where facts.socket?.path != path:
+            let folder = FileSystem.parentFolder(of: path)
+            message = "you may not enter \(folder), the folder of the socket"
+            fix = "chmod 0755 \(folder)"
         case .unreachable(let path, .accessDenied):
             message = "you may not connect to \(path)"
             fix = "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"

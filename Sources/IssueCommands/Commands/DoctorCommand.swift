@@ -132,8 +132,11 @@ struct DoctorReport {
         let sum = [(DoctorFinding.Severity.problem, "problem"), (.warning, "warning")].compactMap { severity, name in
             count(severity) > 0 ? Quantity.text(count(severity), name) : nil
         }
+        let skipped = results.count { $0.findings == nil }
+        let made = Quantity.text(results.count - skipped, "check")
         lines.append(
-            "\(sum.isEmpty ? "No problem" : sum.joined(separator: ", ")) in \(Quantity.text(results.count, "check")).")
+            "\(sum.isEmpty ? "No problem" : sum.joined(separator: ", ")) in \(made)"
+                + (skipped > 0 ? "; \(skipped) skipped." : "."))
         return lines
     }
 
