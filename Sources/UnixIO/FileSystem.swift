@@ -269,6 +269,7 @@ package struct FileStatus: Hashable, Sendable {
 /// An advisory file lock (flock) that is held for the lifetime of this value.
 package struct FileLock: ~Copyable, Sendable {
     private let file: FileDescriptor
+    private let owner = CurrentProcess.pid
 
     /// Locks a file, which is created if necessary.
     ///
@@ -287,8 +288,8 @@ package struct FileLock: ~Copyable, Sendable {
 
     deinit {
         // Closing is not enough: until a child process that another thread is starting calls execve, it has a copy of
-        // the descriptor, and with it the lock. See flock(2).
-        flock(file.rawValue, LOCK_UN)
+        // the descriptor, and with it the lock. See flock(2). A child of fork must not release its parent's lock.
+        if owner == CurrentProcess.pid { flock(file.rawValue, LOCK_UN) }
     }
 
     /// Locks the folder of a file. Waits up to a second for other processes. Returns nil if it cannot be locked.
