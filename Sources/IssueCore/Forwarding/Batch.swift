@@ -59,7 +59,7 @@ package struct BatchOutcome: Equatable, Sendable {
     package var left = LineSet()
     /// `true` if some of the lines may have been delivered twice.
     package var maybeDuplicate: Bool
-    /// The number of delivered lines that may have been delivered twice.
+    /// The number of delivered lines that may have been delivered twice, without the lines of removed records.
     package var possibleDuplicates = 0
     /// `true` if the destination confirms delivery, so delivered lines are known to have arrived.
     package var isConfirmed = true
@@ -102,6 +102,8 @@ struct BatchProgress: Sendable {
     /// Creates the progress of the batch that remains after some lines had an outcome.
     init(_ rest: ForwardingBatch, of current: BatchProgress) {
         let left = current.bisection.left
+        var rest = rest
+        rest.isPriority = current.batch.isPriority
         batch = rest
         bisection = current.bisection
         bisection.removeFinished()
@@ -118,7 +120,7 @@ struct BatchProgress: Sendable {
         var maybe = unacknowledged
         maybe.formUnion(bisection.repeated)
         let delivered = (bisection.delivered + bisection.skipped).sorted { $0.lowerBound < $1.lowerBound }
-        let possibleDuplicates = maybe.counted(among: LineSet(delivered)).count
+        let possibleDuplicates = maybe.counted(among: LineSet(bisection.delivered)).count
         return BatchOutcome(
             delivered: delivered, dead: bisection.dead.sorted { $0.line < $1.line }, left: bisection.left,
             maybeDuplicate: possibleDuplicates > 0, possibleDuplicates: possibleDuplicates, isConfirmed: isConfirmed,

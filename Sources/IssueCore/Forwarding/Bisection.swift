@@ -80,6 +80,8 @@ package struct Bisection: Equatable, Sendable {
     private var hasSuspects = false
     /// `true` if the last failed request consisted of a suspect.
     private(set) var isLastFailureOfSuspect = false
+    /// `true` if uncertain refusals were kept after a failed request with a suspect.
+    private var hasKeptRefusals = false
     /// `true` if a single line got no response directly after an accepted request.
     private var hasProof = false
     /// The number of requests without a response since the last accepted request.
@@ -165,15 +167,16 @@ package struct Bisection: Equatable, Sendable {
         unansweredInSequence = 0
         isStuck = false
         if let last = parts.indices.last, parts[last].otherHalf == part.range { parts[last].isKnownBad = true }
+        // They may be old, and the destination works now.
+        if hasKeptRefusals { takeBack() }
         return isDone ? .done : .proceed
     }
 
     /// Handles a response that refuses some lines of the part.
     ///
     /// - Parameters:
-    ///   - answer: The response for the whole part (`PartialAnswer.ofPart`).
-    ///   - unsent: The lines of the part, as indexes in it, that were not sent because their records were removed. The
-    ///     response counts them as accepted, but they say nothing about the destination.
+    ///   - answer: The response. Lines that were not sent count as accepted.
+    ///   - unsent: The lines of the part, as indexes in it, that were not sent because their records were removed.
     package mutating func partiallyAccepted(_ answer: PartialAnswer, unsent: LineSet = LineSet()) -> Step {
         let part = takeInFlight()
         let length = part.range.count
@@ -448,7 +451,23 @@ package struct Bisection: Equatable, Sendable {
     /// Takes back all refusals unless the majority of the lines was accepted. Later responses may show that the lines
     /// are not the cause.
     package mutating func takeBack() {
+        hasKeptRefusals = false
         if refusedCount > 0, !isMajorityAccepted { stop() }
+    }
+
+    /// Keeps uncertain refusals after a failed request with a suspect, until another line is accepted or fails.
+    ///
+    /// If they were taken back, the refused lines would be sent again before the next request with the suspect. Their
+    /// responses would reset the time for retries, and the proofs would be lost, so that the batch never ended.
+    ///
+    /// - Returns: `false` if there are none, or if other lines have an outcome that must be stored.
+    mutating func keepRefusals() -> Bool {
+        let refusedCount = refusedCount
+        guard isLastFailureOfSuspect, refusedCount > 0, refusedCount == dead.count, delivered.isEmpty, skipped.isEmpty,
+            !isMajorityAccepted
+        else { return false }
+        hasKeptRefusals = true
+        return true
     }
 
     /// Removes the lines with an outcome and renumbers the others.

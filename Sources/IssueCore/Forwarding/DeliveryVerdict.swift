@@ -33,8 +33,9 @@ package struct DeliveryResult: Equatable, Sendable {
 
     /// The number of rejected lines that the response does not identify.
     package var rejected: Int
-    /// The lines, as indexes in the part, that were not sent because their records were removed.
-    package var unsent = LineSet()
+    /// The lines, as indexes in the part, that were not sent because their records were removed. A partial verdict
+    /// counts them as accepted, but they say nothing about the destination.
+    package private(set) var unsent = LineSet()
 
     package init(
         _ verdict: DeliveryVerdict, _ summary: ResponseSummary, rejected: Int = 0, mayHaveArrivedTwice: Bool = false
@@ -43,6 +44,18 @@ package struct DeliveryResult: Equatable, Sendable {
         self.summary = summary
         self.rejected = rejected
         self.mayHaveArrivedTwice = mayHaveArrivedTwice
+    }
+
+    /// Returns the result for a part from which some lines were not sent because their records were removed.
+    ///
+    /// - Parameters:
+    ///   - count: The number of lines in the part.
+    ///   - sent: The indexes, within the part, of the lines that were sent, in ascending order.
+    package func ofPart(count: Int, sent: [Int]) -> DeliveryResult {
+        var result = self
+        result.unsent = LineSet.lines(missingFrom: sent, count: count)
+        if case .partial(let answer) = verdict { result.verdict = .partial(answer.ofPart(count: count, sent: sent)) }
+        return result
     }
 }
 

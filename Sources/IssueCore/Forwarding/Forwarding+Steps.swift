@@ -238,7 +238,9 @@ extension Forwarding {
         guard let blocked = current, blocked.bisection.isBlocked, preempted == nil, !isStopping, pending.records > 0
         else { return nil }
         let isBacklog = pending.oldest.map { $0.duration(to: now) > Self.freshness } ?? false
-        let wanted = min(pending.records, settings.batchRecords, breaker.lineLimit ?? .max)
+        // The breaker limits each request, not the batch. Otherwise only one record would be sent for each request with
+        // the blocked lines, and a single record is more likely to be from the same user as those.
+        let wanted = min(pending.records, settings.batchRecords)
         guard case .now(let records) = pacer.pace(of: wanted, isBacklog: isBacklog, at: now) else { return nil }
         preempted = blocked
         current = nil
@@ -477,9 +479,15 @@ extension Forwarding {
         }
         let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: begun, at: now)
         let wait = Wait.failure(failure, isRequestedByDestination: isRequestedByDestination)
+        var keepsRefusals = false
         // The line that was given up stays refused. Uncertain refusals have already been taken back.
-        if !hasGivenUpLine { current?.bisection.takeBack() }
-        guard current?.bisection.isUnderWay == false else { return settle(then: .wait(until: until, wait)) }
+        if !hasGivenUpLine {
+            if isOfSuspect { keepsRefusals = current?.bisection.keepRefusals() ?? false }
+            if !keepsRefusals { current?.bisection.takeBack() }
+        }
+        guard keepsRefusals || current?.bisection.isUnderWay == false else {
+            return settle(then: .wait(until: until, wait))
+        }
         state = .waiting(until: until, wait)
         return .wait(until: until, progress(at: now))
     }

@@ -97,14 +97,10 @@ extension ForwardingLoop where Destination: ~Copyable {
         for line in part { body.add(line) }
         let bytes = part.reduce(0) { $0 + $1.count + 1 }
         count(bytes, for: lines.users(in: bytes))
-        var answer = shipper.send(body, within: shipment.timeLimit)
+        let answer = shipper.send(body, within: shipment.timeLimit)
         guard part.count < range.count else { return answer }
         let sent = range.filter { all[$0] != nil }.map { $0 - range.lowerBound }
-        answer.unsent = LineSet.lines(missingFrom: sent, count: range.count)
-        if case .partial(let partial) = answer.verdict {
-            answer.verdict = .partial(partial.ofPart(count: range.count, sent: sent))
-        }
-        return answer
+        return answer.ofPart(count: range.count, sent: sent)
     }
 
     /// Returns `false` if the records of all lines of a shipment were removed.
@@ -194,7 +190,6 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "answer": answer.summary.text,
                 ])
         }
-        let isPriority = current?.batch.kind == .priority
         if let rest {
             current?.lines.keep(outcome.left)
             current?.batch = rest
@@ -203,7 +198,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         fatesMoved()
         let left = current.map {
-            ForwardingBatch(id: $0.batch.id, count: $0.lines.count, bytes: $0.lines.bytes, isPriority: isPriority)
+            ForwardingBatch(id: $0.batch.id, count: $0.lines.count, bytes: $0.lines.bytes)
         }
         return machine.settled(try pending(), rest: left, at: now)
     }

@@ -208,6 +208,11 @@ extension BisectionTests {
         let answer = PartialAnswer(successful: 2, invalidLines: [1, 3, 7]).ofPart(count: 6, sent: [0, 2, 4, 5])
         #expect(answer.successful == 4)
         #expect(answer.invalidLines == [2, 5])
+        let result = DeliveryResult(
+            .partial(PartialAnswer(successful: 2, invalidLines: [1, 3, 7])), ResponseSummary("an answer"))
+        let ofPart = result.ofPart(count: 6, sent: [0, 2, 4, 5])
+        #expect(ofPart.verdict == .partial(answer))
+        #expect(ofPart.unsent == LineSet([1..<2, 3..<4]))
         #expect(PartialAnswer(successful: nil).ofPart(count: 3, sent: [1]).successful == nil)
     }
 }
@@ -397,6 +402,34 @@ extension BisectionTests {
         var destination = Destination(poison: Set(0..<40))
         let end = destination.run(&bisection, atMost: 1)
         #expect(end == .stop)
+    }
+
+    @Test("Refused lines are not sent again before each request with a suspect, but once more after an accepted one")
+    func keptRefusals() {
+        var bisection = Bisection(count: 2)
+        for _ in 0..<Bisection.maxUnanswered {
+            #expect(bisection.next(atMost: 1)?.range == 0..<1)
+            let isGivenUp = bisection.unanswered()
+            #expect(!isGivenUp)
+        }
+        #expect(bisection.next()?.range == 1..<2)
+        let refusal = bisection.partiallyAccepted(PartialAnswer(successful: 0))
+        #expect(refusal == .proceed)
+        for _ in 0..<2 {
+            #expect(bisection.next()?.range == 0..<1)
+            let isGivenUp = bisection.unanswered()
+            #expect(!isGivenUp)
+            let isKept = bisection.keepRefusals()
+            #expect(isKept)
+        }
+        #expect(bisection.next()?.range == 0..<1)
+        let acceptance = bisection.accepted()
+        #expect(acceptance == .proceed)
+        #expect(bisection.next()?.range == 1..<2)
+        let end = bisection.partiallyAccepted(PartialAnswer(successful: 0))
+        #expect(end == .done)
+        #expect(bisection.delivered == [0..<1])
+        #expect(bisection.dead == [.init(line: 1, reason: .refused)])
     }
 
     @Test("If a request of another batch fails as well, a line is not given up")

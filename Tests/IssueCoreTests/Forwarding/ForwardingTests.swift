@@ -176,6 +176,36 @@ struct ForwardingTests: ForwardingSteps {
                 == .send(.init(batch: 1, range: 1..<2, timeLimit: RetrySchedule.probeLimit)))
         #expect(!forwarding.isAcceptingRecords)
         #expect(forwarding.view.reason == "no_answer")
+        _ = forwarding.answered(answer(.accepted), unit: 0, at: at(61))
+        guard case .settle(1, let outcome) = forwarding.answered(answer(.accepted), unit: 0, at: at(61)) else {
+            Issue.record("The batch did not end")
+            return
+        }
+        #expect(outcome.delivered == [0..<1, 1..<2, 2..<3])
+        // The line of the removed record was sent only once.
+        #expect(outcome.possibleDuplicates == 2)
+    }
+
+    @Test("The rest of a batch of priority records is not preempted by other priority records")
+    func restOfPriority() {
+        var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
+        _ = forwarding.recordsArrived(pending(500, since: 0), at: at(0))
+        _ = forwarding.batchStored(ForwardingBatch(id: 1, count: 4, bytes: 400, isPriority: true), at: at(0))
+        _ = forwarding.answered(answer(.tooLarge), unit: 0, at: at(0))
+        _ = forwarding.answered(answer(.accepted), unit: 0, at: at(0))
+        guard case .settle = forwarding.answered(answer(.again(.serverError, retryAfter: nil)), unit: 0, at: at(1))
+        else {
+            Issue.record("The outcome of the first lines was not stored")
+            return
+        }
+        var counts = pending(500, since: 0)
+        counts.priorityRecords = 5
+        counts.oldestPriority = at(0)
+        guard case .wait(let until) = forwarding.settled(counts, rest: batch(2, 2), at: at(1)) else {
+            Issue.record("The rest does not wait")
+            return
+        }
+        #expect(forwarding.waited(at: until) == .send(.init(batch: 2, range: 0..<2)))
     }
 
     @Test("After five failures a single line is sent, and after a success requests grow step by step")

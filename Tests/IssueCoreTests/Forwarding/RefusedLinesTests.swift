@@ -93,13 +93,59 @@ struct RefusedLinesTests {
         run.run(until: 60)
         #expect(run.delivered == 2)
         #expect(run.dead == 0)
-        run.report(3)
-        run.run(until: 120)
-        #expect(run.delivered == 5)
-        run.report(3)
-        run.run(until: 180)
-        #expect(run.delivered == 8)
+        for round in 1...4 {
+            run.report(3)
+            run.run(until: 60 * Double(round + 1))
+            #expect(run.delivered == 2 + 3 * round)
+        }
         #expect(run.dead == 1)
+        #expect(run.pendingLines == 0)
+    }
+
+    @Test("If only a line without a response is left in a batch, other records are not sent one at a time")
+    func blockedBatchSize() {
+        var run = ForwardingRun(Self.unlimited, seed: 10)
+        run.unanswerable = [1]
+        run.report(3)
+        run.run(until: 60)
+        let before = run.requests.count
+        run.report(100)
+        run.run(until: 70)
+        #expect(run.delivered == 102)
+        #expect(run.requests.dropFirst(before).filter(\.isTaken).map(\.lines) == [1, 10, 20, 40, 29])
+    }
+
+    @Test("A line without a response and a refused line are given up after RetryFor= if nothing else is sent")
+    func refusedAndUnanswered() {
+        var settings = Self.unlimited
+        settings.retryFor = .seconds(3600)
+        var run = ForwardingRun(settings, seed: 11)
+        run.poison = [0]
+        run.unanswerable = [1]
+        run.report(2)
+        run.run(until: 3000)
+        #expect(run.dead == 0)
+        run.run(until: 3800)
+        #expect(run.dead == 2)
+        #expect(run.pendingLines == 0)
+    }
+
+    @Test("A refused line in the same batch does not prevent that a line without a response is given up")
+    func unansweredWithRefused() {
+        var run = ForwardingRun(Self.unlimited, seed: 12)
+        run.poison = [0]
+        run.unanswerable = [1]
+        run.report(2)
+        run.run(until: 120)
+        #expect(run.dead == 0)
+        run.report(1, isPriority: true)
+        run.run(until: 240)
+        for round in 1...6 {
+            run.report(1)
+            run.run(until: 240 + 60 * Double(round))
+        }
+        #expect(run.delivered == 7)
+        #expect(run.dead == 2)
         #expect(run.pendingLines == 0)
     }
 

@@ -46,6 +46,23 @@ struct SeparateLinesTests {
         #expect(lines.allSatisfy { set.contains($0.lowerBound) && !set.contains($0.upperBound) })
     }
 
+    @Test("Many separate lines of one part may be refused while as many were not sent", .timeLimit(.minutes(1)))
+    func separateUnsentLines() {
+        let count = 300_000
+        // Of three lines each, the first is not sent, and the second is refused.
+        let sent = (0..<count).filter { $0 % 3 != 0 }
+        let answer = PartialAnswer(
+            successful: sent.count / 2, invalidLines: sent.indices.filter { $0.isMultiple(of: 2) })
+        let unsent = LineSet.lines(missingFrom: sent, count: count)
+        var bisection = Bisection(count: count)
+        _ = bisection.next()
+        let step = bisection.partiallyAccepted(answer.ofPart(count: count, sent: sent), unsent: unsent)
+        #expect(step == .done)
+        #expect(bisection.skipped.count == count / 3)
+        #expect(bisection.delivered == sent.filter { $0 % 3 == 2 }.map { $0..<$0 + 1 })
+        #expect(bisection.dead.map(\.line) == sent.filter { $0 % 3 == 1 })
+    }
+
     private func numbers(_ set: LineSet) -> Set<Int> { Set(set.ranges.joined()) }
 
     private func expectNormalForm(_ set: LineSet) {
