@@ -223,10 +223,7 @@ extension CommandFailure {
         case .unreachable(let path, .accessDenied):
             self.init(.unavailable, "you may not connect to the daemon at \(path): see issuectl doctor")
         case .unreachable(let path, let reason):
-            let hint =
-                path == SocketPath.system
-                ? "is issued running? (systemctl status issued.service issued.socket)"
-                : "does a daemon with [Socket] Path=\(path) run? (--socket and ISSUED_SOCKET choose the socket)"
+            let hint = "is issued running? (systemctl status issued.service issued.socket)"
             self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
         case .untrusted(let path, ServerTrust.notASocket): self.init(.unavailable, "\(path) is not a socket")
         case .untrusted(let path, let reason):

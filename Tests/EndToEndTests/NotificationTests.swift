@@ -152,6 +152,8 @@ struct NotificationTests {
             #expect(stored.duration(to: receiver.requests[0].at) < .seconds(2))
             #expect(title(receiver.messages[0]).hasPrefix("Issue escalated in shop 2.4.0 (100 in 1h) on "))
             #expect(receiver.messages[0]["issues"]?.asArray?.first?["escalation"]?.asString == "100 in 1h")
+            // After a kill before that, the message would be repeated.
+            try await eventually("the response is stored") { try notifier(client).delivered == 1 }
             try report(500)
             try daemon.kill()
             try daemon.start()
