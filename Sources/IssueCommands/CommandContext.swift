@@ -254,7 +254,16 @@ extension CommandFailure {
         "text": FilterOptions.text, "metadata": FilterOptions.metadata,
         "users": FilterOptions.user, "units": FilterOptions.unit, "trace_ids": FilterOptions.trace,
         "request_ids": FilterOptions.request, "end_users": FilterOptions.endUser,
-        "destination": FilterOptions.destination,
+        "states": FilterOptions.state, "fates": FilterOptions.fate,
+    ]
+
+    /// The option or argument for each parameter of a call that the daemon checks.
+    private static let argumentNames = [
+        "app": "APP", "version": "VERSION", "at": DeployCommand.at.spelling, "commit": DeployCommand.commit.spelling,
+        "note": DeployCommand.note.spelling, "reason": GroupCommand.reason.spelling,
+        "until": EndOptions.until.spelling, "until_count": MuteCommand.untilCount.spelling,
+        "resolved_in": ResolveCommand.fixedIn.spelling, "resolved_in_next": ResolveCommand.fixedInNext.spelling,
+        "groups": FilterOptions.group.spelling, "limit": PagingOptions.limit.spelling,
     ]
 
     private init(_ error: CollectorError) {
@@ -275,11 +284,19 @@ extension CommandFailure {
         case .tooLarge(let limit):
             self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
         case .invalidFilter("bucket", let reason):
-            self.init(.refused, "invalid bucket size for this time range: \(reason)")
+            self.init(.usage, "invalid value for \(HistogramCommand.bucket.spelling): \(reason)")
         // The pattern is valid, but it does not fit the group's records.
-        case .invalidFilter("template", let reason): self.init(.refused, "invalid value for --template: \(reason)")
+        case .invalidFilter("template", let reason):
+            self.init(.refused, "invalid value for \(GroupCommand.template.spelling): \(reason)")
+        case .invalidFilter("field", let reason):
+            self.init(.refused, "invalid value for \(GroupCommand.by.spelling): \(reason)")
         // The operands of `group merge`.
         case .invalidFilter("groups", let reason): self.init(.refused, "invalid groups: \(reason)")
+        case .invalidFilter("records", let reason): self.init(.usage, "too many IDs: \(reason)")
+        // The arguments are valid, but there is no such destination, or the state of the group forbids it.
+        case .invalidFilter("destination", let reason), .invalidFilter("group", let reason),
+            .invalidFilter("silence", let reason):
+            self.init(.refused, reason)
         case .invalidFilter(let field, let reason):
             if let option = Self.filterOptions[field] {
                 self.init(.usage, "invalid value for \(option.spelling): \(reason)")
@@ -292,7 +309,8 @@ extension CommandFailure {
         case .methodNotImplemented, .methodNotFound, .interfaceNotFound:
             self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):
-            self.init(.refused, "the daemon rejected '\(name)': it is empty, too long or malformed")
+            let argument = Self.filterOptions[name]?.spelling ?? Self.argumentNames[name] ?? "'\(name)'"
+            self.init(.usage, "the daemon rejected \(argument): it is empty, too long or malformed")
         case .expectedMore, .unknown: self.init(.refused, "the daemon returned an error: \(error)")
         }
     }

@@ -150,7 +150,12 @@ extension FileSaving {
     static var process: FileSaving {
         FileSaving(
             check: { (destination) throws(CommandFailure) in
-                _ = try target(destination, name: "backup")
+                let folder = try target(destination, name: "backup").folder
+                // For example, /proc never has free space.
+                guard FileSystem.freeSpace(in: folder) != 0 else {
+                    throw CommandFailure(
+                        .refused, "the file system of \(folder) has no free space: nothing was copied")
+                }
             },
             save: { (file, destination, name) throws(CommandFailure) in
                 let (folder, path) = try target(destination, name: name)

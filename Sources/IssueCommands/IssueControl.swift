@@ -74,7 +74,9 @@ package struct IssueControl {
         if name == Completion.command { return complete(rest.dropFirst()) }
         if name == ManualPage.command { return try printManual(rest.dropFirst()) }
         if name == "help" {
-            guard let topic = rest.dropFirst().first else { return printText(generalHelp) }
+            guard let topic = rest.dropFirst().first, !["help", "--help", "-h"].contains(topic) else {
+                return printText(generalHelp)
+            }
             return printText(help(of: try command(named: topic).specification))
         }
         // Parsed again, since a command may have no such option.
@@ -107,7 +109,8 @@ package struct IssueControl {
         do throws(UsageError) {
             let arguments = try ArgumentParser(CommonOptions.all(of: specification)).parse(words)
             if arguments.has(CommonOptions.help) { return printText(help(of: specification)) }
-            try specification.operands.check(arguments.operands)
+            try specification.operands.check(
+                arguments.operands, acceptsEmpty: specification.acceptsEmptyOperands)
             command = try type.init(arguments, at: self.context.now)
             context = try makeContext(arguments)
         } catch {

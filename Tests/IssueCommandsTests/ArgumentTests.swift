@@ -219,6 +219,39 @@ struct ArgumentTests {
         #expect(outcome.calls == [])
     }
 
+    @Test(
+        "Arguments that are empty, repeated, too large or unknown are usage errors that name them",
+        arguments: [
+            (["resolve", "g1", ""], "the argument GROUP is empty"),
+            (["show", ""], "the argument ID is empty"),
+            (["dead-letters", "show", ""], "an argument is empty"),
+            (["list", "--app", ""], "invalid value '' for --app; expected the name of an application"),
+            (["report", "--app=", "m"], "invalid value '' for --app; expected the name of an application"),
+            (["report", "-t", "", "m"], "invalid value '' for --tag; expected the name of an application"),
+            (["report", "--id", "a", "--id", "b", "m"], "--id can be given only once"),
+            (["report", "-m", "a=1", "-m", "a=2", "m"], "--metadata has the key 'a' twice"),
+            (["list", "--text", "a", "--text", "b"], "--text can be given only once"),
+            (["records", "-m", "x"], "unknown option -m (did you mean --metadata?)"),
+            (
+                ["report", "--code", "99999999999999999999", "m"],
+                "invalid value '99999999999999999999' for --code; expected a whole number from -9223372036854775808 to 9223372036854775807"
+            ),
+            (
+                ["list", "--code", "1", "--code", "99999999999999999999"],
+                "invalid value '99999999999999999999' for --code; expected a whole number from -9223372036854775808 to 9223372036854775807"
+            ),
+            (
+                ["list", "--limit", "99999999999999999999"],
+                "invalid value '99999999999999999999' for --limit; expected a whole number from 1 to 9223372036854775807"
+            ),
+        ])
+    func unusable(words: [String], message: String) {
+        let outcome = issuectl(words)
+        #expect(outcome.code == .usage)
+        #expect(outcome.errors == "issuectl: \(message). See issuectl \(words[0]) --help\n")
+        #expect(outcome.calls.isEmpty)
+    }
+
     @Test("Common options may precede or follow the command")
     func commonOptions() {
         let before = issuectl(["--json", "--socket", "/x", "list"], .reply(Fixtures.groups()))

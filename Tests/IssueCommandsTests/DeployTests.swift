@@ -54,6 +54,8 @@ struct DeployTests {
     func wrong() {
         for (words, message) in [
             (["deploy"], "missing argument APP"), (["deploy", "shop"], "missing argument VERSION"),
+            (["deploy", "", "1"], "the argument APP is empty"),
+            (["deploy", "shop", ""], "the argument VERSION is empty"),
             (["deploy", "shop", "1", "2"], "unexpected argument '2'"),
             (["deploy", "shop", "1", "--at", "2026-11-22"], "2026-11-22"),
             (["deploy", "shop", "1", "--user", "me"], "me"),

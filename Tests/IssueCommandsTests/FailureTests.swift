@@ -71,8 +71,24 @@ struct FailureTests {
                 "/etc/passwd is not a socket"
             ),
             (
-                .refused(.invalidFilter(field: "bucket", reason: "at most 1000 are counted")), .refused,
-                "invalid bucket size for this time range: at most 1000 are counted"
+                .refused(.invalidFilter(field: "bucket", reason: "at most 1000 are allowed")), .usage,
+                "invalid value for --bucket: at most 1000 are allowed"
+            ),
+            (
+                .refused(.invalidFilter(field: "destination", reason: "there is no destination 'x'")), .refused,
+                "there is no destination 'x'"
+            ),
+            (
+                .refused(.invalidFilter(field: "field", reason: "all records have no code")), .refused,
+                "invalid value for --by: all records have no code"
+            ),
+            (
+                .refused(.invalidParameter("resolved_in")), .usage,
+                "the daemon rejected --in: it is empty, too long or malformed"
+            ),
+            (
+                .refused(.invalidParameter("apps")), .usage,
+                "the daemon rejected --app: it is empty, too long or malformed"
             ),
             (
                 .refused(.methodNotImplemented("x")), .refused,

@@ -192,7 +192,7 @@ struct GroupTests {
     @Test(
         "rule add says if the pattern does not match the title of the issue itself",
         arguments: [
-            ("Decoding failed", true), ("Dec*", true), ("*failed", true), ("*", true), ("D*d*g*led", true),
+            ("Decoding failed", true), ("Dec*", true), ("*failed", true), ("D*d*g*led", true),
             ("zzz*", false), ("Decoding", false), ("ecoding*", false), ("Decoding failed*d", false),
             ("*led*failed", false), ("*zz*", false),
         ])
@@ -201,6 +201,15 @@ struct GroupTests {
         let note = isMatching ? "" : "\nThe pattern does not match the title of g7 itself: Decoding failed"
         #expect(issuectl(words, merged(0)).output == lines("Matches 0 issues." + note))
         #expect(!issuectl(words + ["--ndjson"], merged(0)).output.contains("does not match the title"))
+    }
+
+    @Test("rule add says if the pattern matches no other issue")
+    func unmatchedRule() {
+        let outcome = issuectl(["group", "rule", "add", "g7", "--template", "Decoding*"], merged(0), merged(0))
+        #expect(
+            outcome.output
+                == lines(
+                    "Matches 0 issues.\nAdded a rule for g7, which matches no other issue so far: Decoding failed"))
     }
 
     @Test("undo of several corrections prints one JSON document, each issue once, also if a later one does not exist")
@@ -289,6 +298,7 @@ struct GroupTests {
         arguments: [
             [], ["join"], ["merge"], ["merge", "g1"], ["merge", "g1", "g2", "--app", "a"], ["split"],
             ["split", "g1", "g2"], ["undo"], ["undo", "x"], ["rule", "drop"], ["rule", "add", "g1"],
+            ["rule", "add", "g1", "--template", "*"], ["split", "g1", "--template", ""], ["merge", "g1", ""],
             ["rule", "remove", "x"], ["suggest", "g1"], ["merge", "g1", "g2", "--template", "a"],
             ["split", "g1", "--dry-run"], ["split", "g1", "--by", "type"], ["merge", "g1", "g2", "--by", "domain"],
             ["split", "g1", "--by", "domain", "--template", "a"], ["undo", "7", "x"], ["undo", "7", "--app", "a"],

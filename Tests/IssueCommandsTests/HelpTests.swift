@@ -42,7 +42,7 @@ struct HelpTests {
                       -h, --help          Show this help
                           --version       Show the version
 
-                    Run issuectl COMMAND --help for more about a command.
+                    Run issuectl COMMAND --help or issuectl help COMMAND for more about a command.
 
                     Exit status:
                       0   success
@@ -72,6 +72,7 @@ struct HelpTests {
             #expect(named.contains(Substring(command.name)), "\(command.name) is not in the manual page")
             let help = issuectl([command.name, "--help"]).output
             #expect(help.hasPrefix("Usage: issuectl \(command.name) [OPTION...]"))
+            #expect(issuectl(["help", command.name]).output == help)
             let paragraph = help.split(separator: "\n\n").dropFirst().first?.replacingOccurrences(of: "\n", with: " ")
             #expect(paragraph == command.summary + ".")
         }
@@ -158,8 +159,8 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all of these words or "phrases"
-                      --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
+                      --text TEXT           Only with all these words or "phrases", no wildcards
+                      --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
@@ -222,8 +223,8 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all of these words or "phrases"
-                      --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
+                      --text TEXT           Only with all these words or "phrases", no wildcards
+                      --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
@@ -307,8 +308,8 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all of these words or "phrases"
-                      --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
+                      --text TEXT           Only with all these words or "phrases", no wildcards
+                      --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
@@ -412,6 +413,11 @@ struct HelpTests {
         arguments: [["help", "list"], ["list", "-h"], ["-h", "list"], ["list", "--all", "--help", "x"]])
     func ways(words: [String]) {
         #expect(issuectl(words).output == issuectl(["list", "--help"]).output)
+    }
+
+    @Test("help itself has the help of the program", arguments: ["help", "--help", "-h"])
+    func helpOfHelp(word: String) {
+        #expect(issuectl(["help", word]).output == issuectl(["--help"]).output)
     }
 
     @Test(

@@ -26,8 +26,8 @@ struct HistogramTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all of these words or "phrases"
-                      --metadata KEY=VALUE  Only with this value in the metadata (repeatable)
+                      --text TEXT           Only with all these words or "phrases", no wildcards
+                      --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
                   -u, --unit UNIT           Only this systemd unit (repeatable)
@@ -57,9 +57,9 @@ struct HistogramTests {
                 Counts the records of the last 24 hours unless --since or --until is given,
                 including those that retention has removed. Counts older than a week are per
                 hour. With --by app or group, the last line, *, counts those that have no line
-                of their own. SPAN is a time span such as 5min, 1h or 1d. TIME is RFC 3339, a
-                date, 15:30, 2h or 7d (ago), now, today or yesterday. Times are UTC unless they
-                have an offset.
+                of their own; the line (deploys) counts deployments. SPAN is a time span such as
+                5min, 1h or 1d. TIME is RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or
+                yesterday. Times are UTC unless they have an offset.
 
                 Examples:
                   issuectl histogram --app shop
@@ -96,9 +96,9 @@ struct HistogramTests {
             byApp.output
                 == lines(
                     """
-                    APP      RECORDS  SINCE 2026-11-21 09:00 UTC
-                    deploys        2   ▲ ▲
-                    shop       1,801  ·▁▄█
+                    APP        RECORDS  SINCE 2026-11-21 09:00 UTC
+                    (deploys)        2   ▲ ▲
+                    shop         1,801  ·▁▄█
                     """))
     }
 

@@ -57,6 +57,12 @@ struct MaintenanceTests {
         try FileSaving.process.check(absent)
     }
 
+    @Test("A FILE on a file system without free space is refused before anything is copied")
+    func noFreeSpace() {
+        let failure = CommandFailure(.refused, "the file system of /proc has no free space: nothing was copied")
+        #expect(throws: failure) { try FileSaving.process.check("/proc/copy.db") }
+    }
+
     @Test("A path instead of a file descriptor is shown to the user, but not used")
     func pathInsteadOfFile() {
         let outcome = issuectl(["backup", "/srv/copy.db"], .parts([Self.copied], nil))

@@ -46,7 +46,7 @@ struct ReportTests {
         let outcome = issuectl(
             [
                 "report", "-p", "user.err", "--domain", "d", "--code", "-7", "-t", "shop", "--app-version", "2.0",
-                "--environment", "production", "-m", "n=3", "-m", "list=[1,2]", "-m", "text=a b", "-m", "n=4",
+                "--environment", "production", "-m", "n=3", "-m", "list=[1,2]", "-m", "text=a b",
                 "--fingerprint", "f", "--file", "a.sh", "--line", "12", "--function", "main", "--not-reportable",
                 "boom",
             ], .reply(Self.one))
@@ -55,7 +55,7 @@ struct ReportTests {
                 #"Report {"records":[{"message":"boom","severity":"error","domain":"d","code":-7,"#
                     + #""source":{"file_id":"a.sh","line":12,"function":"main"},"#
                     + #""app":{"name":"shop","version":"2.0","environment":"production"},"fingerprint":"f","#
-                    + #""metadata":{"list":[1,2],"text":"a b","n":4},"reportable":false}]}"#
+                    + #""metadata":{"n":3,"list":[1,2],"text":"a b"},"reportable":false}]}"#
             ])
     }
 

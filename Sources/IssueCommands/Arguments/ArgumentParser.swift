@@ -78,8 +78,12 @@ package struct ArgumentParser {
         while let letter = letters.popFirst() {
             guard let option = options.first(where: { $0.short == letter }) else {
                 // `-severity` is a typo for `--severity`, not eight options.
-                let spellings = word.count > 2 ? options.map(\.spelling) : []
-                let nearest = NearestName.suggestion(for: "-" + word, among: spellings)
+                guard word.count > 2 else {
+                    let initials = options.filter { $0.name.first == letter }
+                    let hint = initials.count == 1 ? " (did you mean \(initials[0].spelling)?)" : ""
+                    throw UsageError("unknown option -\(letter)\(hint)")
+                }
+                let nearest = NearestName.suggestion(for: "-" + word, among: options.map(\.spelling))
                 throw UsageError("unknown option -\(letter)\(nearest)")
             }
             guard option.placeholder != nil else {
@@ -143,6 +147,14 @@ package struct ParsedArguments: Equatable, Sendable {
         values[option.name]?.last
     }
 
+    /// Returns the value of an option; nil if it was not given. Throws if it was given more than once.
+    func single(_ option: OptionSpecification) throws(UsageError) -> String? {
+        if let values = all(option), values.count > 1 {
+            throw UsageError("\(option.spelling) can be given only once")
+        }
+        return self[option]
+    }
+
     /// All values of a repeatable option; nil if it was not given.
     package func all(_ option: OptionSpecification) -> [String]? {
         values[option.name]
@@ -153,15 +165,23 @@ package struct ParsedArguments: Equatable, Sendable {
     func integer(
         _ option: OptionSpecification, in bounds: ClosedRange<Int64> = 0...Int64.max
     ) throws(UsageError) -> Int64? {
-        let limits =
-            switch (bounds.lowerBound, bounds.upperBound) {
-            case (.min, .max): ""
-            case (let lowest, .max): " of at least \(lowest)"
-            case (let lowest, let highest): " from \(lowest) to \(highest)"
-            }
-        return try value(of: option, expected: "a whole number\(limits)") { text in
+        try value(of: option, expected: Self.wholeNumber(in: bounds, insteadOf: self[option] ?? "")) { text in
             Int64(text).flatMap { bounds.contains($0) ? $0 : nil }
         }
+    }
+
+    /// Returns a description of the whole numbers within bounds, for the error about an invalid text. If the text is a
+    /// number that is too large for any bounds, the description has both of them.
+    static func wholeNumber(in bounds: ClosedRange<Int64>, insteadOf text: String) -> String {
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        let isTooLarge = Int64(text) == nil && !digits.isEmpty && digits.allSatisfy { ("0"..."9").contains($0) }
+        let limits =
+            switch (bounds.lowerBound, bounds.upperBound) {
+            case (.min, .max) where !isTooLarge: ""
+            case (let lowest, .max) where !isTooLarge: " of at least \(lowest)"
+            case (let lowest, let highest): " from \(lowest) to \(highest)"
+            }
+        return "a whole number\(limits)"
     }
 
     /// Returns the value of an option as a time span; nil if it was not given.

@@ -6,6 +6,8 @@ struct CommandSpecification: Sendable {
     /// The description in the list of commands, without a full stop.
     var summary: String
     var operands = OperandRule.none
+    /// `true` if an operand may be empty, because it is part of a message.
+    var acceptsEmptyOperands = false
     /// The shell completions of each operand, in order. If a command takes any number of operands, the last element is
     /// for all further ones.
     var operandSources: [ValueSource] = []
@@ -85,8 +87,10 @@ enum OperandRule: Equatable, Sendable {
         }
     }
 
-    /// Throws if there are too many or too few operands.
-    func check(_ operands: [String]) throws(UsageError) {
+    /// Throws if there are too many or too few operands, or if one of them is empty.
+    ///
+    /// - Parameter acceptsEmpty: `true` to accept empty operands.
+    func check(_ operands: [String], acceptsEmpty: Bool) throws(UsageError) {
         let (required, limit): ([String], Int) =
             switch self {
             case .none: ([], 0)
@@ -98,6 +102,18 @@ enum OperandRule: Equatable, Sendable {
             }
         if operands.count > limit { throw UsageError("unexpected argument '\(operands[limit])'") }
         if operands.count < required.count { throw UsageError("missing argument \(required[operands.count])") }
+        if !acceptsEmpty, let index = operands.firstIndex(of: "") {
+            throw UsageError(name(at: index).map { "the argument \($0) is empty" } ?? "an argument is empty")
+        }
+    }
+
+    /// Returns the name of an operand; nil if it depends on the operands before it.
+    private func name(at index: Int) -> String? {
+        switch self {
+        case .none, .any: nil
+        case .optional(let name), .one(let name), .several(let name): name
+        case .two(let first, let second): index == 0 ? first : second
+        }
     }
 }
 

@@ -30,7 +30,7 @@ enum HelpText {
             "Report issues to the issue daemon of this host, and query them.",
             "Commands:\n" + list.joined(separator: "\n"),
             block("Options", common, indent: column(of: common)),
-            "Run issuectl COMMAND --help for more about a command.",
+            "Run issuectl COMMAND --help or issuectl help COMMAND for more about a command.",
             """
             Exit status:
               0   success

@@ -13,7 +13,7 @@ struct ExplainCommand: Command {
 
     static let specification = CommandSpecification(
         name: "explain", summary: "Explain an issue, an error, or what would become of a message",
-        operands: .any("ID|ERROR|MESSAGE"), operandSources: [.explainable],
+        operands: .any("ID|ERROR|MESSAGE"), acceptsEmptyOperands: true, operandSources: [.explainable],
         sections: [("Message", ReportOptions.all + [user, unit]), ("Options", [list])],
         notes: [
             "ID is the id of a record, or that of an issue, which stands for its newest record. Shows why the record "

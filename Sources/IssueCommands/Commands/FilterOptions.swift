@@ -16,9 +16,9 @@ enum FilterOptions {
     static let code = OptionSpecification("code", value: "NUMBER", "Only this error code (repeatable)")
     static let file = OptionSpecification("file", value: "FILE", from: .files, "Only this source file (repeatable)")
     static let text = OptionSpecification(
-        "text", value: "TEXT", "Only with all of these words or \"phrases\"")
+        "text", value: "TEXT", "Only with all these words or \"phrases\", no wildcards")
     static let metadata = OptionSpecification(
-        "metadata", value: "KEY=VALUE", "Only with this value in the metadata (repeatable)")
+        "metadata", value: "KEY=VALUE", "Only this metadata; nested keys as a.b (repeatable)")
     static let group = OptionSpecification("group", value: "ID", from: .groups, "Only this group (repeatable)")
     static let user = OptionSpecification("user", value: "USER", "Only this user, by id or name (repeatable)")
     static let unit = OptionSpecification(
@@ -45,6 +45,7 @@ enum FilterOptions {
     static let ofRecords = all + [fate, destination]
     static let timeNote = "TIME is \(TimeExpression.forms). Times are UTC unless they have an offset."
 
+    static let appForms = "the name of an application"
     static let userForms = "a user id or the name of a user of this host"
 
     /// Returns a user's id, for an id or a name; nil if no user has the name.
@@ -63,14 +64,18 @@ enum FilterOptions {
     /// Returns the filter that the options select; nil if there are none.
     static func filter(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueFilter? {
         var filter = IssueFilter()
-        filter.apps = arguments.all(app)
+        filter.apps = try arguments.values(of: app, expected: appForms) { $0.isEmpty ? nil : $0 }
         filter.versions = arguments.all(version)
         filter.environments = arguments.all(environment)
         filter.level = try SeverityWord.value(of: severity, in: arguments)
         filter.domains = arguments.all(domain)
-        filter.codes = try arguments.values(of: code, expected: "a whole number") { Int($0) }
+        let wrongCode = arguments.all(code)?.first { Int($0) == nil } ?? ""
+        filter.codes = try arguments.values(
+            of: code, expected: ParsedArguments.wholeNumber(in: Int64.min...Int64.max, insteadOf: wrongCode)
+        ) { Int($0) }
         filter.files = arguments.all(file)
-        filter.text = arguments[text]
+        // With one of several texts, purge would erase more than its user expects.
+        filter.text = try arguments.single(text)
         filter.metadata = try arguments.values(of: metadata, expected: "KEY=VALUE") { entry in
             entry.utf8.dropFirst().contains(UInt8(ascii: "=")) && !entry.hasPrefix("=") ? entry : nil
         }

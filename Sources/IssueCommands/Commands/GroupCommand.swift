@@ -86,7 +86,9 @@ struct GroupCommand: Command {
             ruleAction = .list
         }
         ids = Array(rest)
-        pattern = arguments[Self.template]
+        pattern = try arguments.value(
+            of: Self.template, expected: "a text of at most \(TitlePattern.maxBytes) bytes with more than *"
+        ) { TitlePattern($0)?.text }
         field = try arguments.choice(Self.by)
         let maxReason = GroupCorrection.maxReasonBytes
         reasonValue = try arguments.value(of: Self.reason, expected: "a text of 1 to \(maxReason) bytes") { text in
@@ -340,8 +342,14 @@ struct GroupCommand: Command {
         }
         let answer = try collector.call(
             CollectorCalls.addGroupRule, AddGroupRuleParameters(group: ids[0], template: template, reason: reasonValue))
-        try context.print(answer) {
-            [Self.line($0.group, merged: $0.count)] + CorrectionText.undoing($0.corrections, of: $0.group.id)
+        try context.print(answer) { reply in
+            let group = reply.group
+            let line =
+                reply.count == 0
+                ? TerminalSanitizer.line(
+                    "Added a rule for \(group.id), which matches no other issue so far: \(group.markedTitle)")
+                : Self.line(group, merged: reply.count)
+            return [line] + CorrectionText.undoing(reply.corrections, of: group.id)
         }
         return .success
     }

@@ -17,8 +17,8 @@ struct HistogramCommand: Command {
         notes: [
             "Counts the records of the last 24 hours unless --since or --until is given, including those that "
                 + "retention has removed. Counts older than a week are per hour. With --by app or group, the last line, *, "
-                + "counts those that have no line of their own. SPAN is a time span such as 5min, 1h or 1d. "
-                + FilterOptions.timeNote
+                + "counts those that have no line of their own; the line (deploys) counts deployments. "
+                + "SPAN is a time span such as 5min, 1h or 1d. " + FilterOptions.timeNote
         ],
         examples: [
             "issuectl histogram --app shop", "issuectl histogram --since 7d --bucket 1d --by severity",
@@ -95,6 +95,9 @@ struct HistogramPage {
     /// The minimum width of a title.
     private static let minTitle = 20
 
+    /// The first cell of the line for deployments. The parentheses distinguish it from an application.
+    private static let deploysKey = "(deploys)"
+
     /// The width if the output is not a terminal.
     private static let defaultWidth = 80
 
@@ -145,7 +148,7 @@ struct HistogramPage {
             Column("SINCE \(time(ofBucket: 0)) UTC"),
         ]
         let numbers = reply.series.map { Quantity.text($0.sum) }
-        let keys = reply.series.map(\.key) + (reply.deploys.isEmpty ? [] : ["deploys"])
+        let keys = reply.series.map(\.key) + (reply.deploys.isEmpty ? [] : [Self.deploysKey])
         let reserved = min(widest(keys, columns[0]), columns[0].maximum) + widest(numbers, columns[1]) + 4
         var room = max(1, (width ?? Self.defaultWidth) - reserved)
         let counts = reply.series.first?.counts.indices.map { deploys(inBucket: $0).count } ?? []
@@ -164,7 +167,7 @@ struct HistogramPage {
             ? []
             : [
                 row([
-                    Cell("deploys", style: .faint), Cell(Quantity.text(reply.deploys.count)),
+                    Cell(Self.deploysKey, style: .faint), Cell(Quantity.text(reply.deploys.count)),
                     Cell(marks, style: .faint),
                 ])
             ]

@@ -18,6 +18,7 @@ struct ReportCommand: Command {
 
     static let specification = CommandSpecification(
         name: "report", summary: "Report issues and print their ids", operands: .any("MESSAGE"),
+        acceptsEmptyOperands: true,
         sections: [
             ("Record", ReportOptions.all),
             ("Options", [jsonLines, timeout, spool, id, quiet, standardError]),
@@ -43,7 +44,7 @@ struct ReportCommand: Command {
             throw UsageError("--json-lines reads standard input and takes no MESSAGE")
         }
         timeout = try arguments.duration(Self.timeout) ?? .seconds(10)
-        if arguments[Self.id] == "" { throw UsageError("", of: Self.id, expected: "a non-empty text") }
+        if try arguments.single(Self.id) == "" { throw UsageError("", of: Self.id, expected: "a non-empty text") }
         // Validated here, and evaluated again with the environment when the command runs.
         _ = try ReportOptions.template(arguments, variable: { _ in nil })
     }
@@ -118,8 +119,12 @@ enum ReportOptions {
         _ arguments: ParsedArguments, variable: (String) -> String?
     ) throws(UsageError) -> RecordTemplate {
         func fallback(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
+        func name(_ option: OptionSpecification) throws(UsageError) -> String? {
+            try arguments.value(of: option, expected: FilterOptions.appForms) { $0.isEmpty ? nil : $0 }
+        }
+        let (named, tagged) = (try name(app), try name(tag))
         let application = object([
-            ("name", text(arguments[app] ?? arguments[tag] ?? fallback("ISSUED_APP"))),
+            ("name", text(named ?? tagged ?? fallback("ISSUED_APP"))),
             ("version", text(arguments[version] ?? fallback("ISSUED_VERSION"))),
             ("environment", text(arguments[environment] ?? fallback("ISSUED_ENVIRONMENT"))),
         ])
@@ -156,7 +161,9 @@ enum ReportOptions {
     private static func metadataObject(_ arguments: ParsedArguments) throws(UsageError) -> JSONValue? {
         var members: [JSONValue.Member] = []
         for member in try arguments.values(of: metadata, expected: "KEY=VALUE", MetadataPair.member) ?? [] {
-            members.removeAll { $0.key == member.key }
+            guard !members.contains(where: { $0.key == member.key }) else {
+                throw UsageError("\(metadata.spelling) has the key '\(member.key)' twice")
+            }
             members.append(member)
         }
         return members.isEmpty ? nil : .object(members)

@@ -123,7 +123,7 @@ package struct HealthReport: Equatable, Sendable {
             findings.append(
                 HealthFinding(
                     .refused, .degraded,
-                    "\(reports) refused since the start, the last \(Self.span(refusedAt.age(at: now))) ago"))
+                    "\(reports) refused since the start, the last \(Self.ago(refusedAt.age(at: now)))"))
         }
         for destination in status.destinations {
             if let finding = Self.finding(destination, now: now, thresholds) { findings.append(finding) }
@@ -185,7 +185,7 @@ package struct HealthReport: Equatable, Sendable {
         guard !hasAccepted, age < thresholds.rejectionMemory else { return nil }
         return HealthFinding(
             .deadLetters, .degraded, destination: destination.name,
-            "destination \(destination.name) has dead letters, the last \(span(age)) ago, and has accepted nothing since: "
+            "destination \(destination.name) has dead letters, the last \(ago(age)), and has accepted nothing since: "
                 + "see issuectl dead-letters")
     }
 
@@ -226,6 +226,9 @@ package struct HealthReport: Equatable, Sendable {
         if let answer = notifier.lastAnswer { message += "; its last answer: \(answer)" }
         return HealthFinding(.notifier, .degraded, message)
     }
+
+    /// Returns an age such as `3 min ago`.
+    private static func ago(_ age: Duration) -> String { age < .seconds(1) ? "just now" : "\(span(age)) ago" }
 
     /// Returns a time span in its largest full unit.
     private static func span(_ duration: Duration) -> String {

@@ -195,6 +195,8 @@ struct HealthReportTests {
         }
         #expect(verdict(refusedBefore: 899) == .degraded)
         #expect(verdict(refusedBefore: 900) == .healthy)
+        let justNow = report { ($0.refused, $0.refusedAt) = (7, Self.now) }
+        #expect(justNow.findings.map(\.message) == ["7 reports refused since the start, the last just now"])
         // Without a time, the refused reports were invalid.
         #expect(report { $0.refused = 7 }.verdict == .healthy)
     }
