@@ -271,6 +271,10 @@ extension CommandFailure {
         case .notFound(let id):
             let hint = "see issuectl list"
             self.init(.refused, "no record or group '\(id)', or it belongs to another user: \(hint)")
+        case .unreadable(let id):
+            self.init(
+                .refused,
+                "the record '\(id)' is in a damaged block of the database and can't be read: see issuectl doctor")
         case .denied, .permissionDenied:
             self.init(.refused, "permission denied: only root and the groups in Operators= (issued.conf) may do this")
         case .busy(let delay):

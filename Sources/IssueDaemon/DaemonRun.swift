@@ -56,15 +56,10 @@ final class DaemonRun {
         let socket = try SocketService(
             listener: listener, metricsListener: metricsListener, configuration, redactor: redactor, board: board,
             log: log)
-        let onDamagedBlock: @Sendable (DamagedBlock) -> Void = { block in
-            guard board.isNew(block) else { return }
-            log.error(.storeBlockDamaged, ["first": "\(block.rows.lowerBound)", "records": "\(block.records)"])
-        }
         let writer = WriterService(
             opening: StoreOpening(
                 path: path, limits: configuration.limits, retention: configuration.retentionOnThisHost,
-                corruptionCheck: corruptionCheck, lock: storeLock), log: log,
-            onDamagedBlock: onDamagedBlock)
+                corruptionCheck: corruptionCheck, lock: storeLock), log: log)
         let destinations = destinations
         let notifiers = notifiers
         let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
@@ -103,7 +98,6 @@ final class DaemonRun {
         try started.wait { $0 }?.get()
         let overflowWarnings = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
-            writer.onDamagedBlock = onDamagedBlock
             writer.callbacks.onCorrections = { destinations.recordsArrived() }
             writer.callbacks.onPriorityRecords = { records in
                 alertLogger.recordsStored(records)

@@ -82,6 +82,33 @@ struct DamageTests {
         }
     }
 
+    @Test("A damaged block that no query has read is found by a backup, and known after a restart")
+    func damagedBlockInBackup() async throws {
+        try await DaemonFixture.with { daemon in
+            let records = (0..<1000).map { IssueRecord(message: "Record \($0)") }
+            let ids = try RawClient(path: daemon.socket).report(records).map { try $0.storedID }
+            try daemon.terminate()
+            let file = try DatabaseFile(daemon.database, writable: true)
+            let lost = try #require(
+                Int(try file.rows("SELECT records FROM blocks WHERE first_id = 1", columns: 1)[0][0]))
+            try file.execute("UPDATE blocks SET body = substr(body, 1, length(body) - 1) WHERE first_id = 1")
+            try daemon.start()
+            let backup = try RawClient(path: daemon.socket).call("org.issued.Collector.Backup").parameters
+            #expect(try JSONValue(json: backup)["unreadable"]?.asInteger == Int64(lost))
+            let fault = "\(lost) records in damaged blocks of the database are unreadable"
+            #expect(try RawClient(path: daemon.socket).status().store.faults == [fault])
+            try daemon.terminate()
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            #expect(try client.status().store.faults == [fault])
+            #expect(daemon.log.components(separatedBy: "id=store.block-damaged").count == 2)
+            let answer = try client.call("org.issued.Collector.Show", #"{"id":"\#(ids[3])"}"#)
+            #expect(answer.error == "org.issued.Collector.Unreadable")
+            let page = try client.call("org.issued.Collector.Records", #"{"order":"oldest"}"#).parameters
+            #expect(try JSONValue(json: page)["unreadable"]?.asInteger == Int64(lost))
+        }
+    }
+
     @Test("A deleted database is created again")
     func deleted() async throws {
         try await DaemonFixture.with { daemon in

@@ -10,6 +10,7 @@ struct CollectorErrorTests {
         .busy(retryAfter: .milliseconds(250)),
         .noSpace,
         .notFound(id: "r-1"),
+        .unreadable(id: "r-2"),
         .denied,
     ]
 

@@ -110,6 +110,125 @@ struct UnreadableRecordTests {
         }
     }
 
+    @Test("A damaged block is noted once, and remembered until it is removed or readable again")
+    func remembered() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            try fixture.damage(11)
+            try fixture.damage(31)
+            let first = DamagedBlock(rows: 11...20, records: 10)
+            #expect(try fixture.writer.note(first, at: store.wall))
+            #expect(try fixture.writer.note(DamagedBlock(rows: 31...40, records: 10), at: store.wall))
+            #expect(try !fixture.writer.note(first, at: store.wall))
+            // A block that was removed in the meantime.
+            #expect(try !fixture.writer.note(DamagedBlock(rows: 12...20, records: 10), at: store.wall))
+            try fixture.restart()
+            try fixture.writer.recheckDamagedBlocks()
+            #expect(try fixture.reader.figures(viewer: .everything).damagedRecords == 20)
+            #expect(try fixture.reader.figures(viewer: .user(1000)).damagedRecords == 0)
+            try store.shell().execute("UPDATE blocks SET checksum = checksum - 1 WHERE first_id = 31")
+            try fixture.writer.recheckDamagedBlocks()
+            #expect(try fixture.reader.figures(viewer: .everything).damagedRecords == 10)
+            try fixture.writer.closeOpenRange()
+            while let oldest = try fixture.writer.retentionSnapshot(
+                freeBytes: nil, wall: store.wall, monotonic: store.monotonic
+            ).oldest {
+                while try !fixture.writer.forget(oldest).isDone {}
+            }
+            #expect(try fixture.reader.figures(viewer: .everything).damagedRecords == 0)
+            try fixture.writer.recheckDamagedBlocks()
+            #expect(try store.shell().number("SELECT count(*) FROM damaged_blocks") == 0)
+        }
+    }
+
+    @Test("Queries say which records they leave out, and a record of a damaged block is told from an unknown one")
+    func queries() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            let reader = fixture.reader
+            let ids = try reader.records(
+                .init(filter: .init(), isAscending: true, limit: 60, after: nil), viewer: .everything
+            ).records.map(\.id)
+            try fixture.damage(11)
+            func page(_ isAscending: Bool, _ limit: Int, _ after: String? = nil) throws -> StoreReader.RecordPage {
+                try fixture.reader.records(
+                    .init(filter: .init(), isAscending: isAscending, limit: limit, after: after), viewer: .everything)
+            }
+            for isAscending in [true, false] {
+                let whole = try page(isAscending, 60)
+                #expect(whole.records.count == 50)
+                #expect(whole.unreadable == 10)
+                // Each page counts the blocks that it has passed.
+                var next: String?
+                var unreadable: Int64 = 0
+                repeat {
+                    let part = try page(isAscending, 5, next)
+                    unreadable += part.unreadable
+                    next = part.next
+                } while next != nil
+                #expect(unreadable == 10)
+                #expect(try page(isAscending, 5).unreadable == 0)
+            }
+            #expect(throws: QueryFailure.unreadable(id: ids[12])) {
+                _ = try fixture.reader.show(ids[12], viewer: .everything)
+            }
+            #expect(throws: QueryFailure.unreadable(id: ids[12])) {
+                _ = try fixture.reader.fates(of: ids[12], viewer: .everything)
+            }
+            #expect(try fixture.reader.show(ids[22], viewer: .everything).record?.id == ids[22])
+            let unknown = String(ids[0].dropLast()) + "zz"
+            #expect(throws: QueryFailure.notFound(id: unknown)) {
+                _ = try fixture.reader.show(unknown, viewer: .everything)
+            }
+        }
+    }
+
+    @Test("A purge names the damaged blocks that may have matching records, and no others")
+    func purge() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            try store.store([IssueRecord(message: "m", app: Application(name: "c"))], to: fixture.writer)
+            try fixture.writer.closeOpenRange()
+            try fixture.damage(11)
+            func found(_ change: (inout IssueFilter) -> Void) throws -> StoreReader.MatchingRows {
+                var filter = IssueFilter()
+                change(&filter)
+                return try store.reader().rows(filter, above: 0, through: 100, limit: 100)
+            }
+            let own = try found { $0.apps = ["a"] }
+            #expect(own.rows.count == 25)
+            #expect(own.damaged == [11: 10])
+            let others = try found { $0.apps = ["c"] }
+            #expect(others.rows == [61])
+            #expect(others.damaged == [:])
+            let text = try found { $0.text = "m" }
+            #expect(text.rows.count == 51)
+            #expect(text.damaged == [11: 10])
+        }
+    }
+
+    @Test("Checking all blocks finds the damaged ones, in portions of any size", arguments: [1, 3, 100])
+    func checking(limit: Int) throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            try fixture.damage(11)
+            try fixture.damage(51)
+            var found: [DamagedBlock] = []
+            fixture.reader.blocks.onDamagedBlock = { found.append($0) }
+            var (unreadable, last): (Int64, RowID) = (0, 0)
+            while let step = try fixture.reader.checkBlocks(above: last, limit: limit) {
+                unreadable += step.unreadable
+                last = step.last
+            }
+            #expect(unreadable == 20)
+            #expect(found.map(\.rows.lowerBound) == [11, 51])
+        }
+    }
+
     @Test("Records of a damaged block expire once a destination that was configured again has passed them")
     func configuredAgain() throws {
         try TemporaryStore.with { store in

@@ -4,11 +4,13 @@ Each check prints a line. The checks run in order and share a daemon, a store an
 all have passed.
 """
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -551,6 +553,22 @@ def the_disk_fills_up(run_examples):
     run_examples()
 
 
+def a_block_is_damaged(run_examples):
+    restart()
+    report("--app", "import", text="".join(f"Row {number} is not valid\n" for number in range(2000)))
+    report("--app", "shop", "Cannot charge the card")
+    run("systemctl", "stop", "issued.service", "issued.socket")
+    with contextlib.closing(sqlite3.connect(f"{STATE}/issues.db")) as database, database:
+        first, body = database.execute("SELECT first_id, body FROM blocks ORDER BY first_id LIMIT 1").fetchone()
+        body = body[:-1] + bytes([body[-1] ^ 1])
+        database.execute("UPDATE blocks SET body = ? WHERE first_id = ?", (body, first))
+    run("systemctl", "start", "issued.socket", "issued.service")
+    run("issuectl", "backup")
+    run_examples()
+    expect("Cannot charge the card" in messages(), "the record of another block is missing")
+    expect(not ask("status")["store"]["faults"], "the fault is still shown")
+
+
 def upgrade_and_remove(run_examples):
     restart()
     report("--app", "shop", "Before the upgrade")
@@ -571,7 +589,8 @@ SECTIONS = {
     "Test the destinations": test_the_destinations, "Metrics": metrics,
     "Journal entries to watch": journal_entries_to_watch, "Restore a copy": restore_a_copy,
     "Get help from someone else": get_help_from_someone_else, "Rotate the token": rotate_the_token,
-    "The disk fills up": the_disk_fills_up, "Upgrade and remove": upgrade_and_remove,
+    "The disk fills up": the_disk_fills_up, "A block is damaged": a_block_is_damaged,
+    "Upgrade and remove": upgrade_and_remove,
 }
 # The sections that Tests/Package/checks runs.
 PACKAGE_SECTIONS = {"From a package"}

@@ -24,8 +24,7 @@ struct BackupJob {
         var reply: BackupReply
         var file: PassedFile?
         do {
-            let size = try copy(to: path + Self.unfinished, &run)
-            reply = BackupReply(bytesDone: size, bytesTotal: size)
+            reply = try copy(to: path + Self.unfinished, &run)
             if passesDescriptor {
                 file = PassedFile(try FileDescriptor.open(path + Self.unfinished, .noFollow))
                 try FileSystem.remove(path + Self.unfinished)
@@ -41,7 +40,7 @@ struct BackupJob {
             .jobBackupFinished,
             [
                 "file": passesDescriptor ? "(handed over)" : path, "bytes": "\(reply.bytesTotal)",
-                "took": "\(began.duration(to: Clock.monotonic))",
+                "took": "\(began.duration(to: Clock.monotonic))", "unreadable": "\(reply.unreadable ?? 0)",
             ])
         if let file {
             reply.descriptor = 0
@@ -51,17 +50,34 @@ struct BackupJob {
         return .reply(QueryService.reply(reply))
     }
 
-    private func copy(to path: String, _ run: inout JobRun) throws -> Int64 {
+    private func copy(to path: String, _ run: inout JobRun) throws -> BackupReply {
         let copy = try StoreCopy(of: run.path, to: path, control: run.writer.snapshots.control(.backup))
         try run.requireSpace(for: copy.total)
         while try !copy.step() {
             try run.progress(BackupReply(bytesDone: copy.done, bytesTotal: copy.total))
         }
         try StoreCopy.mark(path)
+        let unreadable = try unreadableRecords(in: path, of: copy.total, &run)
         try FileDescriptor.open(path).synchronize()
         // The client may have left meanwhile.
         try run.checkCancellation()
-        return copy.total
+        return BackupReply(
+            bytesDone: copy.total, bytesTotal: copy.total, unreadable: unreadable > 0 ? unreadable : nil)
+    }
+
+    /// Reads all blocks of a copy, and returns the number of records in damaged ones. These are damaged in the database
+    /// too, so they are reported.
+    private func unreadableRecords(in path: String, of size: Int64, _ run: inout JobRun) throws -> Int64 {
+        let reader = try StoreReader(path: path)
+        reader.blocks.onDamagedBlock = run.writer.noteDamage
+        var unreadable: Int64 = 0
+        var last: RowID = 0
+        while let step = try reader.checkBlocks(above: last) {
+            unreadable += step.unreadable
+            last = step.last
+            try run.progress(BackupReply(bytesDone: size, bytesTotal: size))
+        }
+        return unreadable
     }
 
     /// Removes the files of a backup or repair that the end of the daemon has interrupted.

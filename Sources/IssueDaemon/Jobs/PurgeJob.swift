@@ -24,17 +24,17 @@ struct PurgeJob {
         let last = try reader.newest()
         guard !isDryRun else {
             var count: Int64 = 0
-            try walk(reader, through: last, &run) { rows in
+            let damaged = try walk(reader, through: last, &run) { rows in
                 count += Int64(rows.count)
                 return count
             }
-            return PurgeReply(count: count, unreachable: try unreachable(Erasure(), run))
+            return PurgeReply(count: count, unreachable: Self.text(damaged) + (try unreachable(Erasure(), run)))
         }
         // Only records in closed ranges can be erased: a closed range stores which ids were assigned.
         try run.writer.perform { try $0.closeOpenRange() }
         var erasure = Erasure()
         let writer = run.writer
-        try walk(reader, through: last, &run) { rows in
+        let damaged = try walk(reader, through: last, &run) { rows in
             erasure.add(try writer.perform { try $0.erase(rows) })
             return erasure.records
         }
@@ -43,22 +43,38 @@ struct PurgeJob {
         let leftInFile = try eraseUnusedBytes(erasure, &run)
         run.log.notice(.jobPurged, ["records": "\(erasure.records)"])
         return PurgeReply(
-            count: erasure.records, unreachable: leftInFile + (try unreachable(erasure, run)))
+            count: erasure.records, unreachable: Self.text(damaged) + leftInFile + (try unreachable(erasure, run)))
     }
 
     /// Calls `body` with the matching rows, a portion at a time, and reports the count that it returns as progress.
+    ///
+    /// - Returns: The numbers of records in damaged blocks that may contain further matching rows, by the blocks' first
+    ///   ids.
     private func walk(
         _ reader: StoreReader, through last: RowID, _ run: inout JobRun, _ body: ([RowID]) throws -> Int64
-    ) throws {
+    ) throws -> [RowID: Int64] {
         var edge: RowID? = 0
+        var damaged: [RowID: Int64] = [:]
         while let above = edge {
             let found = try run.reading {
                 try reader.rows(filter, above: above, through: last, limit: Self.recordsAtATime)
             }
             let count = try body(found.rows)
             edge = found.edge
+            damaged.merge(found.damaged) { $1 }
             try run.progress(PurgeReply(count: count))
         }
+        return damaged
+    }
+
+    /// Returns a text for the damaged blocks that may contain matching records; empty if there are none.
+    private static func text(_ damaged: [RowID: Int64]) -> [String] {
+        guard !damaged.isEmpty else { return [] }
+        let records = damaged.values.reduce(0, +)
+        return [
+            "\(records) records in damaged blocks of the database, which can't be read or erased one by one: "
+                + "see Operations.md, A block is damaged"
+        ]
     }
 
     /// Erases what only the erased records have referenced.

@@ -37,9 +37,12 @@ struct RepairJob {
         while let portion = store.step() {
             isReadable = isReadable || !portion.submissions.isEmpty
             if !portion.submissions.isEmpty {
-                reply.recovered += try run.writer.perform { writer in
+                let count = portion.submissions.reduce(Int64(0)) { $0 + Int64($1.batch.records.count) }
+                let new = try run.writer.perform { writer in
                     try writer.importSalvaged(portion.submissions, wall: Clock.wall, monotonic: Clock.monotonic)
                 }
+                reply.recovered += new
+                if count > new { reply.earlier = (reply.earlier ?? 0) + count - new }
             }
             reply.unreadable += portion.unreadable
             try run.progress(reply)

@@ -236,7 +236,8 @@ final class QueryService: Sendable {
                 limit: try Self.limit(parameters.limit, atMost: Self.maxRecords), after: parameters.after,
                 pageTime: Self.pageTime),
             viewer: viewer)
-        return RecordsReply(records: page.records, next: page.next)
+        let unreadable = viewer == .everything && page.unreadable > 0 ? page.unreadable : nil
+        return RecordsReply(records: page.records, next: page.next, unreadable: unreadable)
     }
 
     private func histogram(
@@ -445,6 +446,7 @@ extension CollectorError {
         case QueryFailure.invalidFilter(let field, let reason): self = .invalidFilter(field: field, reason: reason)
         case QueryFailure.invalidParameter(let name): self = .invalidParameter(name)
         case QueryFailure.notFound(let id): self = .notFound(id: id)
+        case QueryFailure.unreadable(let id): self = .unreadable(id: id)
         case StoreFailure.noSpace: self = .noSpace
         case let error as Errno where error == .deviceFull: self = .noSpace
         case is WriterClosed: self = .busy(retryAfter: .seconds(1))

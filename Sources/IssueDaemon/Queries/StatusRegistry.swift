@@ -47,8 +47,6 @@ final class StatusRegistry: Sendable {
         var configurationFaults: [String] = []
         /// The short form of the errors for the service manager; nil without errors.
         var configurationNote: String?
-        /// The numbers of unreadable records in damaged blocks, by the first id.
-        var damagedBlocks: [RowID: Int64] = [:]
         /// The limits of each destination, by name. They are kept when a destination restarts.
         var limits: [String: LimitView] = [:]
         var overflows = OverflowHistory()
@@ -84,11 +82,6 @@ final class StatusRegistry: Sendable {
             state.refused += 1
             state.refusedAt = now ?? state.refusedAt
         }
-    }
-
-    /// Records a damaged block. Returns `false` if it was recorded before.
-    func isNew(_ block: DamagedBlock) -> Bool {
-        state.withLock { $0.damagedBlocks.updateValue(block.records, forKey: block.rows.lowerBound) == nil }
     }
 
     /// Counts values that were removed from records.
@@ -218,9 +211,10 @@ final class StatusRegistry: Sendable {
             if let (failure, since) = state.obstacle {
                 store.add("\(StoreStatus.refusalFaultPrefix)\(since.description): \(failure)", .refusing)
             }
-            if !state.damagedBlocks.isEmpty {
-                let records = state.damagedBlocks.values.reduce(0, +)
-                store.add("\(records) records in damaged blocks of the database are unreadable", .damagedBlocks)
+            if figures.damagedRecords > 0 {
+                store.add(
+                    "\(figures.damagedRecords) records in damaged blocks of the database are unreadable",
+                    .damagedBlocks)
             }
             for fault in databasesSetAside { store.add(fault, .setAside) }
             for fault in state.configurationFaults { store.add(fault, .configuration) }

@@ -26,6 +26,8 @@ final class WriterService: Sendable {
     let gate = ReaderGate()
     /// All snapshots of the database, of all threads.
     let snapshots: SnapshotGate
+    /// Stores and logs a damaged block. May be called on any thread, several times for the same block.
+    let noteDamage: @Sendable (DamagedBlock) -> Void
     let opening: StoreOpening
     let log: Log
 
@@ -45,13 +47,18 @@ final class WriterService: Sendable {
     /// checkpoint.
     static let walPages = 512
 
-    /// - Parameter onDamagedBlock: Called for each damaged block that the writer or a reader has found, on its thread.
-    ///   May be called several times for the same block.
-    init(opening: StoreOpening, log: Log, onDamagedBlock: @escaping @Sendable (DamagedBlock) -> Void = { _ in }) {
+    init(opening: StoreOpening, log: Log) {
         (self.opening, self.log) = (opening, log)
         let inbox = inbox
+        noteDamage = { block in
+            inbox.append(task: { writer in
+                // If it cannot be stored now, it is stored when the block is read again.
+                guard (try? writer.note(block, at: Clock.wall)) != false else { return }
+                log.error(.storeBlockDamaged, ["first": "\(block.rows.lowerBound)", "records": "\(block.records)"])
+            })
+        }
         // The writer waits for the last snapshot to end, and may have no other work that wakes it.
-        snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) }, found: onDamagedBlock)
+        snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) }, found: noteDamage)
     }
 
     /// Submits reports for the next commit. Returns an empty batch for the reports that follow.
@@ -162,6 +169,9 @@ final class WriterService: Sendable {
             started(.failure(error))
             return
         }
+        writer.onDamagedBlock = noteDamage
+        // A failure is met again, and handled, by the next commit.
+        try? writer.recheckDamagedBlocks()
         started(.success(writer))
         defer {
             gate.open()

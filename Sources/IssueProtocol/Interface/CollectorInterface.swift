@@ -243,8 +243,11 @@ package enum CollectorInterface {
         method List(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, sparkline: ?int) -> (groups: []Group, next: ?string)
 
         # Lists single records, newest first. A page may be empty although there is a next one. With more, the replies are all
-        # pages in turn. With more and follow, the replies are new records as they arrive.
-        method Records(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, follow: ?bool) -> (records: []StoredRecord, next: ?string)
+        # pages in turn. With more and follow, the replies are new records as they arrive. unreadable: the number of records of
+        # damaged blocks that are left out; absent if there are none, and for callers who may not see all records.
+        method Records(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, follow: ?bool) -> (
+          records: []StoredRecord, next: ?string, unreadable: ?int
+        )
 
         # Returns a record by its id, or the newest record of a group by the group's id.
         method Show(id: string) -> (record: ?StoredRecord, group: Group, fates: []DestinationFate)
@@ -373,15 +376,19 @@ package enum CollectorInterface {
         method Purge(filter: Filter, dry_run: ?bool) -> (count: int, unreachable: []string)
 
         # Writes a copy of the whole store into the daemon's own state directory. With more, replies report progress.
+        # unreadable: the number of records in damaged blocks, which the copy has, too; absent if there are none.
         # With descriptor, the last reply passes an open file descriptor of the copy (SCM_RIGHTS) instead of a path, and
         # no file remains.
-        method Backup(descriptor: ?bool) -> (path: ?string, descriptor: ?int, bytes_done: int, bytes_total: int)
+        method Backup(descriptor: ?bool) -> (
+          path: ?string, descriptor: ?int, bytes_done: int, bytes_total: int, unreadable: ?int
+        )
 
         # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report
-        # progress. files: the files that were read or, with dry_run, that would be read. hopeless: the files from which nothing
-        # can be read.
+        # progress. earlier: the number of records that an interrupted repair has recovered before; absent if there are none.
+        # files: the files that were read or, with dry_run, that would be read. hopeless: the files from which nothing can be
+        # read.
         method Repair(file: ?string, dry_run: ?bool) -> (
-          recovered: int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
+          recovered: int, earlier: ?int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
         )
 
         # Sends a test message to a notifier, once. answer: the result, as a text for people.
@@ -399,6 +406,7 @@ package enum CollectorInterface {
         error Busy (retry_after: int)
         error NoSpace ()
         error NotFound (id: string)
+        error Unreadable (id: string)
         error Denied ()
 
         """

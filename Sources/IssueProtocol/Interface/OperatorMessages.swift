@@ -27,12 +27,17 @@ package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
     package var bytesDone: Int64
     /// The size of the store, in bytes.
     package var bytesTotal: Int64
+    /// The number of records that cannot be read in the copy, because their blocks are damaged; nil if there are none.
+    package var unreadable: Int64?
 
-    package init(path: String? = nil, descriptor: Int64? = nil, bytesDone: Int64, bytesTotal: Int64) {
+    package init(
+        path: String? = nil, descriptor: Int64? = nil, bytesDone: Int64, bytesTotal: Int64, unreadable: Int64? = nil
+    ) {
         self.path = path
         self.descriptor = descriptor
         self.bytesDone = bytesDone
         self.bytesTotal = bytesTotal
+        self.unreadable = unreadable
     }
 
     package static var initial: Self { Self(bytesDone: 0, bytesTotal: 0) }
@@ -42,6 +47,7 @@ package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
         try members.optional("descriptor", &descriptor)
         try members.required("bytes_done", &bytesDone)
         try members.required("bytes_total", &bytesTotal)
+        try members.optional("unreadable", &unreadable)
     }
 }
 
@@ -108,6 +114,8 @@ package struct RepairParameters: Equatable, JSONObjectCodable, Sendable {
 package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of records recovered so far.
     package var recovered: Int64
+    /// The number of readable records that an earlier, interrupted repair has recovered; nil if there are none.
+    package var earlier: Int64?
     /// The number of records that could not be read.
     package var unreadable: Int64
     /// `true` in the last reply.
@@ -132,6 +140,7 @@ package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("recovered", &recovered)
+        try members.optional("earlier", &earlier)
         try members.required("unreadable", &unreadable)
         try members.required("done", &isDone)
         try members.defaulted("files", &files, [])

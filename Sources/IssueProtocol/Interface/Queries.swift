@@ -278,10 +278,14 @@ package struct RecordsReply: Equatable, JSONObjectCodable, Sendable {
     package var records: [StoredRecord]
     /// The cursor of the next page; nil if this is the last one.
     package var next: String?
+    /// The number of records that are left out because their blocks are damaged; nil if there are none, or if the caller
+    /// may not see all records.
+    package var unreadable: Int64?
 
-    package init(records: [StoredRecord], next: String? = nil) {
+    package init(records: [StoredRecord], next: String? = nil, unreadable: Int64? = nil) {
         self.records = records
         self.next = next
+        self.unreadable = unreadable
     }
 
     package static var initial: Self { Self(records: []) }
@@ -289,6 +293,7 @@ package struct RecordsReply: Equatable, JSONObjectCodable, Sendable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.defaulted("records", &records, [])
         try members.optional("next", &next)
+        try members.optional("unreadable", &unreadable)
     }
 }
 

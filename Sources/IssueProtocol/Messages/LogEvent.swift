@@ -188,8 +188,8 @@ package struct LogEvent: Hashable, Sendable {
         "store.block-damaged", "Block of records in the database is damaged; its records are unreadable",
         "The checksum of a block is wrong, so its records are left out of all queries. Other blocks are not affected. "
             + "The records stay in counts, and those that were not forwarded yet become `expired`. `first=` is the "
-            + "lowest row id in the block, and `records=` the number of its records.",
-        "Check the disk and the memory. A backup may still have the records.")
+            + "lowest row id in the block, and `records=` the number of its records. Logged once for each block.",
+        "See [A block is damaged](Operations.md#a-block-is-damaged).")
     package static let storeWALOrphaned = LogEvent(
         "store.wal-orphaned",
         "Database is missing but its WAL is not; moving the WAL aside and starting a new database",
@@ -456,7 +456,10 @@ package struct LogEvent: Hashable, Sendable {
         "Free space, so that at least `bytes=` in addition to `KeepFree=` are free, and repeat the command.")
     package static let jobBackupFinished = LogEvent(
         "job.backup-finished", "Backup finished",
-        "A backup is complete; `file=` is its path.")
+        "A backup is complete; `file=` is its path. `unreadable=` is the number of records in damaged blocks, which the "
+            + "copy has, too.",
+        "If `unreadable=` is not 0, see [A block is damaged](Operations.md#a-block-is-damaged), and keep older backups."
+    )
     package static let jobBackupLeftOver = LogEvent(
         "job.backup-left-over", "Could not remove the files of an unfinished backup",
         "A file named `issues.db.backup-TIME.unfinished` could not be removed.",

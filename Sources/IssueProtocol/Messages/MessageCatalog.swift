@@ -184,6 +184,10 @@ package struct ExplainedError: Equatable, Sendable {
             "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see the records of all users."
         ),
         (
+            [.unreadable(id: "")], "The record is stored in a block of the database that is damaged.",
+            "See [A block is damaged](Operations.md#a-block-is-damaged)."
+        ),
+        (
             [.denied],
             "You may not do this. Changes need root, the daemon's user or a group in `Operators=`; queries about all "
                 + "users also allow `Readers=`.",

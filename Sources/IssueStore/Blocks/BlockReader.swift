@@ -1,5 +1,5 @@
 package import IssueCore
-import IssueProtocol
+package import IssueProtocol
 package import SQLiteKit
 
 /// Reads blocks on one connection, with a small cache of decoded ones.
@@ -27,6 +27,9 @@ package final class BlockReader {
     private var isInSnapshot = false
     /// The damaged blocks that were found, each once.
     private(set) var damagedBlocks: [DamagedBlock] = []
+    /// The numbers of records in the damaged blocks that were skipped since the last snapshot began, by the blocks'
+    /// first ids.
+    private(set) var skipped: [RowID: Int64] = [:]
 
     /// Called once for each damaged block.
     package var onDamagedBlock: ((DamagedBlock) -> Void)?
@@ -47,6 +50,7 @@ package final class BlockReader {
     func beginSnapshot() {
         isInSnapshot = true
         current = nil
+        skipped = [:]
     }
 
     /// Ends what `beginSnapshot()` has begun.
@@ -56,16 +60,21 @@ package final class BlockReader {
     }
 
     /// Returns the first block that has a record with this id or a higher one; nil if there is none.
-    func block(from row: RowID) throws(SQLiteError) -> RecordBlock? {
+    ///
+    /// - Parameters:
+    ///   - row: The id.
+    ///   - limit: The last id of interest. Blocks that begin after it are not read.
+    func block(from row: RowID, limit: RowID = .max) throws(SQLiteError) -> RecordBlock? {
         if let current, current.firstID <= row, let last = current.rows.last, row <= last.id { return current }
         var start = row
         while true {
             let found = try connection.first(
                 """
                 SELECT first_id, last_id, records, checksum, body FROM blocks
-                WHERE first_id >= coalesce((SELECT max(first_id) FROM blocks WHERE first_id <= ?1), ?1) AND last_id >= ?1
+                WHERE first_id BETWEEN coalesce((SELECT max(first_id) FROM blocks WHERE first_id <= ?1), ?1) AND ?2
+                    AND last_id >= ?1
                 ORDER BY first_id LIMIT 1
-                """, start
+                """, start, limit
             ) { decoded($0) }
             guard let found else { return nil }
             if let block = try usable(found), let last = block.rows.last?.id, last >= start { return block }
@@ -75,15 +84,19 @@ package final class BlockReader {
     }
 
     /// Returns the last block that has a record with this id or a lower one; nil if there is none.
-    func block(upTo row: RowID) throws(SQLiteError) -> RecordBlock? {
+    ///
+    /// - Parameters:
+    ///   - row: The id.
+    ///   - limit: The first id of interest. Blocks that end before it are not read.
+    func block(upTo row: RowID, limit: RowID = .min) throws(SQLiteError) -> RecordBlock? {
         if let current, row <= current.lastID, let first = current.rows.first, first.id <= row { return current }
         var end = row
         while true {
             let found = try connection.first(
                 """
                 SELECT first_id, last_id, records, checksum, body FROM blocks
-                WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1
-                """, end
+                WHERE first_id = (SELECT max(first_id) FROM blocks WHERE first_id <= ?1) AND last_id >= ?2
+                """, end, limit
             ) { decoded($0) }
             guard let found else { return nil }
             if let block = try usable(found), let first = block.rows.first?.id, first <= end { return block }
@@ -92,12 +105,12 @@ package final class BlockReader {
         }
     }
 
-    /// Returns the last block that overlaps a range of ids, or else an earlier one; nil if there is none.
+    /// Returns the last block that overlaps a range of ids; nil if there is none.
     ///
     /// With a filter, skips blocks that are known to have no records of its series. Otherwise each query for a rare
     /// series would decode the whole open range.
     func lastBlock(in rows: ClosedRange<RowID>, with filter: SeriesFilter?) throws(SQLiteError) -> RecordBlock? {
-        guard let filter else { return try block(upTo: rows.upperBound) }
+        guard let filter else { return try block(upTo: rows.upperBound, limit: rows.lowerBound) }
         if summaries.isEmpty { summaries = [BlockSummary?](repeating: nil, count: Self.maxSummaries) }
         var end = rows.upperBound
         while let known = summaries[Self.slot(end)], known.lastID == end, !known.series.mayOverlap(filter.bits),
@@ -106,7 +119,7 @@ package final class BlockReader {
             guard known.firstID > rows.lowerBound else { return nil }
             end = known.firstID - 1
         }
-        let block = try block(upTo: end)
+        let block = try block(upTo: end, limit: rows.lowerBound)
         if let block {
             summaries[Self.slot(block.lastID)] = BlockSummary(
                 firstID: block.firstID, lastID: block.lastID, checksum: block.checksum,
@@ -138,7 +151,7 @@ package final class BlockReader {
 
     /// Returns the block that contains a record, and the record's index in it; nil if the record does not exist.
     func find(_ row: RowID) throws(SQLiteError) -> (block: RecordBlock, index: Int)? {
-        guard let block = try block(from: row), let index = block.index(of: row) else { return nil }
+        guard let block = try block(from: row, limit: row), let index = block.index(of: row) else { return nil }
         return (block, index)
     }
 
@@ -157,7 +170,7 @@ package final class BlockReader {
         _ rows: ClosedRange<RowID>, while body: (RecordBlock) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) {
         var next = rows.lowerBound
-        while next <= rows.upperBound, let block = try block(from: next), block.firstID <= rows.upperBound {
+        while next <= rows.upperBound, let block = try block(from: next, limit: rows.upperBound) {
             guard try body(block), block.lastID < rows.upperBound else { return }
             next = block.lastID + 1
         }
@@ -198,13 +211,21 @@ package final class BlockReader {
         case .fail: throw SQLiteError(code: .corrupt, message: "the block of row \(header.firstID) is damaged")
         case .skip:
             let block = DamagedBlock(
-                rows: header.firstID...max(header.firstID, header.lastID), records: Int64(header.records))
+                rows: header.firstID...max(header.firstID, header.lastID),
+                records: DamagedBlock.records(in: Int64(header.records)))
+            skipped[header.firstID] = block.records
             if !damagedBlocks.contains(where: { $0.rows.lowerBound == header.firstID }) {
                 damagedBlocks.append(block)
                 onDamagedBlock?(block)
             }
             return nil
         }
+    }
+
+    /// Returns `true` if the block that begins with this id, and its text, can be decoded.
+    func isReadable(_ first: RowID) throws(SQLiteError) -> Bool {
+        guard let block = try block(from: first, limit: first) else { return false }
+        return try text(of: block) != nil
     }
 
     /// Returns the parts of a range of ids that are in damaged blocks. Only blocks that have been read are known to be
@@ -232,6 +253,10 @@ package struct DamagedBlock: Equatable, Sendable {
     package var rows: ClosedRange<RowID>
     /// The number of its records, which are unreadable.
     package var records: Int64
+
+    /// Limits a number of records that is stored in the database and may be corrupt, so that a sum of such numbers does
+    /// not overflow. No block has more.
+    static func records(in stored: Int64) -> Int64 { min(max(stored, 0), 1 << 20) }
 }
 
 /// The records of all blocks as rows of the virtual table `records`, so that SQL can join them with other tables.
@@ -252,9 +277,10 @@ private final class RecordTable: RowSource {
     ) throws(SQLiteError) -> RowWindow? {
         var (lower, upper) = (RowID(rawValue: max(ids.lowerBound, 1)), RowID(rawValue: ids.upperBound))
         while lower <= upper {
-            guard let block = isDescending ? try blocks.block(upTo: upper) : try blocks.block(from: lower) else {
-                return nil
-            }
+            let found =
+                isDescending
+                ? try blocks.block(upTo: upper, limit: lower) : try blocks.block(from: lower, limit: upper)
+            guard let block = found else { return nil }
             let wanted = block.index(from: lower)..<block.index(from: upper < .max ? upper + 1 : upper)
             if isDescending { upper = block.firstID - 1 } else { lower = block.lastID + 1 }
             guard !wanted.isEmpty else {
@@ -314,5 +340,61 @@ private final class RecordTable: RowSource {
             }
         }
         return RowWindow(cells: cells, bytes: bytes, rest: nil)
+    }
+}
+
+/// The damaged blocks that are known after a restart.
+extension StoreWriter {
+    /// Stores that a block is damaged.
+    ///
+    /// - Returns: `true` if that is new; `false` if it is known, or if the block was removed.
+    package func note(_ block: DamagedBlock, at time: IssueTimestamp) throws(StoreFailure) -> Bool {
+        try transaction { () throws(SQLiteError) in
+            try connection.run(
+                """
+                INSERT OR IGNORE INTO damaged_blocks (first_id, found_at)
+                SELECT first_id, ?2 FROM blocks WHERE first_id = ?1
+                """, block.rows.lowerBound, time)
+            return connection.changes > 0
+        }
+    }
+
+    /// Forgets damaged blocks that were removed or that can be read again, such as after a fault of the disk.
+    package func recheckDamagedBlocks() throws(StoreFailure) {
+        try transaction { () throws(SQLiteError) in
+            let known = try connection.all("SELECT first_id FROM damaged_blocks") { $0.id(0, as: RowID.self) }
+            for row in known {
+                let isStored = try connection.exists("SELECT 1 FROM blocks WHERE first_id = ?1", row)
+                if isStored, try !blocks.reader.isReadable(row) { continue }
+                try connection.run("DELETE FROM damaged_blocks WHERE first_id = ?1", row)
+            }
+        }
+    }
+}
+
+extension StoreReader {
+    /// Returns the number of records in blocks that are known to be damaged.
+    package func damagedRecords() throws -> Int64 {
+        try connection.all("SELECT records FROM damaged_blocks JOIN blocks USING (first_id)") {
+            DamagedBlock.records(in: $0.int64(0))
+        }.reduce(0, +)
+    }
+
+    /// Reads the next blocks completely, so that damaged ones are reported.
+    ///
+    /// - Parameters:
+    ///   - row: The first id of the last block that was checked; 0 to start.
+    ///   - limit: The maximum number of blocks.
+    /// - Returns: The number of records in damaged ones, and the first id of the last block that was checked; nil if
+    ///   there are none left.
+    package func checkBlocks(above row: RowID, limit: Int = 1024) throws -> (unreadable: Int64, last: RowID)? {
+        try snapshot {
+            let found = try connection.all(
+                "SELECT first_id, records FROM blocks WHERE first_id > ?1 ORDER BY first_id LIMIT ?2", row, limit
+            ) { (first: $0.id(0, as: RowID.self), records: DamagedBlock.records(in: $0.int64(1))) }
+            var unreadable: Int64 = 0
+            for block in found where try !blocks.isReadable(block.first) { unreadable += block.records }
+            return found.last.map { (unreadable, $0.first) }
+        }
     }
 }

@@ -214,6 +214,8 @@ extension StoreReader {
         package var rows: [RowID] = []
         /// The last row that was examined; nil if no rows are left to examine.
         package var edge: RowID?
+        /// The numbers of records in damaged blocks that may contain further matching rows, by the blocks' first ids.
+        package var damaged: [RowID: Int64] = [:]
     }
 
     /// The maximum number of rows examined per snapshot, so that no snapshot is held for long.
@@ -240,12 +242,16 @@ extension StoreReader {
             var examinedCount = 0
             while let next = try search.next(on: self), next <= last {
                 examinedCount += 1
-                if search.isCandidate, try matches(row: next, filter, content) { found.rows.append(next) }
+                // A posting list also has records of damaged blocks, which cannot be erased.
+                if search.isCandidate, try blocks.find(next) != nil, try matches(row: next, filter, content) {
+                    found.rows.append(next)
+                }
                 if found.rows.count == limit || examinedCount == Self.maxExamined {
                     found.edge = next
                     break
                 }
             }
+            found.damaged = blocks.skipped
             return found
         }
     }

@@ -91,8 +91,8 @@ extension StoreReader {
 
     /// Returns the row and the group of a record by its id, or by the id that it had before `repair` recovered it.
     ///
-    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
-    ///   query.
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if its block is
+    ///   damaged; otherwise the error of the query.
     private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: GroupID) {
         guard let id = RecordID(text), let row = try recordID(row: id.row) == id ? id.row : recoveredRow(of: id) else {
             throw QueryFailure.notFound(id: text)
@@ -105,7 +105,10 @@ extension StoreReader {
                 """, on: connection)
         statement.bind(row, viewer)
         let found = try statement.first { (row: $0.id(0, as: RowID.self), group: $0.id(1, as: GroupID.self)) }
-        guard let found else { throw QueryFailure.notFound(id: text) }
+        guard let found else {
+            let isReadable = blocks.unreadable(in: row...row).isEmpty
+            throw isReadable ? QueryFailure.notFound(id: text) : .unreadable(id: text)
+        }
         return found
     }
 

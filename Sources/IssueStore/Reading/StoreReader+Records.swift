@@ -10,6 +10,8 @@ extension StoreReader {
         package var next: String?
         /// The newest row of the snapshot, after which a follower continues.
         package var newest: RowID
+        /// The number of records that are left out because their blocks are damaged. Some of them may not match.
+        package var unreadable: Int64 = 0
     }
 
     /// The parameters of a list of records.
@@ -77,6 +79,7 @@ extension StoreReader {
             guard query.pageTime != nil, let edge else { throw error }
             page.next = PageCursor(value: 0, row: edge.rawValue).text
         }
+        page.unreadable = blocks.skipped.values.reduce(0, +)
         return page
     }
 

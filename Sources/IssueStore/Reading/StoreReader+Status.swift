@@ -16,16 +16,19 @@ extension StoreReader {
         package var suppressions: [Suppression]
         /// The number of suppressions that are not listed.
         package var otherSuppressions: Int
+        /// The number of records in damaged blocks; 0 if the viewer must not see it.
+        package var damagedRecords: Int64
 
         package init(
             store: StoreStatus, received: Int64, ledgers: [DestinationFigures], suppressions: [Suppression] = [],
-            otherSuppressions: Int = 0
+            otherSuppressions: Int = 0, damagedRecords: Int64 = 0
         ) {
             self.store = store
             self.received = received
             self.ledgers = ledgers
             self.suppressions = suppressions
             self.otherSuppressions = otherSuppressions
+            self.damagedRecords = damagedRecords
         }
     }
 
@@ -84,6 +87,7 @@ extension StoreReader {
                     oldestPending: [record, waiting.values.map(\.oldest).min()].compactMap(\.self).min()))
         }
         figures.suppressions = try suppressions()
+        figures.damagedRecords = try damagedRecords()
         return figures
     }
 
@@ -261,6 +265,8 @@ package struct StoreFigures: Sendable {
     var destinations: [Destination] = []
     /// The largest first.
     var suppressions: [(user: Int64, suppression: Suppression)] = []
+    /// The number of records in damaged blocks.
+    var damagedRecords: Int64 = 0
     /// The maximum number of suppressions that a viewer sees.
     private static let maxSuppressions = 50
 
@@ -288,7 +294,7 @@ package struct StoreFigures: Sendable {
                     oldestPending: isAll ? destination.oldestPending : nil)
             },
             suppressions: held.prefix(Self.maxSuppressions).map(\.suppression),
-            otherSuppressions: max(0, held.count - Self.maxSuppressions))
+            otherSuppressions: max(0, held.count - Self.maxSuppressions), damagedRecords: isAll ? damagedRecords : 0)
     }
 
     private static func sum(_ values: [Int64: Int64], _ viewer: Viewer) -> Int64 {

@@ -274,6 +274,8 @@ package enum QueryFailure: Error, Equatable, Sendable {
     case invalidParameter(String)
     /// No record or group with this id exists, or the viewer must not see it.
     case notFound(id: String)
+    /// The record with this id is in a damaged block.
+    case unreadable(id: String)
 }
 
 extension QueryFailure {

@@ -220,4 +220,13 @@ extension Schema {
         -- The other group of the correction that the line is about. `reason` is 'correction' then.
         ALTER TABLE summaries ADD COLUMN other INTEGER;
         """
+
+    /// The blocks that were found damaged.
+    static let damagedBlocks: StaticString = """
+        -- Blocks that cannot be decoded. Those that were removed since are deleted here at the next start.
+        CREATE TABLE damaged_blocks (
+            first_id INTEGER PRIMARY KEY,
+            found_at INTEGER NOT NULL
+        ) STRICT;
+        """
 }

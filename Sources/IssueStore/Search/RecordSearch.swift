@@ -81,8 +81,9 @@ struct RecordSearch {
         while let span = spans.popLast() {
             let block =
                 try isAscending
-                ? reader.blocks.block(from: span.lowerBound) : reader.blocks.block(upTo: span.upperBound)
-            guard let block, block.firstID <= span.upperBound, block.lastID >= span.lowerBound else { continue }
+                ? reader.blocks.block(from: span.lowerBound, limit: span.upperBound)
+                : reader.blocks.block(upTo: span.upperBound, limit: span.lowerBound)
+            guard let block else { continue }
             let found = try scan?.candidates(in: block, on: reader) ?? []
             ready = found.map { block.rows[$0].id }.filter { span.contains($0) }
             if isAscending {
@@ -284,8 +285,7 @@ struct RecordWalk {
     private mutating func nextRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
         guard edge < .max else { return nil }
         let start = max(edge + 1, idRange.first)
-        guard start <= idRange.last, let block = try reader.blocks.block(from: start), block.firstID <= idRange.last
-        else {
+        guard start <= idRange.last, let block = try reader.blocks.block(from: start, limit: idRange.last) else {
             return nil
         }
         edge = block.lastID
@@ -296,8 +296,7 @@ struct RecordWalk {
     private mutating func previousRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
         guard edge > .min else { return nil }
         let end = min(edge - 1, idRange.last)
-        guard end >= idRange.first, let block = try reader.blocks.lastBlock(in: idRange.first...end, with: filter),
-            block.lastID >= idRange.first
+        guard end >= idRange.first, let block = try reader.blocks.lastBlock(in: idRange.first...end, with: filter)
         else { return nil }
         edge = block.firstID
         return ids(of: block, in: idRange.first...end)

@@ -11,6 +11,8 @@ package enum CollectorError: Error, Equatable, Sendable {
     case noSpace
     /// Nothing has this id or name, or it belongs to another user.
     case notFound(id: String)
+    /// The record with this id is stored in a damaged block.
+    case unreadable(id: String)
     /// The user may not make this call.
     case denied
 
@@ -46,6 +48,7 @@ extension CollectorError: CustomStringConvertible {
         case .busy(let delay): "The daemon is busy; try again in \(delay)."
         case .noSpace: "The daemon has no disk space left to store records."
         case .notFound(let id): "No record or group has the id \(id), or it belongs to another user."
+        case .unreadable(let id): "The record \(id) is stored in a damaged part of the database and can't be read."
         case .denied, .permissionDenied: "The daemon does not allow this user to do that."
         case .interfaceNotFound(let name): "The daemon has no interface \(name)."
         case .methodNotFound(let name): "The daemon has no method \(name)."
@@ -69,6 +72,7 @@ extension CollectorError {
         case .busy: "org.issued.Collector.Busy"
         case .noSpace: "org.issued.Collector.NoSpace"
         case .notFound: "org.issued.Collector.NotFound"
+        case .unreadable: "org.issued.Collector.Unreadable"
         case .denied: "org.issued.Collector.Denied"
         case .interfaceNotFound: "org.varlink.service.InterfaceNotFound"
         case .methodNotFound: "org.varlink.service.MethodNotFound"
@@ -120,6 +124,9 @@ extension CollectorError {
         case "org.issued.Collector.NotFound":
             guard let id = details.id else { return nil }
             self = .notFound(id: id)
+        case "org.issued.Collector.Unreadable":
+            guard let id = details.id else { return nil }
+            self = .unreadable(id: id)
         case "org.issued.Collector.Denied": self = .denied
         case "org.varlink.service.InterfaceNotFound": self = .interfaceNotFound(details.interface ?? "")
         case "org.varlink.service.MethodNotFound": self = .methodNotFound(details.method ?? "")
@@ -138,7 +145,7 @@ extension CollectorError {
         case .invalidFilter(let field, let reason): ErrorDetails(field: field, reason: reason)
         case .tooLarge(let limit): ErrorDetails(limit: limit)
         case .busy(let delay): ErrorDetails(retryAfter: delay)
-        case .notFound(let id): ErrorDetails(id: id)
+        case .notFound(let id), .unreadable(let id): ErrorDetails(id: id)
         case .interfaceNotFound(let name): ErrorDetails(interface: name)
         case .methodNotFound(let name), .methodNotImplemented(let name): ErrorDetails(method: name)
         case .invalidParameter(let name): ErrorDetails(parameter: name)

@@ -203,7 +203,8 @@ enum ReportResult {
         case nil: self = (try? ReportReply(json: reply.parameters)).map { .receipts($0.receipts) } ?? .malformed
         case .tooLarge(let limit): self = .tooLarge(limit: limit)
         case .busy(let delay): self = .later(delay)
-        case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .permissionDenied, .expectedMore, .notFound:
+        case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .permissionDenied, .expectedMore, .notFound,
+            .unreadable:
             self = .refused(CollectorError(reply)?.description ?? "")
         case .noSpace, .interfaceNotFound, .methodNotFound, .methodNotImplemented, .unknown:
             // Another daemon, or a later version of this one, may accept the call.

@@ -178,7 +178,8 @@ struct Reporter {
     private mutating func refuse(_ index: Int, _ error: CollectorError) {
         switch error {
         case .busy, .noSpace: break
-        case .invalidRecord, .invalidFilter, .tooLarge, .notFound, .denied, .interfaceNotFound, .methodNotFound,
+        case .invalidRecord, .invalidFilter, .tooLarge, .notFound, .unreadable, .denied, .interfaceNotFound,
+            .methodNotFound,
             .methodNotImplemented, .invalidParameter, .permissionDenied, .expectedMore, .unknown:
             pool.oracle.complain("reporter \(number) was answered: \(error)")
         }
