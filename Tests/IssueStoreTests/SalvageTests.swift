@@ -83,6 +83,83 @@ struct SalvageTests {
         }
     }
 
+    @Test("Templates of senders, issues and what clients have marked survive every repair")
+    func templates() throws {
+        try TemporaryStore.with { store in
+            var records = [
+                IssueRecord(message: "User ann not found in 12 tables", template: "User {} not found in {} tables"),
+                IssueRecord(message: "Failed after 3 attempts at 12:07", template: "Failed after 3 attempts"),
+                IssueRecord(message: "Timeout after 31 s of \u{1}"),
+                IssueRecord(message: "Private", reportable: false),
+                IssueRecord(message: "token=[redacted] for ann", template: "token={} for {}"),
+            ]
+            records[0].parts = [.string("ann"), .integer(12)]
+            records[4].parts = [.string("[redacted]"), .string("ann")]
+            _ = try store.store(records, to: store.writer())
+            let sql = """
+                SELECT groups.key, template, series.fingerprint FROM series JOIN groups ON groups.id = "group" ORDER BY 1
+                """
+            let before = try store.shell().table(sql, columns: 3)
+            #expect(before.contains { $0[1] == "User \u{7} not found in \u{7} tables" })
+            for round in 0..<3 {
+                let old = try setAside(store, as: "old\(round)")
+                store.settings.randomBits = { UInt64(round + 1) << 32 }
+                let writer = try store.writer()
+                #expect(try importSalvaged(old, into: writer, of: store).recovered == 5)
+                #expect(try store.shell().table(sql, columns: 3) == before)
+                let found = try store.reader().records(
+                    .init(filter: .init(), isAscending: true, limit: 9, after: nil), viewer: .everything
+                ).records.map(\.record)
+                #expect(found.map(\.message) == records.map(\.message))
+                #expect(found.map(\.reportable) == [true, true, true, false, true])
+            }
+            try expectSound(store)
+        }
+    }
+
+    @Test("After several repairs, a record names all of its old ids, and is found by each")
+    func severalRepairs() throws {
+        try TemporaryStore.with { store in
+            let query = StoreReader.RecordQuery(filter: .init(), isAscending: true, limit: 9, after: nil)
+            try store.store([IssueRecord(message: "One"), IssueRecord(message: "Two")], to: store.writer())
+            var ids: [[String]] = []
+            for round in 0..<4 {
+                ids.append(try store.reader().records(query, viewer: .everything).records.map(\.id))
+                let old = try setAside(store, as: "old\(round)")
+                store.settings.randomBits = { UInt64(round + 1) << 32 }
+                _ = try importSalvaged(old, into: store.writer(), of: store)
+            }
+            let reader = try store.reader()
+            let records = try reader.records(query, viewer: .everything).records
+            for (index, record) in records.enumerated() {
+                for old in ids.map({ $0[index] }) {
+                    #expect(try reader.show(old, viewer: .everything).record?.id == record.id)
+                    #expect(record.repairs.count { $0.contains(old) } == 1)
+                }
+            }
+            #expect(Set(ids.joined() + records.map(\.id)).count == 10)
+        }
+    }
+
+    @Test(
+        "The records of a damaged block, and no others, are counted as unreadable, even if those before it were erased")
+    func damagedBlock() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 40
+            store.settings.blockRecords = 10
+            do {
+                let writer = try store.writer()
+                for _ in 0..<20 { try store.store((0..<10).map { IssueRecord(message: "m\($0)") }, to: writer) }
+                try writer.closeOpenRange()
+                _ = try writer.erase((1...120).map { RowID($0) })
+                try store.shell().execute("UPDATE blocks SET checksum = checksum + 1 WHERE first_id = 131")
+            }
+            let old = try setAside(store)
+            #expect(
+                try importSalvaged(old, into: store.writer(), of: store) == Result(recovered: 70, unreadable: 10))
+        }
+    }
+
     @Test("A repair imports the triage state of a group unless it has a newer one")
     func notes() throws {
         try TemporaryStore.with { store in
@@ -132,7 +209,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "Forwards pending records again and no others, even from a file of an earlier version",
+        "Forwards pending records and dead letters again and no others, even from a file of an earlier version",
         arguments: [false, true])
     func fates(isOlder: Bool) throws {
         try TemporaryStore.with { store in
@@ -151,8 +228,11 @@ struct SalvageTests {
                 try writer.settle(
                     BatchSettlement(
                         batch: stored,
-                        outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1), attempts: 1,
-                        answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()), destination: id)
+                        outcome: BatchOutcome(
+                            delivered: [], dead: isOlder ? [] : [.init(line: 1, reason: .refused)],
+                            maybeDuplicate: false, requests: 1),
+                        attempts: 1, answer: nil, deadLines: isOlder ? [:] : [1: [0x7B]], at: store.wall,
+                        state: DestinationRow.State()), destination: id)
             }
             let old = try setAside(store)
             if isOlder {
@@ -164,7 +244,13 @@ struct SalvageTests {
             let writer = try store.writer()
             _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
             #expect(try importSalvaged(old, into: writer, of: store).recovered == 6)
-            #expect(try store.reader().walk(after: 0, limit: 10).map(\.candidate.isReportable).count { $0 } == 2)
+            let forwarded = try store.reader().walk(after: 0, limit: 10).map(\.candidate.isReportable)
+            #expect(forwarded.count { $0 } == (isOlder ? 2 : 3))
+            // None of them is shown as one that its application has marked.
+            let shown = try store.reader().records(
+                .init(filter: .init(), isAscending: true, limit: 10, after: nil), viewer: .everything
+            ).records
+            #expect(shown.allSatisfy { $0.record.reportable == true })
             try expectSound(store)
         }
     }

@@ -98,18 +98,12 @@ struct RecordDetails {
             ("Code", record.code.map { String($0) }),
             ("Fingerprint", record.fingerprint),
         ] + context + [
-            ("Forwarded", record.reportable == false ? notForwarded(stored) : nil),
+            ("Forwarded", record.reportable == false ? "never: marked as not reportable" : nil),
             ("Sender", sender(stored.sender)),
             ("Executable", stored.sender.executable),
             ("Unit", stored.sender.unit),
             ("Repaired", stored.repairs.isEmpty ? nil : stored.repairs.joined(separator: "; ")),
         ]
-    }
-
-    /// The reason why a record is not forwarded. Records that `repair` recovered are not reportable, although no
-    /// application has marked them: their destinations may have them already.
-    private func notForwarded(_ stored: StoredRecord) -> String {
-        stored.repairs.isEmpty ? "never: marked as not reportable" : "never: not reportable"
     }
 
     private func sourceText(_ source: SourceLocation) -> String? {

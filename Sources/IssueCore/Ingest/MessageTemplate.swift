@@ -110,7 +110,7 @@ package enum MessageTemplate {
         return output
     }
 
-    private static func isPlaceholder(_ byte: UInt8) -> Bool {
+    fileprivate static func isPlaceholder(_ byte: UInt8) -> Bool {
         byte >= Placeholder.number.rawValue && byte <= Placeholder.value.rawValue
     }
 
@@ -152,6 +152,27 @@ package enum MessageTemplate {
             place += " (\(file)\(source.line.map { ":\($0)" } ?? ""))"
         }
         return title(of: Array(place.utf8)[...])
+    }
+}
+
+/// A message as another store has split it.
+package struct SplitMessage: Equatable, Sendable {
+    let form: DecodedRecord.MessageForm
+    let template: [UInt8]
+    let parts: [UInt8]
+
+    /// - Parameters:
+    ///   - template: The template of the record's series.
+    ///   - parts: The parts of the message; nil if it is stored whole.
+    ///   - limits: The limits of a record.
+    /// - Returns: nil if no message has this template, because the other store is damaged.
+    package init?(template: [UInt8], parts: [UInt8]?, limits: RecordLimits) {
+        guard template.count <= limits.templateBytes, String(validating: template, as: UTF8.self) != nil,
+            template.allSatisfy({ MessageTemplate.isPlaceholder($0) || !MessageTemplate.isControl($0) })
+        else { return nil }
+        self.template = template
+        self.parts = parts ?? []
+        form = parts == nil ? .whole : template.contains(where: MessageTemplate.isPlaceholder) ? .parts : .template
     }
 }
 

@@ -22,6 +22,8 @@ package struct RecordDecoder: Sendable {
     var template = ByteBuffer()
     var parts = ByteBuffer()
     var sentTemplate = SentTemplate()
+    /// How another store split the message of the record; nil for a record of a client.
+    private var splitMessage: SplitMessage?
     var redactor: Redactor
     /// The message of the record without secrets; valid if `isRedacted` is set.
     private var redactedMessage = ByteBuffer()
@@ -65,6 +67,22 @@ package struct RecordDecoder: Sendable {
     ) throws(JSONError) -> RecordRejection? {
         defer { complete(&batch) }
         return try decodeNext(&scanner, into: &batch)
+    }
+
+    /// Decodes a record of another store, and keeps its template unless the redactor changes the message.
+    ///
+    /// - Parameters:
+    ///   - scanner: The JSON of the record.
+    ///   - message: How the other store split the message; nil to split it like that of a client's record.
+    ///   - batch: The batch to which the record is added.
+    /// - Returns: The reason why the record was rejected; nil if it was added.
+    /// - Throws: `JSONError` if the bytes are not valid JSON. The scanner must not be used any further.
+    package mutating func decode(
+        _ scanner: inout JSONScanner, splitAs message: SplitMessage?, into batch: inout RecordBatch
+    ) throws(JSONError) -> RecordRejection? {
+        splitMessage = message
+        defer { splitMessage = nil }
+        return try decode(&scanner, into: &batch)
     }
 
     /// Decodes one of several records. The caller must call `complete` with their batch after the last one.
@@ -150,15 +168,31 @@ package struct RecordDecoder: Sendable {
         let sent = readSentTemplate(of: message, from: start, to: end, scanner)
         isRedacted = redactor.find(in: message, from: start, to: end)
         guard isRedacted else {
-            return sent
+            return takeSplitMessage() ?? sent
                 ?? MessageTemplate.append(
                     messageIn: message, from: start, to: end, limit: limits.templateBytes, template: &template,
                     parts: &parts)
         }
         template.truncate(to: 0)
-        return redactor.append(
+        let form = redactor.append(
             messageIn: message, from: start, to: end, sent: sent == nil ? nil : sentTemplate,
             limit: limits.templateBytes, template: &template, parts: &parts, message: &redactedMessage)
+        // Values that the other store has replaced are found, but not changed.
+        guard splitMessage != nil, redactedMessage.count == end - start,
+            redactedMessage.span.equals(from: 0, message, from: start, count: end - start)
+        else { return form }
+        return takeSplitMessage() ?? form
+    }
+
+    /// Sets `template` and `parts` to those of the other store, and returns the form of the message there. Returns nil
+    /// for a record of a client.
+    private mutating func takeSplitMessage() -> DecodedRecord.MessageForm? {
+        guard let stored = splitMessage else { return nil }
+        template.truncate(to: 0)
+        template.append(contentsOf: stored.template)
+        parts.truncate(to: 0)
+        parts.append(contentsOf: stored.parts)
+        return stored.form
     }
 
     /// Appends the causes, the backtrace and the context, which few records have, as one JSON object.

@@ -26,41 +26,16 @@ extension ForwardingOutbox {
                 .init(records: Int64(records.count), occurrences: occurrences), account: account, destination: 0,
                 fate: nil)
         }
-        let destinations = try connection.all(
-            "SELECT id, name, first_id, CASE active WHEN 1 THEN ?1 ELSE given_id END, cursor FROM destinations",
-            RowID.max
-        ) {
-            (
-                id: $0.int64(0), name: $0.text(1), first: $0.id(2, as: RowID.self), last: $0.id(3, as: RowID.self),
-                cursor: $0.id(4, as: RowID.self)
-            )
-        }
         var delivered: [String: Int64] = [:]
         var inFlight: Set<RowID> = []
-        for destination in destinations {
+        for var destination in try fateSearches() {
             var sums: [Key: LedgerChanges.Sum] = [:]
-            // The batch of the last record that was examined. Consecutive records usually have the same one.
-            var scanned: (batch: SentBatch, fates: SentBatch.Fates)?
             var sending: Set<RowID> = []
-            for record in toErase where record.row >= destination.first && record.row <= destination.last {
-                var fate = IssueFate.Outcome.pending
-                var holder: SentBatch?
-                if let carrier = try single(record.row, destination.id) {
-                    if carrier > 0, let batch = try self.batch(carrier) {
-                        fate = batch.fate(of: record.row)
-                        if fate == .pending { sending.insert(record.row) }
-                    }
-                } else if record.row <= destination.cursor {
-                    if scanned?.batch.rows.contains(record.row) != true {
-                        scanned = try batch(with: record.row, destination.id).map { ($0, $0.fates()) }
-                    }
-                    if let scanned {
-                        fate = scanned.fates[record.row]
-                        holder = scanned.batch
-                        if fate == .pending { sending.insert(record.row) }
-                    }
-                }
-                if fate == .summarised, let reason = holder?.notes.held.reason(of: record.row),
+            for record in toErase where destination.rows.contains(record.row) {
+                let found = try destination.fate(of: record.row, on: self)
+                var fate = found.fate
+                if fate == .pending, found.batch != nil { sending.insert(record.row) }
+                if fate == .summarised, !found.isSingle, let reason = found.batch?.notes.held.reason(of: record.row),
                     let summary = try connection.summary(tellingOf: record.row, for: reason, destination.id)
                 {
                     try take(.init(records: 1, occurrences: record.count), off: summary.id)

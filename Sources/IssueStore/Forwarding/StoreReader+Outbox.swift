@@ -413,6 +413,56 @@ extension ForwardingOutbox {
         }
     }
 
+    /// Finds the fates of many records at one destination.
+    struct FateSearch {
+        let id: Int64
+        let name: String
+        /// The records that it was or will be given.
+        let rows: ClosedRange<RowID>
+        private let cursor: RowID
+        /// The batch of the last record that was found. Consecutive records usually have the same one.
+        private var scanned: (batch: SentBatch, fates: SentBatch.Fates)?
+
+        /// The fate of a record.
+        struct Found {
+            var fate = IssueFate.Outcome.pending
+            /// The batch that determines it; nil if the record waits for one.
+            var batch: SentBatch?
+            /// `true` if the record is sent outside the scan.
+            var isSingle = false
+        }
+
+        /// Reads the columns `id`, `name`, `first_id`, the last row, and `cursor`.
+        fileprivate init(_ row: borrowing Row) {
+            (id, name, cursor) = (row.int64(0), row.text(1), row.id(4))
+            let first = row.id(2, as: RowID.self)
+            rows = first...max(first, row.id(3))
+        }
+
+        /// Returns the fate of a record in `rows`.
+        mutating func fate(of row: RowID, on outbox: ForwardingOutbox) throws(SQLiteError) -> Found {
+            if let carrier = try outbox.single(row, id) {
+                let batch = carrier > 0 ? try outbox.batch(carrier) : nil
+                return Found(fate: batch?.fate(of: row) ?? .pending, batch: batch, isSingle: true)
+            }
+            guard row <= cursor else { return Found() }
+            if scanned?.batch.rows.contains(row) != true {
+                scanned = try outbox.batch(with: row, id).map { ($0, $0.fates()) }
+            }
+            return scanned.map { Found(fate: $0.fates[row], batch: $0.batch) } ?? Found()
+        }
+    }
+
+    /// Returns a search for each destination that was given records.
+    func fateSearches() throws(SQLiteError) -> [FateSearch] {
+        try connection.all(
+            """
+            SELECT id, name, first_id, CASE active WHEN 1 THEN ?1 ELSE given_id END, cursor FROM destinations
+            WHERE active = 1 OR given_id >= first_id ORDER BY id
+            """, RowID.max
+        ) { FateSearch($0) }
+    }
+
     /// Returns the batch of a destination whose span contains a row; nil if there is none.
     func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
         try connection.first(

@@ -125,7 +125,7 @@ extension StoreReader {
             let index = block.rows.indices.first { index in
                 let details = block.rows[index].details
                 return term.occurs(in: text.span, from: details.lower, to: details.upper)
-                    && RecordCells(block, index, text: text).formerID == id.text
+                    && RecordCells(block, index, text: text).origin?.ids.contains(id.text) == true
             }
             found = index.map { block.rows[$0].id }
             return found == nil

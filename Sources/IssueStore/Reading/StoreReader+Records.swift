@@ -193,6 +193,14 @@ struct RecordCells {
         case whole(String)
         /// The parts that replace the placeholders of the series' template.
         case parts([UInt8])
+
+        /// The parts; nil if the message is stored whole.
+        var parts: [UInt8]? {
+            switch self {
+            case .whole: nil
+            case .parts(let parts): parts
+            }
+        }
     }
 
     var row: RowID
@@ -233,10 +241,9 @@ struct RecordCells {
             ? nil : String(decoding: text[found.details.lower..<found.details.upper], as: UTF8.self)
     }
 
-    /// The id that the record had before `repair` recovered it; nil for other records.
-    var formerID: String? {
-        let details = details.flatMap { try? JSONValue(json: $0) }
-        return details.flatMap { IssueRecord.recovered(in: $0) }?["id"]?.asString
+    /// Where the record was before `repair` recovered it; nil for other records.
+    var origin: RecordOrigin? {
+        details.flatMap { try? JSONValue(json: $0) }.flatMap { RecordOrigin(in: $0) }
     }
 
     /// Reads a row of `sql`.
@@ -317,14 +324,8 @@ package struct RecordRow: Sendable {
 extension IssueRecord {
     /// Adds the rarely used members from the JSON in which they are stored, and notes on unusual records to `repairs`.
     fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
-        if let recovered = Self.recovered(in: details) {
-            let (id, time) = (recovered["id"]?.asString ?? "?", recovered["received_at"]?.asString ?? "?")
-            var repair = "recovered from a database that was moved aside, where it was \(id), received at \(time)"
-            if recovered["pending"]?.asBool == false { repair += "; not forwarded again because it had a fate there" }
-            if recovered["series"] != nil { repair += "; its source, application and part of its message are lost" }
-            if recovered["sender"] != nil { repair += "; part of its sender is lost" }
-            repairs.append(repair)
-        }
+        let origin = RecordOrigin(in: details)
+        if let origin { repairs.append(origin.note) }
         if let original = details["original"] {
             repairs.append("stored under an overflow series because there are too many different series")
             if let own = IssueRecord(message: message, details: original) {
@@ -337,15 +338,11 @@ extension IssueRecord {
                 reportable = own.reportable ?? true
             }
         }
+        // It was stored as not reportable, so that it is not forwarded again.
+        if let origin, !origin.wasPending, origin.wasReportable { reportable = true }
         var own = details
         while let more = own["more"] { own = more }
         setDetails(own)
-    }
-
-    /// Returns the origin of a record that `repair` recovered; nil for other records.
-    fileprivate static func recovered(in details: JSONValue) -> JSONValue? {
-        // The second form is that of a record under an overflow series or sender.
-        details["recovered"] ?? details["more"]?["recovered"]
     }
 
     /// Creates a record from the members that were stored.
@@ -354,5 +351,92 @@ extension IssueRecord {
         let whole = JSONValue.object(members + [JSONValue.Member("message", .string(message))])
         guard let record = try? IssueRecord(json: whole.json) else { return nil }
         self = record
+    }
+}
+
+/// Where a record was before `repair` recovered it: a member of its details.
+struct RecordOrigin: Equatable {
+    /// The parts of a record that were unreadable.
+    enum Loss: String, CaseIterable {
+        case sender, series
+    }
+
+    /// The id and the time of receipt that a record had in a store.
+    struct Place: Equatable {
+        var id: String
+        var receivedAt: String
+
+        fileprivate func writeMembers(to writer: inout JSONWriter) {
+            writer.member("id", id)
+            writer.member("received_at", receivedAt)
+        }
+    }
+
+    /// The store from which it was recovered last.
+    var place: Place
+    /// The stores in which it was before that, the latest first.
+    var earlier: [Place] = []
+    /// `false` if it is not forwarded again, because it had a fate there.
+    var wasPending: Bool
+    /// `false` if the client has reported it as not reportable.
+    var wasReportable: Bool
+    var losses: Set<Loss>
+
+    static let key = "recovered"
+    /// The maximum number of earlier stores. A damaged file may name more.
+    static let maxEarlier = 64
+
+    init(place: Place, wasPending: Bool, wasReportable: Bool, losses: Set<Loss>) {
+        (self.place, self.wasPending, self.wasReportable, self.losses) = (place, wasPending, wasReportable, losses)
+    }
+
+    /// Reads the origin from a record's details; nil if it was not recovered.
+    init?(in details: JSONValue) {
+        // The second form is that of a record under an overflow series or sender.
+        guard let value = details[Self.key] ?? details["more"]?[Self.key] else { return nil }
+        place = Self.place(value)
+        earlier = (value["earlier"]?.asArray ?? []).prefix(Self.maxEarlier).map(Self.place)
+        wasPending = value["pending"]?.asBool ?? true
+        wasReportable = value["reportable"]?.asBool ?? true
+        losses = Set(Loss.allCases.filter { value[$0.rawValue] != nil })
+    }
+
+    private static func place(_ value: JSONValue) -> Place {
+        Place(id: value["id"]?.asString ?? "?", receivedAt: value["received_at"]?.asString ?? "?")
+    }
+
+    /// The ids that the record had, the latest first.
+    var ids: [String] { [place.id] + earlier.map(\.id) }
+
+    /// Adds the origin that the record had in the store from which it was recovered.
+    mutating func follow(_ origin: RecordOrigin) {
+        earlier = Array(([origin.place] + origin.earlier).prefix(Self.maxEarlier))
+        losses.formUnion(origin.losses)
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { recovered in
+            place.writeMembers(to: &recovered)
+            recovered.member("pending", wasPending)
+            if !wasReportable { recovered.member("reportable", false) }
+            for loss in losses.map(\.rawValue).sorted() { recovered.member(loss, "lost") }
+            guard !earlier.isEmpty else { return }
+            recovered.key("earlier")
+            recovered.array { list in
+                for place in earlier { list.object { place.writeMembers(to: &$0) } }
+            }
+        }
+    }
+
+    /// The sentence that `show` prints.
+    var note: String {
+        var note =
+            "recovered from a database that was moved aside, where it was \(place.id), received at "
+            + place.receivedAt
+        for place in earlier { note += "; before that it was \(place.id), received at \(place.receivedAt)" }
+        if !wasPending { note += "; not forwarded again because it had a fate there" }
+        if losses.contains(.series) { note += "; its source, application and part of its message are lost" }
+        if losses.contains(.sender) { note += "; part of its sender is lost" }
+        return note
     }
 }

@@ -32,6 +32,8 @@ package final class QuarantinedStore {
     private var fruitlessSteps = 0
     /// `true` if reading was abandoned, so that some rows were left out.
     package private(set) var hasGivenUp = false
+    /// The destinations of the database; empty until a record's fate is determined.
+    private var searches: [ForwardingOutbox.FateSearch] = []
     /// `true` if an earlier version created the file, so that it may lack tables.
     private let isOlder: Bool
 
@@ -253,14 +255,25 @@ package final class QuarantinedStore {
         return record
     }
 
-    /// Returns `true` if a destination still has to receive a record, or if that is unreadable: a record that is
-    /// delivered twice is better than a lost one.
+    /// Returns `true` if a destination still has to receive a record or has refused it, or if that is unreadable: a
+    /// record that is delivered twice is better than a lost one. A refused record becomes a dead letter again here.
     private func isPending(_ row: RowID) -> Bool {
-        if let fates = try? reader.fates(ofRow: row) {
-            return fates.isEmpty || fates.contains { $0.outcome == .pending }
-        }
+        if let isPending = try? isPendingByBatches(row) { return isPending }
         guard isOlder else { return true }
         return (try? isPendingByCursors(row)) ?? true
+    }
+
+    private func isPendingByBatches(_ row: RowID) throws(SQLiteError) -> Bool {
+        if searches.isEmpty { searches = try reader.outbox.fateSearches() }
+        var isGiven = false
+        for index in searches.indices where searches[index].rows.contains(row) {
+            isGiven = true
+            switch try searches[index].fate(of: row, on: reader.outbox).fate {
+            case .pending, .deadLettered: return true
+            case .delivered, .summarised, .withheld, .expired, .unconfirmed: break
+            }
+        }
+        return !isGiven
     }
 
     /// Returns the same from columns that files of all versions have: cursors, and batches without a response.
@@ -305,7 +318,9 @@ package final class QuarantinedStore {
         let json = record.json
         var scanner = JSONScanner(json.span, maximumDepth: decoder.limits.depth, maximumKeys: decoder.limits.keys)
         do throws(JSONError) {
-            guard try decoder.decode(&scanner, into: &batch) == nil else { return false }
+            guard try decoder.decode(&scanner, splitAs: salvaged.message(decoder.limits), into: &batch) == nil else {
+                return false
+            }
         } catch {
             return false
         }
@@ -320,15 +335,15 @@ package final class QuarantinedStore {
 
     /// Returns the record's details with its origin added to them.
     private static func details(_ salvaged: SalvagedRecord, before more: [UInt8]) -> [UInt8] {
+        var origin = RecordOrigin(
+            place: .init(id: salvaged.stored.id, receivedAt: salvaged.stored.receivedAt.description),
+            wasPending: salvaged.isPending, wasReportable: salvaged.stored.record.reportable ?? true,
+            losses: salvaged.losses)
+        if let earlier = salvaged.origin { origin.follow(earlier) }
         var writer = JSONWriter()
         writer.object { details in
-            details.key("recovered")
-            details.object { recovered in
-                recovered.member("id", salvaged.stored.id)
-                recovered.member("received_at", salvaged.stored.receivedAt)
-                recovered.member("pending", salvaged.isPending)
-                for loss in salvaged.losses.map(\.rawValue).sorted() { recovered.member(loss, "lost") }
-            }
+            details.key(RecordOrigin.key)
+            origin.write(to: &details)
             if !more.isEmpty {
                 details.key("more")
                 details.raw(more)
@@ -343,18 +358,18 @@ extension QuarantinedStore: Sendable {}
 
 /// A record of a quarantined database.
 struct SalvagedRecord {
-    /// The parts of a record that are unreadable.
-    enum Loss: String {
-        case sender, series
-    }
-
     /// Its row in the quarantined database, which is also its sequence number when it is imported.
     var row: RowID
     /// The id of the process that reported it, in the quarantined database.
     var process: ProcessRowID
     var startTime: Int64
     var stored: StoredRecord
-    var losses: Set<Loss>
+    /// The template of its message and the parts, which are nil if the message was stored whole. Nil if the template
+    /// is lost or not that of the message.
+    var split: (template: [UInt8], parts: [UInt8]?)?
+    /// Where it was before an earlier repair recovered it; nil for other records.
+    var origin: RecordOrigin?
+    var losses: Set<RecordOrigin.Loss>
     /// The size of its JSON, in bytes.
     var bytes: Int
     /// `true` if a destination still has to receive it.
@@ -362,6 +377,11 @@ struct SalvagedRecord {
 
     /// The approximate size in a portion, in bytes.
     var size: Int { 256 + bytes }
+
+    /// Returns how its message was split; nil if that is unknown.
+    func message(_ limits: RecordLimits) -> SplitMessage? {
+        split.flatMap { SplitMessage(template: $0.template, parts: $0.parts, limits: limits) }
+    }
 }
 
 /// Reads records from a corrupt database whose other tables may be unreadable.
@@ -376,7 +396,7 @@ extension StoreReader {
     func salvage(row: RowID) throws -> SalvagedRecord? {
         let found = try connection.first(RecordCells.sql, row) { RecordCells($0) }
         guard var cells = found else { return nil }
-        var losses: Set<SalvagedRecord.Loss> = []
+        var losses: Set<RecordOrigin.Loss> = []
         let series = known.series(cells.series) ?? salvageSeries(cells.series)
         if let series {
             known.learn(series, as: cells.series)
@@ -387,13 +407,17 @@ extension StoreReader {
         let process = salvageProcess(cells.process)
         let sender = sender(of: process, series: cells.series)
         if process == nil || sender?.isWhole != true { losses.insert(.sender) }
+        let details = cells.details.flatMap { try? JSONValue(json: $0) }
+        // The template of an overflow series is not that of the message.
+        let isOverflow = details?["original"] != nil
         let id = (try? recordID(row: row).text) ?? RecordID(store: 0, row: row).text
         let record = RecordRow(
             cells, of: series ?? SeriesRowCache(SeriesDescription()),
             by: sender?.sender ?? Sender(uid: 0, gid: 0, pid: process?.pid ?? 0), id: id, isWhole: true)
         return SalvagedRecord(
-            row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored, losses: losses,
-            bytes: record.stored.json.count)
+            row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored,
+            split: isOverflow ? nil : series.map { ($0.description.template, cells.message.parts) },
+            origin: details.flatMap { RecordOrigin(in: $0) }, losses: losses, bytes: record.stored.json.count)
     }
 
     /// Returns the variable parts of a message whose template is lost.
