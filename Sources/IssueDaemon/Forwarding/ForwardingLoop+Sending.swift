@@ -211,7 +211,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         let (batch, left) = (current.batch, current.lines.left)
         // Lines whose records were removed count as delivered, but were not sent.
         let isAnyDelivered = outcome.delivered.contains { lines in lines.contains { !left.contains($0) } }
-        if isAnyDelivered { state.lastSuccess = Clock.wall }
+        // The health of the destination depends on the order of the two times, so those of one batch are equal.
+        let wall = Clock.wall
+        if isAnyDelivered { state.lastSuccess = wall }
         state.maybeDuplicate += Int64(outcome.possibleDuplicates)
         state.progress = machine.progress(at: now)
         if !machine.isStopped { state.retryAt = requestedRetry }
@@ -229,14 +231,14 @@ extension ForwardingLoop where Destination: ~Copyable {
         let attempts = state.batchAttempts
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
-            state.lastDeadLetter = Clock.wall
+            state.lastDeadLetter = wall
             service.log.warning(
                 .destinationDeadLetters,
                 ["destination": service.destination.name, "count": "\(dead.count)", "answer": rejection])
         }
         var settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: attempts, answer: acceptance, refusal: rejection,
-            deadLines: dead, left: left, at: Clock.wall, state: state)
+            deadLines: dead, left: left, at: wall, state: state)
         settlement.unacknowledgedOfRest = unacknowledged[batch.id]?.counted(among: outcome.left) ?? LineSet()
         let (stored, id) = (settlement, service.destination.id)
         let rest = try service.writer.perform { try $0.settle(stored, destination: id) }

@@ -168,19 +168,16 @@ package struct HealthReport: Equatable, Sendable {
             destination: destination.name, message)
     }
 
-    /// The maximum time from a destination's last success to a dead letter of the same batch, if the destination has
-    /// accepted other records of that batch.
-    private static let batchTolerance: Duration = .seconds(5)
-
     /// Returns the finding about a destination that rejects everything; nil if there is none.
     ///
     /// If the destination has accepted other records since, the cause is in the rejected records. Then there is no
-    /// finding, because any user can send such records.
+    /// finding, because any user can send such records. If it has accepted other records of the same batch, both times
+    /// are equal.
     private static func deadLetters(
         _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {
         guard !destination.isRemoved, let last = destination.lastDeadLetter else { return nil }
-        let hasAccepted = destination.lastSuccess.map { $0.advanced(by: batchTolerance) >= last } ?? false
+        let hasAccepted = destination.lastSuccess.map { $0 >= last } ?? false
         let age = last.age(at: now)
         guard !hasAccepted, age < thresholds.rejectionMemory else { return nil }
         return HealthFinding(
