@@ -425,6 +425,8 @@ package struct RetentionUsage: Equatable, Sendable {
     package var recentRecords: Int64 = 0
     /// The time in which they were received: the last 24 hours, or less if the store is younger.
     package var period: Duration = .seconds(86_400)
+    /// The average size of the records of closed ranges as received, in bytes; nil if there are none.
+    package var averageBytes: Int64?
     package var portions: [Portion] = []
     /// The user with the most data in closed ranges; nil if there is none.
     package var largestUser: UInt32?
@@ -433,16 +435,19 @@ package struct RetentionUsage: Equatable, Sendable {
     package static let emptyBytes: Int64 = 512 << 10
     /// The lowest size that is assumed for a record, in bytes.
     private static let minRecordBytes = 60.0
+    /// The lowest `period` from which growth is predicted. In a younger store, a burst of records would predict too much.
+    private static let minPeriod: Duration = .seconds(6 * 3600)
 
     package init() {}
 
-    /// The bytes that new records add in a day; nil if there were none.
+    /// The bytes that new records add in a day; nil if the store is too young or too empty to tell.
     package var growth: Int64? {
-        guard records > 0, recentRecords > 0 else { return nil }
-        // At least an hour, so that a young store with a burst of records does not predict too much.
-        let days = max(period / .seconds(86_400), 1.0 / 24)
-        let size = max(Self.minRecordBytes, Double(usedBytes - Self.emptyBytes) / Double(records))
-        let perDay = size * Double(recentRecords) / days
+        guard records > 0, period >= Self.minPeriod, let averageBytes else { return nil }
+        // Issues, series and counts of removed records also take space. So if few records are left, for example after
+        // MaxSize= was lowered, the size per record says nothing about new records. They take less than as received.
+        let stored = Double(usedBytes - Self.emptyBytes) / Double(records)
+        let size = max(Self.minRecordBytes, min(stored, Double(averageBytes)))
+        let perDay = size * Double(recentRecords) / (period / .seconds(86_400))
         return Int64(min(perDay, 1e18))
     }
 
@@ -451,8 +456,9 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The number of records is nil for a limit on space, because it depends on the ranges that are closed before the
     /// limit is reached.
     ///
-    /// New records are expected at the rate of the last day and with the average size of the stored ones. A limit on
-    /// space is not reached if records reach their maximum age before: from then on, as much is removed as is added.
+    /// New records are expected at the rate of the last day and with the average size of the stored ones, but at most
+    /// that of the received ones. A limit on space is not reached if records reach their maximum age before: from then
+    /// on, as much is removed as is added.
     package func reply(_ settings: RetentionSettings, now: IssueTimestamp) -> RetentionReply {
         var rules = portions.map { portion in
             RetentionRule(

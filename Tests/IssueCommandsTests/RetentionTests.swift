@@ -48,6 +48,17 @@ struct RetentionTests {
         #expect(lines.last?.contains(row) == true, "\(lines)")
     }
 
+    @Test("If the growth is not known, nothing is said about it, nor about limits on space")
+    func unknownGrowth() {
+        let unknown = Self.reply.replacing(#""growth": 2097152, "#, with: "")
+        let output = issuectl(["retention"], .reply(unknown)).output
+        #expect(output.contains("  Size     1.0 MiB of 1.0 GiB\n"))
+        #expect(output.contains("\nMaxSize=                    unknown "))
+        let none = issuectl(["retention"], .reply(Self.reply.replacing("2097152", with: "0"))).output
+        #expect(none.contains("  Size     1.0 MiB of 1.0 GiB\n"))
+        #expect(none.contains("\nMaxSize=                    not expected "))
+    }
+
     @Test("With --ndjson each rule is a line, and users without the right learn how to get it")
     func forms() {
         #expect(issuectl(["retention", "--ndjson"], .reply(Self.reply)).output.split(separator: "\n").count == 5)

@@ -279,8 +279,8 @@ extension StoreReader {
         }
     }
 
-    /// Counts the records of the last day. The records of the open range are not in `counts`, but are no older than a
-    /// day.
+    /// Counts the records of the last day, and adds their average size. The records of the open range are not in
+    /// `counts`, but are no older than a day.
     private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
         let start = now.millisecondsSince1970 - Self.day
         let closed = try connection.integer(
@@ -290,6 +290,11 @@ extension StoreReader {
         let first = try connection.first("SELECT min(minute) FROM counts") { $0.optionalInt64(0) } ?? nil
         let begin = first.map { $0 * 60_000 } ?? usage.oldest?.millisecondsSince1970 ?? start
         usage.period = .milliseconds(min(Self.day, max(0, now.millisecondsSince1970 - begin)))
+        // If records are removed from a range, its bytes shrink by the same proportion.
+        usage.averageBytes =
+            try connection.first("SELECT sum(bytes) / sum(records) FROM ranges WHERE records > 0") {
+                $0.optionalInt64(0)
+            } ?? nil
     }
 
     private func addPortions(to usage: inout RetentionUsage, _ retention: RetentionSettings) throws {

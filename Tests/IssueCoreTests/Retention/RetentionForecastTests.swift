@@ -18,6 +18,7 @@ struct RetentionForecastTests {
         usage.usedBytes = bytes + RetentionUsage.emptyBytes
         usage.freeBytes = 100 << 30
         usage.recentRecords = 100
+        usage.averageBytes = 1 << 20
         usage.portions = [
             .init(maxAge: .seconds(30 * Self.day), newest: now.advanced(by: .seconds(-age * Self.day)), records: 77)
         ]
@@ -113,14 +114,39 @@ struct RetentionForecastTests {
         #expect(reply.growth == nil)
         #expect(reply.rules.map(\.name) == ["max_age", "max_size", "keep_free"])
         #expect(reply.rules.allSatisfy { $0.at == nil && $0.records == nil })
-        var young = usage(age: 0)
-        young.period = .seconds(60)
         // A few records in a new database say nothing about the limit on its size, if they become too old before.
         var new = RetentionUsage()
         (new.records, new.recentRecords, new.usedBytes, new.oldest) = (6, 6, 500 << 10, now)
+        new.averageBytes = 100
         #expect(new.growth == 360)
         #expect(new.reply(settings(), now: now).rules.allSatisfy { $0.at == nil })
-        // A minute is too short for a rate; it counts as an hour.
-        #expect(young.growth == 240 << 20)
+    }
+
+    @Test("A store of less than six hours or without closed ranges has no rate")
+    func young() {
+        var usage = usage(age: 0)
+        usage.period = .seconds(6 * 3600)
+        #expect(usage.growth == 40 << 20)
+        usage.period = .seconds(6 * 3600 - 1)
+        #expect(usage.growth == nil)
+        usage.period = .seconds(Self.day)
+        usage.averageBytes = nil
+        #expect(usage.growth == nil)
+        #expect(usage.reply(settings(), now: now).rules.filter { $0.name != "max_age" }.allSatisfy { $0.at == nil })
+    }
+
+    @Test("Without new records nothing is added, and a limit on space is not reached")
+    func idle() {
+        var usage = usage(age: 1)
+        usage.recentRecords = 0
+        #expect(usage.growth == 0)
+        #expect(usage.reply(settings(), now: now).rules.filter { $0.name != "max_age" }.allSatisfy { $0.at == nil })
+    }
+
+    @Test("After MaxSize= was lowered, what removed records leave behind does not count as the size of new ones")
+    func lowered() {
+        var usage = usage(age: 1, bytes: 1 << 30)
+        (usage.records, usage.recentRecords, usage.averageBytes) = (10, 1_000_000, 200)
+        #expect(usage.growth == 200_000_000)
     }
 }
