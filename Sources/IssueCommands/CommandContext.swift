@@ -276,7 +276,10 @@ extension CommandFailure {
                 .refused,
                 "the record '\(id)' is in a damaged block of the database and can't be read: see issuectl doctor")
         case .denied, .permissionDenied:
-            self.init(.refused, "permission denied: only root and the groups in Operators= (issued.conf) may do this")
+            self.init(
+                .refused,
+                "permission denied: only root, the daemon's user and the groups in Operators= (issued.conf) may do this"
+            )
         case .busy(let delay):
             let seconds = max(1, delay.components.seconds + (delay.components.attoseconds > 0 ? 1 : 0))
             self.init(.tryAgain, "the daemon is busy: try again in \(RelativeTime.span(seconds: UInt64(seconds)))")

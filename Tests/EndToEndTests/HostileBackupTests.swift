@@ -177,8 +177,13 @@ struct HostileBackupTests {
             filter.apps = ["private"]
             filter.text = "Zaphod"
             _ = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
+            let until = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+            let added = try client.call(
+                .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
+                returning: AddSilenceMessage.self)
+            _ = try client.call(.endSilence, IDParameters(id: added.silence.id), returning: SilencesReply.self)
             let who = "uid=0 pid=\(ProcessInfo.processInfo.processIdentifier) command="
-            for request in ["backup", "repair", "requeue", "flush", "purge"] {
+            for request in ["backup", "repair", "requeue", "flush", "purge", "add_silence", "end_silence"] {
                 try await eventually("\(request) has finished") {
                     daemon.log.contains("notice: Operator request finished request=\(request) \(who)")
                 }

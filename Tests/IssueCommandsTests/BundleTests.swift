@@ -213,8 +213,19 @@ struct BundleTests {
             .printed("[Socket]\nPath=\(socket)\n[Store]\nPath=/var/lib/x/issues.db\n")
         }
         let (outcome, saved) = run(["-o", "/nowhere/b.txt"], configuration: configuration("/run/y"))
-        #expect(outcome.errors.hasPrefix("issuectl: the configuration names the socket /run/y, but the status is"))
+        #expect(outcome.errors.hasPrefix("issuectl: the configuration names the socket /run/y, but the status and"))
         #expect(try #require(saved.files.first).text.contains("\nNote: the configuration names the socket /run/y"))
+        // The database is that of the daemon that was asked, and not that of the configuration.
+        func databases(_ words: [String] = [], path: String?) -> String {
+            let member = path.map { #""path":"\#($0)","# } ?? ""
+            let reply = Self.status.replacing(#""store":{"#, with: #""store":{\#(member)"#)
+            let saved = run(["-o", "/nowhere/b.txt"] + words, configuration: configuration("/run/y"), .reply(reply))
+                .saved
+            return part("rows", saved.files.first?.text ?? "")
+        }
+        #expect(databases(path: "/run/other.db") == "missing: there is no /run/other.db\n")
+        #expect(databases(path: nil).hasPrefix("missing: the daemon at the socket does not report the path"))
+        #expect(!databases(["--database", "/var/lib/x/issues.db"], path: nil).hasPrefix("missing"))
         let same = run(["-o", "/nowhere/b.txt"], configuration: configuration("/run/x"))
         #expect(same.outcome.errors.isEmpty)
         #expect(same.saved.files.first?.text.contains("Note:") == false)

@@ -67,6 +67,15 @@ struct DeployTests {
         }
     }
 
+    @Test("A user who may not declare a deployment is told why")
+    func denied() {
+        for words in [["deploy", "shop", "2.4.0"], ["deploy", "shop", "2.4.0", "--remove"]] {
+            let outcome = issuectl(words, .failure(.refused(.denied)))
+            #expect(outcome.code == .refused)
+            #expect(outcome.errors.contains("only for your own user, and not as nobody or a dynamic user"))
+        }
+    }
+
     @Test("deploys lists deployments, and tells declared ones from those seen in a report")
     func list() {
         let reply = #"{"deployments":[\#(Self.shop),\#(Self.seen)]}"#

@@ -124,6 +124,26 @@ struct DoctorTests {
                 == ["user 1000 owns the folder of /r/s, and could replace the socket"])
     }
 
+    @Test("The folder of the socket may be closed if it has the database, and is not to be opened then")
+    func sharedFolder() throws {
+        func found(database: String?) throws -> [DoctorFinding] {
+            let facts = try facts { status in
+                status.store.path = database
+            } _: { facts in
+                facts.socket = SocketFile(
+                    path: "/home/alice/try/s", owner: 1000, mode: 0o666, folderMode: 0o700, folderOwner: 1000)
+            }
+            return findings(facts)["permissions"] ?? []
+        }
+        #expect(try found(database: "/home/alice/try/issues.db").isEmpty)
+        for database in ["/var/lib/issued/issues.db", nil] {
+            let finding = try #require(try found(database: database).first)
+            #expect(finding.message.hasPrefix("the folder of /home/alice/try/s has mode 0700"))
+            #expect(
+                finding.fix.hasPrefix("chmod 0755 /home/alice/try; but if the database is there, name another folder"))
+        }
+    }
+
     @Test("A user who may not see everything gets a note, and checks of what they don't see are skipped")
     func groups() throws {
         let facts = try facts { $0.store.bytes = nil }
@@ -300,6 +320,18 @@ struct DoctorTests {
             return status
         }
         #expect(findings(advised)["delivery"]?.map(\.fix) == ["Raise SendRate="])
+    }
+
+    @Test("If the configuration has an error and there is no destination, the delivery has a problem")
+    func unusedDestination() throws {
+        let facts = try facts { status in
+            status.destinations = []
+            status.store.add("configuration error (using the last valid configuration): a section", .configuration)
+        }
+        let found = findings(facts)
+        #expect(found.keys.sorted() == ["configuration", "delivery"])
+        #expect(found["delivery"]?.map(\.severity) == [.problem])
+        #expect(findings(try self.facts { $0.destinations = [] }).isEmpty)
     }
 
     @Test("A destination that has accepted nothing since its last dead letter is a warning")

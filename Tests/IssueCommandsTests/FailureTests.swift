@@ -46,7 +46,7 @@ struct FailureTests {
             ),
             (
                 .refused(.denied), .refused,
-                "permission denied: only root and the groups in Operators= (issued.conf) may do this"
+                "permission denied: only root, the daemon's user and the groups in Operators= (issued.conf) may do this"
             ),
             (.refused(.busy(retryAfter: .milliseconds(1500))), .tryAgain, "the daemon is busy: try again in 2 s"),
             (.refused(.busy(retryAfter: .zero)), .tryAgain, "the daemon is busy: try again in 1 s"),

@@ -293,6 +293,28 @@ struct GroupTests {
         #expect(!chosen.output.contains("Other ids"))
     }
 
+    @Test("explain separates an issue from a record of another fingerprint or template")
+    func explainOther() {
+        func explained(_ id: String, _ fingerprint: String, _ template: String) -> String {
+            issuectl(
+                ["explain", id],
+                .reply(
+                    """
+                    {"group":\(Self.group()),"fingerprint":"\(fingerprint)","chosen":false,"rule":2,\
+                    "template":"\(template)","ids":["g7"],"corrections":[]}
+                    """)
+            ).output
+        }
+        #expect(!explained("g1", "f00d", "Decoding failed").contains(" record\n"))
+        let parts = explained("g1", "other", "Other error").split(separator: "Newest record\n")
+        #expect(parts.count == 2)
+        #expect(parts.first?.contains("  Fingerprint  f00d\n") == true && parts.first?.contains("Template") == false)
+        #expect(parts.last?.contains("  Fingerprint  other\n") == true)
+        #expect(parts.last?.contains("  Template     Other error\n") == true)
+        #expect(explained("she6zsjknpxv-24c4", "other", "Decoding failed").contains("This record\n"))
+        #expect(explained("g1", "f00d", "Other error").contains("Newest record\n"))
+    }
+
     @Test(
         "Wrong arguments are usage errors, and nothing is sent",
         arguments: [

@@ -396,10 +396,16 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
+                Sends what is pending at once, without waiting for the next attempt, and waits
+                until each record and correction has a fate, such as delivered or dead-lettered.
+                The output shows, for each destination, the fates since the command began.
+                Without DESTINATION, all destinations are flushed.
+
                 Exits with 75 if some of the records or corrections are still pending after the
                 timeout, or if a destination is paused even after another attempt; otherwise
-                with 1 if records or corrections became dead letters meanwhile. Destinations
-                that are no longer configured do not count.
+                with 1 if records or corrections became dead letters meanwhile, or if no
+                destination is in use because the configuration has an error. Destinations that
+                are no longer configured do not count.
 
                 Examples:
                   issuectl flush

@@ -73,11 +73,13 @@ struct MaintenanceTests {
         #expect(issuectl(["backup", "/srv/copy.db"], .file([Self.copied])).code == .refused)
     }
 
-    @Test("An unknown database is an error that names the file")
-    func unknownDatabase() {
-        let outcome = issuectl(["repair", "nope"], .failure(.refused(.notFound(id: "nope"))))
+    @Test("An unknown database is an error that names the file as given", arguments: ["nope", "../nope"])
+    func unknownDatabase(operand: String) {
+        let outcome = issuectl(["repair", operand], .failure(.refused(.notFound(id: "nope"))))
         #expect(outcome.code == .refused)
-        #expect(outcome.errors == lines("issuectl: no database 'nope' was moved aside: see issuectl repair --list"))
+        #expect(outcome.calls == [#"Repair {"file":"nope"}"#])
+        #expect(
+            outcome.errors == lines("issuectl: no database '\(operand)' was moved aside: see issuectl repair --list"))
     }
 
     @Test("On a terminal, a job shows its progress")
@@ -148,6 +150,18 @@ struct MaintenanceTests {
     func nothing() {
         let outcome = issuectl(["purge", "--app", "x"], width: 80, .parts([#"{"count":0,"unreachable":[]}"#], nil))
         #expect(outcome.output == lines("No records match."))
+    }
+
+    @Test("A backup names the records that can't be read in the copy, and a repair those that it had recovered before")
+    func countsOfOthers() {
+        let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":1,"bytes_total":1,"unreadable":256}"#
+        let backup = issuectl(["backup"], .parts([copied], nil))
+        #expect(backup.code == .success)
+        #expect(backup.errors.contains("256 records of the copy can't be read"))
+        let reply = #"{"recovered":7,"earlier":12000,"unreadable":3,"done":true,"files":["issues.db.damaged-A"]}"#
+        #expect(
+            issuectl(["repair"], .parts([reply], nil)).output.hasPrefix(
+                "7 records recovered, 12,000 had been recovered before, 3 could not be read, from:"))
     }
 
     @Test("A repair lists databases from which nothing can be read, and exits with 1")

@@ -22,7 +22,10 @@ struct NotifyTests {
             .failure(.refused(.notFound(id: "s4"))), .reply(#"{"silences":[]}"#))
         #expect(outcome.calls.count == 3 && outcome.code == .refused)
         #expect(outcome.output == lines("s3 has ended.\ns5 has ended."))
-        #expect(outcome.errors == lines("issuectl: no silence s4 is in effect: see issuectl silence"))
+        #expect(
+            outcome.errors
+                == lines(
+                    "issuectl: no silence 's4' is in effect: issuectl silence list shows the ids, such as s1"))
         #expect(
             issuectl(["silence", "end"]).errors
                 == lines("issuectl: missing argument ID. See issuectl silence --help"))

@@ -21,6 +21,18 @@ struct RecordsTests {
         #expect(outcome.calls == [#"Records {"filter":{"fates":["delivered"],"destination":"logzio"},"limit":50}"#])
     }
 
+    @Test(
+        "A list without the records of damaged blocks says how many it leaves out, and a record of one is not unknown")
+    func damaged() {
+        let page = #"{"records":[\#(Fixtures.diskRecord)],"unreadable":256}"#
+        let list = issuectl(["records"], .reply(page))
+        #expect(list.code == .success)
+        #expect(list.errors.contains("256 records left out, since the blocks are damaged: see issuectl doctor"))
+        let shown = issuectl(["show", "r42"], .failure(.refused(.unreadable(id: "r42"))))
+        #expect(shown.code == .refused)
+        #expect(shown.errors.contains("the record 'r42' is in a damaged block"))
+    }
+
     @Test("Records as JSON are printed as the daemon sent them")
     func json() {
         let page = Fixtures.records(Fixtures.decodingRecord, Fixtures.diskRecord)
@@ -225,7 +237,7 @@ struct RecordsTests {
                 issuectl: connected again
                 issuectl: the daemon ended the stream; waiting until it runs again
                 issuectl: connected again
-                issuectl: permission denied: only root and the groups in Operators= (issued.conf) may do this
+                issuectl: permission denied: only root, the daemon's user and the groups in Operators= (issued.conf) may do this
 
                 """)
         #expect(outcome.code == .refused)

@@ -135,6 +135,29 @@ struct StatusTests {
         #expect(outcome.output.hasSuffix("\n\nNo destination configured. Issues are stored but not forwarded.\n"))
     }
 
+    @Test("If the configuration has an error and no destination is in use, status and flush say so")
+    func unusedDestination() {
+        let fault = "configuration error (using the last valid configuration): /etc/issued/issued.conf:2: x"
+        let reply = Fixtures.status(faults: "\"\(fault)\"")
+            .replacing(#""faults":["#, with: #""fault_ids":["config.error"],"faults":["#)
+        let status = issuectl(["status"], .reply(reply))
+        #expect(
+            status.output.hasSuffix(
+                "\nNo destination is in use, because the configuration has an error. Issues are stored but not "
+                    + "forwarded.\n"))
+        #expect(status.code == .refused)
+        let flush = issuectl(["flush"], .reply(reply), .reply(#"{"destinations":[]}"#))
+        #expect(flush.code == .refused && flush.output.isEmpty)
+        #expect(
+            flush.errors
+                == lines(
+                    "issuectl: no destination is in use, because the configuration has an error: see issuectl status"))
+        let json = issuectl(["flush", "--json"], .reply(#"{"destinations":[]}"#), .reply(reply))
+        #expect(json.code == .refused && json.output == lines(#"{"destinations":[]}"#))
+        let named = issuectl(["flush", "logzio"], .reply(reply))
+        #expect(named.code == .refused && named.errors.contains("is in use, and the configuration has an error"))
+    }
+
     @Test("Flush shows the fates of the records that were pending")
     func flush() {
         let outcome = issuectl(

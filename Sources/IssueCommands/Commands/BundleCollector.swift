@@ -26,12 +26,17 @@ struct BundleCollector {
         var parts = [system, program("versions", "versions of the programs", "issued", ["--version"])]
         let (printed, path, socket) = configurationPart()
         parts.append(printed)
-        parts += statusParts
+        let facts = context.doctorFacts(timeout: Self.statusTimeout, filter: BundleFilters.status)
+        parts += statusParts(facts)
         parts.append(service)
         parts.append(log)
-        parts += databaseParts(path: database ?? path)
+        let warning = warning(configured: socket)
+        // The database of the configuration may be that of another daemon.
+        parts += databaseParts(
+            path: database ?? (warning == nil ? path : nil) ?? facts.daemon?.store.path,
+            isOfConfiguration: warning == nil)
         return SupportBundle(
-            parts: parts, hasMessages: messages > 0, warning: warning(configured: socket), now: context.now,
+            parts: parts, hasMessages: messages > 0, warning: warning, now: context.now,
             userID: CurrentProcess.userID)
     }
 
@@ -39,8 +44,10 @@ struct BundleCollector {
     private func warning(configured: String?) -> String? {
         let asked = SocketPath.candidates(context.socket)
         guard let configured, !asked.contains(configured) else { return nil }
-        return "the configuration names the socket \(configured), but the status is that of the daemon at "
-            + "\(asked.joined(separator: " or ")). If these are different daemons, use --config and --socket of the same one."
+        let others = database == nil ? "the status and the database are those" : "the status is that"
+        return "the configuration names the socket \(configured), but \(others) of the daemon at "
+            + "\(asked.joined(separator: " or ")), and service and log are those of issued.service. If these are different "
+            + "daemons, use --config and --socket of the same one."
     }
 
     // MARK: Host
@@ -134,14 +141,13 @@ struct BundleCollector {
 
     // MARK: Daemon
 
-    private var statusParts: [SupportBundle.Part] {
+    private func statusParts(_ facts: DoctorFacts) -> [SupportBundle.Part] {
         let now = context.now
         var parts: [SupportBundle.Part] = []
         func add(_ name: String, _ summary: String, _ content: SupportBundle.Part.Content) {
             parts.append(SupportBundle.Part(name: name, summary: summary, content: content))
         }
         let plain = Painter(isColored: false)
-        let facts = context.doctorFacts(timeout: Self.statusTimeout, filter: BundleFilters.status)
         let names = [
             ("status", "the daemon, its store and its destinations"), ("health", "the output of issuectl health"),
             ("metrics", "the output of issuectl metrics"),
@@ -166,7 +172,10 @@ struct BundleCollector {
 
     // MARK: Database
 
-    private func databaseParts(path: String?) -> [SupportBundle.Part] {
+    /// - Parameters:
+    ///   - path: The path of the database; nil if it is unknown.
+    ///   - isOfConfiguration: `true` if an unknown path means the default one.
+    private func databaseParts(path: String?, isOfConfiguration: Bool) -> [SupportBundle.Part] {
         var parts: [SupportBundle.Part] = []
         if let path {
             let folder = FileSystem.parentFolder(of: path)
@@ -175,6 +184,10 @@ struct BundleCollector {
         }
         let library: Result<any SQLDatabase, CommandFailure>
         do throws(CommandFailure) {
+            guard path != nil || isOfConfiguration else {
+                throw CommandFailure(
+                    .refused, "the daemon at the socket does not report the path of its database: use --database")
+            }
             library = .success(try open(path))
         } catch {
             library = .failure(error)

@@ -17,7 +17,7 @@ struct BundleCommand: Command {
     static let configuration = OptionSpecification(
         "config", value: "FILE", from: .files, "The daemon's configuration file (default: the standard files)")
     static let database = OptionSpecification(
-        "database", value: "FILE", from: .files, "The database (default: that of the configuration)")
+        "database", value: "FILE", from: .files, "The database (default: that of the configuration or of the daemon)")
 
     static let specification = CommandSpecification(
         name: "bundle", summary: "Write a support bundle for someone who helps you",

@@ -52,7 +52,7 @@ struct DeployCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         if isRemoving { return try remove(in: context) }
-        let answer = try context.collector().call(CollectorCalls.deploy, parameters)
+        let answer = try context.collector(denied: denied).call(CollectorCalls.deploy, parameters)
         try context.print(answer) { reply in
             let deployment = reply.deployment
             let time = PageTime.full(deployment.deployedAt, now: context.now)
@@ -62,13 +62,19 @@ struct DeployCommand: Command {
         return .success
     }
 
+    /// The message for a user who may not declare or remove this deployment.
+    private var denied: String {
+        "permission denied: you can declare deployments only for your own user, and not as nobody or a dynamic user; "
+            + "only root, the daemon's user and the groups in Operators= (issued.conf) may for others"
+    }
+
     private func remove(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let (app, version) = (parameters.app, parameters.version)
         let collector = try context.collector(
             notFound: { _ in
                 "no deployment of \(app) \(version) was declared for \(parameters.user.map { "user \($0)" } ?? "you")"
                     + ": see the column USER of issuectl deploys \(app)"
-            })
+            }, denied: denied)
         let answer = try collector.call(
             CollectorCalls.removeDeployment,
             RemoveDeploymentParameters(app: app, version: version, user: parameters.user))

@@ -79,7 +79,7 @@ extension DoctorCheck {
         case .unreachable(let path, .accessDenied) where facts.socket?.path != path:
             let folder = FileSystem.parentFolder(of: path)
             message = "you may not enter \(folder), the folder of the socket"
-            fix = "chmod 0755 \(folder)"
+            fix = enteringFix(folder)
         case .unreachable(let path, .accessDenied):
             message = "you may not connect to \(path)"
             fix = "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"
@@ -119,28 +119,36 @@ extension DoctorCheck {
                     .warning, "\(path) has mode \(octal(socket.mode)), so not every user can report",
                     fix: "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"))
         }
-        // To connect, users need to search the folder, but not to list it.
-        if !isOwn, socket.folderMode & 0o001 == 0 {
+        let folder = FileSystem.parentFolder(of: path)
+        // To connect, users need to search the folder, but not to list it. A folder with the database must be closed, and
+        // then the socket is meant for its owner only.
+        let hasDatabase = facts.daemon?.store.path.map { FileSystem.parentFolder(of: $0) == folder } ?? false
+        if !isOwn, !hasDatabase, socket.folderMode & 0o001 == 0 {
             findings.append(
                 DoctorFinding(
                     .warning,
                     "the folder of \(path) has mode \(octal(socket.folderMode)), so not every user can report",
-                    fix: "chmod 0755 \(FileSystem.parentFolder(of: path))"))
+                    fix: enteringFix(folder)))
         }
         // In a folder with the sticky bit, users can replace only their own files.
         if socket.folderMode & 0o022 != 0, socket.folderMode & 0o1000 == 0 {
             findings.append(
                 DoctorFinding(
                     .problem, "other users can write to the folder of \(path), and could replace the socket",
-                    fix: "chmod go-w \(FileSystem.parentFolder(of: path))"))
+                    fix: "chmod go-w \(folder)"))
         }
         if ![0, socket.owner, facts.userID].contains(socket.folderOwner) {
             findings.append(
                 DoctorFinding(
                     .problem, "user \(socket.folderOwner) owns the folder of \(path), and could replace the socket",
-                    fix: "chown \(socket.owner) \(FileSystem.parentFolder(of: path))"))
+                    fix: "chown \(socket.owner) \(folder)"))
         }
         return findings
+    }
+
+    /// Returns the advice that lets all users enter the folder of the socket. A folder with the database has mode 0700.
+    private static func enteringFix(_ folder: String) -> String {
+        "chmod 0755 \(folder); but if the database is there, name another folder in Path= of [Socket] (issued.conf) instead"
     }
 
     private static func octal(_ mode: UInt32) -> String {
@@ -272,8 +280,8 @@ extension DoctorCheck {
             case .damagedBlocks:
                 DoctorFinding(
                     .problem, fault.text,
-                    fix: "journalctl --dmesg shows faults of the disk. All other records are intact; those in the "
-                        + "blocks are only in older backups (Operations.md, The database is damaged)")
+                    fix: "journalctl --dmesg shows faults of the disk. All other records are intact; older "
+                        + "backups may have these (Operations.md, A block is damaged)")
             case nil:
                 DoctorFinding(
                     .problem, fault.text, fix: "journalctl --unit issued --priority warning names the cause")
@@ -362,6 +370,13 @@ extension DoctorCheck {
 
     private static func delivery(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
+        if daemon.lacksDestinations {
+            return [
+                DoctorFinding(
+                    .problem, "\(DaemonStatus.lackOfDestinations): no record is forwarded",
+                    fix: "issued --check; then: systemctl reload issued")
+            ]
+        }
         let report = HealthReport(daemon, now: facts.now)
         return report.findings.compactMap { finding in
             let fix: String

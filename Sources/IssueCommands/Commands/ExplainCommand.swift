@@ -132,17 +132,26 @@ struct ExplainCommand: Command {
             var page = TextPage(painter: context.painter)
             let group = explanation.group
             page.heading("\(group.id)  \(group.title)")
-            page.fields([
-                ("Application", group.app),
+            let origin: [(name: String, value: String?)] = [
                 ("Fingerprint", explanation.fingerprint),
                 ("Origin", Self.origin(isChosen: explanation.isChosen, rule: explanation.rule)),
                 ("Template", explanation.template),
+            ]
+            let isTypical = Self.isTypical(explanation)
+            var fields: [(name: String, value: String?)] = [("Application", group.app)]
+            fields += isTypical ? origin : [("Fingerprint", group.fingerprint)]
+            fields += [
                 ("Domain", group.domain),
                 ("Code", group.code.map(String.init)),
                 ("File", group.fileID),
                 ("Function", group.function),
                 ("Other ids", Self.otherIDs(explanation)),
-            ])
+            ]
+            page.fields(fields)
+            if !isTypical {
+                page.heading(id.contains("-") ? "This record" : "Newest record")
+                page.fields(origin)
+            }
             Self.add(explanation.corrections, to: &page, context)
             return page.lines
         }
@@ -160,6 +169,16 @@ struct ExplainCommand: Command {
         if isChosen { return "chosen by the sender" }
         let rule = rule.map { "rule \($0)" } ?? "an unknown rule"
         return "computed by \(rule) from application, domain, code, module, file, function and template"
+    }
+
+    /// `true` if the record has the fingerprint and the title of its group. Corrections, and a fingerprint that the
+    /// sender chose, bring records with others into a group.
+    private static func isTypical(_ explanation: GroupExplanation) -> Bool {
+        let group = explanation.group
+        guard explanation.fingerprint == group.fingerprint else { return false }
+        // The title is cut after the first line. A template without text has the domain or the source location instead.
+        guard let template = explanation.template else { return true }
+        return group.title.hasPrefix(template) || template.hasPrefix(group.title)
     }
 
     private static func otherIDs(_ explanation: GroupExplanation) -> String? {

@@ -13,9 +13,13 @@ struct FlushCommand: Command {
         operandSources: [.destinations],
         sections: [("Options", [timeout])],
         notes: [
+            "Sends what is pending at once, without waiting for the next attempt, and waits until each record and "
+                + "correction has a fate, such as delivered or dead-lettered. The output shows, for each destination, the "
+                + "fates since the command began. Without DESTINATION, all destinations are flushed.",
             "Exits with 75 if some of the records or corrections are still pending after the timeout, or if a "
                 + "destination is paused even after another attempt; otherwise with 1 if records or corrections became "
-                + "dead letters meanwhile. Destinations that are no longer configured do not count."
+                + "dead letters meanwhile, or if no destination is in use because the configuration has an error. "
+                + "Destinations that are no longer configured do not count.",
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
@@ -30,12 +34,23 @@ struct FlushCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
         let asksBefore = context.format == .human || destination != nil
-        let before = asksBefore ? try collector.call(CollectorCalls.status).value.destinations : []
+        let status = asksBefore ? try collector.call(CollectorCalls.status).value : nil
+        let before = status?.destinations ?? []
         if let destination, !before.contains(where: { $0.name == destination && !$0.isRemoved }) {
-            throw CommandFailure(.refused, "no destination '\(destination)' is configured: see issuectl status")
+            let hasError = status?.store.faultsByKind.contains { $0.kind == .configuration } ?? false
+            let text = hasError ? "in use, and the configuration has an error" : "configured"
+            throw CommandFailure(.refused, "no destination '\(destination)' is \(text): see issuectl status")
         }
         let parameters = FlushParameters(destination: destination, timeout: timeout)
         let answer = try collector.call(CollectorCalls.flush, parameters, timeout: parameters.replyTimeout)
+        if answer.value.destinations.allSatisfy(\.isRemoved) {
+            var current = status
+            if current == nil { current = try collector.call(CollectorCalls.status).value }
+            if current?.lacksDestinations == true {
+                if context.format != .human { try context.print(answer, elements: "destinations") { _ in [] } }
+                throw CommandFailure(.refused, "\(DaemonStatus.lackOfDestinations): see issuectl status")
+            }
+        }
         let unfinished = answer.value.destinations.filter { isUnfinished($0, startedAt: context.now) }
         try context.print(answer, elements: "destinations") { reply in
             guard !reply.destinations.isEmpty else { return ["No destination is configured."] }

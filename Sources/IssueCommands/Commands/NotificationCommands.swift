@@ -183,7 +183,8 @@ struct SilenceCommand: Command {
 
     /// Ends the silences one by one. For JSON, prints only the last reply, which contains the remaining silences.
     private func end(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let collector = try context.collector(notFound: { "no silence \($0) is in effect: see issuectl silence" })
+        let collector = try context.collector(
+            notFound: { "no silence '\($0)' is in effect: issuectl silence list shows the ids, such as s1" })
         var last: BrowserReply<SilencesReply>?
         var code = ExitCode.success
         for id in ids {

@@ -26,6 +26,16 @@ struct StatusCommand: Command {
     }
 }
 
+extension DaemonStatus {
+    /// `true` if no destination is in use and the configuration has an error. The section of a destination may be the
+    /// one with the error, or it may be newer than the last valid configuration, which is used instead.
+    var lacksDestinations: Bool {
+        destinations.allSatisfy(\.isRemoved) && store.faultsByKind.contains { $0.kind == .configuration }
+    }
+
+    static let lackOfDestinations = "no destination is in use, because the configuration has an error"
+}
+
 /// The output of `status`.
 struct StatusPage {
     let status: DaemonStatus
@@ -47,7 +57,14 @@ struct StatusPage {
             ("Oldest", store.oldest.map { PageTime.full($0, now: now) }),
         ])
         for fault in store.faults { page.add([painter("Fault: " + TerminalSanitizer.line(fault), .error)]) }
-        if status.destinations.isEmpty, isStoreOpen {
+        if isStoreOpen, status.lacksDestinations {
+            page.gap()
+            page.add(
+                [
+                    "No destination is in use, because the configuration has an error. Issues are stored but not "
+                        + "forwarded."
+                ], indent: 0)
+        } else if isStoreOpen, status.destinations.isEmpty {
             page.gap()
             page.add(["No destination configured. Issues are stored but not forwarded."], indent: 0)
         }

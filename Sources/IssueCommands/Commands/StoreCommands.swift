@@ -61,6 +61,11 @@ struct BackupCommand: Command {
         _ answer: BrowserReply<BackupReply>, _ path: String, _ context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
         try context.print(answer) { ["\(TerminalSanitizer.line(path)): \(Quantity.bytes($0.bytesTotal))"] }
+        if let unreadable = answer.value.unreadable {
+            context.warn(
+                "\(Quantity.text(unreadable, "record")) of the copy can't be read, since the blocks are damaged: keep older "
+                    + "backups, and see issuectl doctor")
+        }
         return .success
     }
 }
@@ -83,22 +88,30 @@ struct RepairCommand: Command {
         examples: ["issuectl repair --list", "issuectl repair issues.db.damaged-2026-11-21T13:17:14.967Z"])
 
     private let parameters: RepairParameters
+    /// The operand as the user gave it, which may be a path; nil if there is none.
+    private let operand: String?
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        let name = arguments.operands.first.map { $0.split(separator: "/").last.map { String($0) } ?? $0 }
+        operand = arguments.operands.first
+        let name = operand.map { $0.split(separator: "/").last.map { String($0) } ?? $0 }
         parameters = RepairParameters(file: name, isDryRun: arguments.has(Self.list) ? true : nil)
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector(
-            notFound: { "no database '\($0)' was moved aside: see issuectl repair --list" })
+            notFound: { "no database '\(operand ?? $0)' was moved aside: see issuectl repair --list" })
         let answer = try context.order(
             CollectorCalls.repair, parameters, on: collector
         ) { reply in
-            "\(Quantity.text(reply.recovered, "record")) recovered"
+            Self.recovered(reply)
         }
         try context.print(answer, text: lines)
         return answer.value.hopeless.isEmpty ? .success : .refused
+    }
+
+    private static func recovered(_ reply: RepairReply) -> String {
+        let text = "\(Quantity.text(reply.recovered, "record")) recovered"
+        return reply.earlier.map { "\(text), \(Quantity.text($0)) had been recovered before" } ?? text
     }
 
     private func lines(_ reply: RepairReply) -> [String] {
@@ -107,7 +120,7 @@ struct RepairCommand: Command {
         var lines: [String] = []
         let read = reply.files.filter { !reply.hopeless.contains($0) }
         if !read.isEmpty {
-            var text = "\(Quantity.text(reply.recovered, "record")) recovered"
+            var text = Self.recovered(reply)
             if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
             lines += ["\(text), from:"] + read.map { "  \(TerminalSanitizer.line($0))" }
         }
@@ -195,7 +208,8 @@ struct RetentionCommand: Command {
     static let specification = CommandSpecification(
         name: "retention", summary: "Show which records will be removed, when and why",
         notes: [
-            "NEXT is when a rule removes records next if reports keep arriving as in the last 24 hours. RECORDS is "
+            "NEXT is when a rule removes records next if reports keep arriving as in the last 24 hours. For MaxSize= and "
+                + "KeepFree=, it is unknown until the database is six hours old and has a closed range. RECORDS is "
                 + "the number of records that MaxAge= then removes. For MaxSize= and KeepFree= it is not known, "
                 + "because it depends on the records that arrive until then. These two remove records of frequent "
                 + "issues of the user with the most data until enough space is free.",
@@ -217,7 +231,7 @@ struct RetentionCommand: Command {
 
     private func lines(_ reply: RetentionReply, _ context: CommandContext) -> [String] {
         var page = TextPage(painter: context.painter)
-        let growth = reply.growth.map { ", about \(Quantity.bytes($0)) more each day" } ?? ""
+        let growth = reply.growth.flatMap { $0 > 0 ? ", about \(Quantity.bytes($0)) more each day" : nil } ?? ""
         page.fields([
             ("Records", Quantity.text(reply.records)),
             ("Oldest", reply.oldest.map { PageTime.full($0, now: context.now) }),
@@ -233,14 +247,14 @@ struct RetentionCommand: Command {
                 Column("RULE", maximum: 60), Column("NEXT"), Column("RECORDS", alignment: .right),
                 Column("REMOVES", minimum: 8),
             ], width: context.width, painter: context.painter)
-        page.add(table.lines(reply.rules.map { row($0, in: context) }), indent: 0)
+        page.add(table.lines(reply.rules.map { row($0, isGrowthKnown: reply.growth != nil, in: context) }), indent: 0)
         return page.lines
     }
 
-    private func row(_ rule: RetentionRule, in context: CommandContext) -> [Cell] {
+    private func row(_ rule: RetentionRule, isGrowthKnown: Bool, in context: CommandContext) -> [Cell] {
         let name = RetentionRule.Name(rawValue: rule.name)
         let isDue = rule.at.map { $0 <= context.now } ?? false
-        let never = name == .maxAge ? "after the open range" : "not expected"
+        let never = name == .maxAge ? "after the open range" : isGrowthKnown ? "not expected" : "unknown"
         let next = rule.at.map { isDue ? "now" : RelativeTime.text($0, now: context.now) } ?? never
         let user = rule.uid.map { "user \(context.user($0))" }
         let (label, removes): (String, String)

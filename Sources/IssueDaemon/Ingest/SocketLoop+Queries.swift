@@ -178,9 +178,8 @@ extension SocketLoop {
         guard isOperator(connection) else { throw .denied }
     }
 
-    /// Submits a long-running job.
+    /// Submits a long-running job. The caller has checked that the user is an operator.
     private func order(_ work: Job.Work, more: Bool, _ connection: ClientConnection) throws(CollectorError) {
-        try allowOperators(connection)
         guard let token = connection.state.queryToken else { preconditionFailure("A job belongs to a query") }
         let job = Job(
             connection: connection.id, queryToken: token, requester: connection.process.sender, wantsProgress: more,

@@ -318,22 +318,40 @@ final class QueryService: Sendable {
         own.uid = Int64(job.process.sender.uid)
         own.reason = redacted(silence.reason) ?? ""
         let added = own
-        guard let stored = try writer.perform({ try $0.add(added, at: now) }) else {
-            throw QueryFailure.invalidFilter(field: "silence", reason: "too many silences are in effect")
+        return try audited("add_silence", String(decoding: added.json, as: UTF8.self), job) {
+            guard let stored = try writer.perform({ try $0.add(added, at: now) }) else {
+                throw QueryFailure.invalidFilter(field: "silence", reason: "too many silences are in effect")
+            }
+            return AddSilenceMessage(silence: stored)
         }
-        log.began("add_silence", by: job.process.sender, String(decoding: stored.json, as: UTF8.self))
-        return AddSilenceMessage(silence: stored)
     }
 
     private func endSilence(_ id: String, _ job: QueryJob, _ reader: StoreReader, _ thread: Int) throws -> SilencesReply
     {
         guard watch.protect(thread) else { throw StoreFailure.tooSlow }
         let (now, uid) = (Clock.wall, job.process.sender.uid)
-        guard try writer.perform({ try $0.endSilence(id, by: uid, at: now) }) else {
-            throw QueryFailure.notFound(id: id)
+        try audited("end_silence", id, job) {
+            guard try writer.perform({ try $0.endSilence(id, by: uid, at: now) }) else {
+                throw QueryFailure.notFound(id: id)
+            }
         }
-        log.began("end_silence", by: job.process.sender, id)
         return SilencesReply(silences: try reader.silences(at: now).map(\.silence))
+    }
+
+    /// Makes a change for an operator, and logs its start and end.
+    private func audited<Value>(
+        _ request: String, _ parameters: String, _ job: QueryJob, _ change: () throws -> Value
+    ) throws -> Value {
+        log.began(request, by: job.process.sender, parameters)
+        do {
+            let value = try change()
+            log.ended(request, by: job.process.sender, result: "done")
+            return value
+        } catch {
+            let result = CollectorError(knownCause: error).map { "\($0)" } ?? "\(error)"
+            log.ended(request, by: job.process.sender, result: result)
+            throw error
+        }
     }
 
     /// Logs a change of a group.

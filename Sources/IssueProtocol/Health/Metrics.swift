@@ -100,9 +100,10 @@ extension MetricFamily {
         MetricFamily("health_status", help: "0 if the daemon is healthy, 1 if it is degraded, 2 if it is failing.") {
             [MetricSample(Int64($0.health.verdict.code))]
         },
-        MetricFamily("records_received", .counter, help: "Records received since the database was created.") {
-            [MetricSample(Int64($0.status.received))]
-        },
+        MetricFamily(
+            "records_received", .counter,
+            help: "Records received since the database was created, without those that a purge has erased."
+        ) { [MetricSample(Int64($0.status.received))] },
         MetricFamily("records_rejected", .counter, help: "Invalid records that were rejected since the daemon started.")
         {
             [MetricSample(Int64($0.status.rejected))]
@@ -141,9 +142,10 @@ extension MetricFamily {
                 }
             }
         },
-        MetricFamily("destination_records_received", .counter, help: "Records since the destination was added.") {
-            $0.destinations { [MetricSample($0.ledger.received)] }
-        },
+        MetricFamily(
+            "destination_records_received", .counter,
+            help: "Records since the destination was added, without those that a purge has erased."
+        ) { $0.destinations { [MetricSample($0.ledger.received)] } },
         MetricFamily("destination_ledger_balanced", help: "1 if every record has exactly one fate, otherwise 0.") {
             $0.destinations { [MetricSample($0.balances ? 1 : 0)] }
         },
@@ -172,15 +174,15 @@ extension MetricFamily {
             "destination_last_success_time", in: .seconds,
             help: "When the last request succeeded, in seconds since 1970; absent without one."
         ) { $0.destinations { $0.lastSuccess.map { [MetricSample($0.secondsSince1970)] } ?? [] } },
-        MetricFamily("destination_requests", .counter, help: "Requests since the daemon started.") {
+        MetricFamily("destination_requests", .counter, help: "Requests since the destination was added.") {
             $0.destinations { [MetricSample(Int64($0.requests))] }
         },
-        MetricFamily("destination_records_resent", .counter, help: "Records sent again since the daemon started.") {
-            $0.destinations { [MetricSample(Int64($0.resent))] }
-        },
+        MetricFamily(
+            "destination_records_resent", .counter, help: "Records sent again since the destination was added."
+        ) { $0.destinations { [MetricSample(Int64($0.resent))] } },
         MetricFamily(
             "destination_records_possibly_duplicate", .counter,
-            help: "Records since the daemon started that the destination may have received twice."
+            help: "Records since the destination was added that it may have received twice."
         ) { $0.destinations { [MetricSample(Int64($0.possibleDuplicates))] } },
         MetricFamily("destination_sent_today", in: .bytes, help: "Sent today (UTC), which DailyBytes= limits.") {
             $0.destinations { [MetricSample(Int64($0.bytesToday))] }

@@ -437,7 +437,8 @@ package struct LogEvent: Hashable, Sendable {
             + "`all`. Limited like `audit.state-changed`.")
     package static let auditRequestStarted = LogEvent(
         "audit.request-started", "Operator request started",
-        "An operator requested `request=`: purge, backup, repair, requeue or flush. `parameters=` has no search text.")
+        "An operator requested `request=`: purge, backup, repair, requeue, flush, test_notifier, add_silence or "
+            + "end_silence. `parameters=` has no search text.")
     package static let auditRequestFinished = LogEvent(
         "audit.request-finished", "Operator request finished",
         "The request has ended. `result=` is `done`, `given up` if the client disconnected or the daemon stopped, or "
@@ -449,7 +450,8 @@ package struct LogEvent: Hashable, Sendable {
     package static let jobFailed = LogEvent(
         "job.failed", "Job failed; it can be requested again",
         "A backup, purge, repair or requeue failed.",
-        "Read `error=` and repeat the command.")
+        "Read `error=` and repeat the command. If permission is denied, give the service's user, `issued` by default, "
+            + "write access to the folder of the database.")
     package static let jobNoSpace = LogEvent(
         "job.no-space", "Not enough free space to copy the database",
         "A backup needs space for a copy, and so does the repair of a file whose table definitions are lost.",

@@ -31,12 +31,13 @@ public struct DestinationStatus: Equatable, Sendable {
     /// The time at which a record or correction last became a dead letter. Nil if no records are dead letters, if the
     /// daemon is too old to send it, or if the caller may not see all records.
     package var lastDeadLetter: IssueTimestamp?
-    /// The number of requests since the daemon started. 0 if the caller may not see all records.
+    /// The number of requests since the destination was added. 0 if the caller may not see all records.
     public var requests: Int
-    /// The number of records that were sent again since the daemon started. 0 if the caller may not see all records.
+    /// The number of records that were sent again since the destination was added. 0 if the caller may not see all
+    /// records.
     public var resent: Int
-    /// The number of records since the daemon started that the destination may have received twice. 0 if the caller may
-    /// not see all records.
+    /// The number of records since the destination was added that it may have received twice. 0 if the caller may not
+    /// see all records.
     public var possibleDuplicates: Int
     /// The number of bytes that were sent today (UTC). 0 if the caller may not see all records.
     public var bytesToday: Int
