@@ -443,8 +443,8 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The bytes that new records add in a day; nil if the store is too young or too empty to tell.
     package var growth: Int64? {
         guard records > 0, period >= Self.minPeriod, let averageBytes else { return nil }
-        // Issues, series and counts of removed records also take space. So if few records are left, for example after
-        // MaxSize= was lowered, the size per record says nothing about new records. They take less than as received.
+        // Issues, series and counts outlive their records, so after many records were removed, such as after MaxSize= was
+        // lowered, the size per stored record is too high. A new record takes less space than it had when it was received.
         let stored = Double(usedBytes - Self.emptyBytes) / Double(records)
         let size = max(Self.minRecordBytes, min(stored, Double(averageBytes)))
         let perDay = size * Double(recentRecords) / (period / .seconds(86_400))

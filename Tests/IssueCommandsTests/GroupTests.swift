@@ -293,14 +293,14 @@ struct GroupTests {
         #expect(!chosen.output.contains("Other ids"))
     }
 
-    @Test("explain separates an issue from a record of another fingerprint or template")
+    @Test("explain separates an issue from a record that has another fingerprint, or one that its sender chose")
     func explainOther() {
-        func explained(_ id: String, _ fingerprint: String, _ template: String) -> String {
+        func explained(_ id: String, _ fingerprint: String, _ template: String, isChosen: Bool = false) -> String {
             issuectl(
                 ["explain", id],
                 .reply(
                     """
-                    {"group":\(Self.group()),"fingerprint":"\(fingerprint)","chosen":false,"rule":2,\
+                    {"group":\(Self.group()),"fingerprint":"\(fingerprint)","chosen":\(isChosen),"rule":2,\
                     "template":"\(template)","ids":["g7"],"corrections":[]}
                     """)
             ).output
@@ -312,7 +312,7 @@ struct GroupTests {
         #expect(parts.last?.contains("  Fingerprint  other\n") == true)
         #expect(parts.last?.contains("  Template     Other error\n") == true)
         #expect(explained("she6zsjknpxv-24c4", "other", "Decoding failed").contains("This record\n"))
-        #expect(explained("g1", "f00d", "Other error").contains("Newest record\n"))
+        #expect(explained("g1", "f00d", "Other error", isChosen: true).contains("Newest record\n"))
     }
 
     @Test(

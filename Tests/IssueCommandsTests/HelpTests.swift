@@ -404,8 +404,8 @@ struct HelpTests {
                 Exits with 75 if some of the records or corrections are still pending after the
                 timeout, or if a destination is paused even after another attempt; otherwise
                 with 1 if records or corrections became dead letters meanwhile, or if no
-                destination is in use because the configuration has an error. Destinations that
-                are no longer configured do not count.
+                destination is in use and the configuration has an error. Destinations that are
+                no longer configured do not count.
 
                 Examples:
                   issuectl flush

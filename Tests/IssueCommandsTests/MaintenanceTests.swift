@@ -157,7 +157,7 @@ struct MaintenanceTests {
         let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":1,"bytes_total":1,"unreadable":256}"#
         let backup = issuectl(["backup"], .parts([copied], nil))
         #expect(backup.code == .success)
-        #expect(backup.errors.contains("256 records of the copy can't be read"))
+        #expect(backup.errors.contains("256 records in the copy can't be read"))
         let reply = #"{"recovered":7,"earlier":12000,"unreadable":3,"done":true,"files":["issues.db.damaged-A"]}"#
         #expect(
             issuectl(["repair"], .parts([reply], nil)).output.hasPrefix(

@@ -27,7 +27,7 @@ struct ReportTests {
         #expect(typed.output == "r1\n")
         for message in ["", " "] {
             let empty = issuectl(["report", message], .reply(Self.one))
-            #expect(empty.errors == "issuectl: the message is empty, but is reported\n")
+            #expect(empty.errors == "issuectl: the message is empty; reporting it anyway\n")
             #expect(empty.calls == [#"Report {"records":[{"message":"\#(message)"}]}"#])
             #expect(empty.output == "r1\n" && empty.code == .success)
         }

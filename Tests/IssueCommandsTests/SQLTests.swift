@@ -196,7 +196,7 @@ struct SQLTests {
     func damaged() {
         let run = sql(["damaged"])
         #expect(run.outcome.output == lines("n\n1"))
-        #expect(run.outcome.errors == lines("issuectl: 200 records left out, since the blocks are damaged"))
+        #expect(run.outcome.errors == lines("issuectl: 200 records left out because their blocks are damaged"))
         #expect(run.outcome.code == .success)
     }
 

@@ -143,7 +143,7 @@ struct StatusTests {
         let status = issuectl(["status"], .reply(reply))
         #expect(
             status.output.hasSuffix(
-                "\nNo destination is in use, because the configuration has an error. Issues are stored but not "
+                "\nNo destination is in use, and the configuration has an error. Issues are stored but not "
                     + "forwarded.\n"))
         #expect(status.code == .refused)
         let flush = issuectl(["flush"], .reply(reply), .reply(#"{"destinations":[]}"#))
@@ -151,7 +151,7 @@ struct StatusTests {
         #expect(
             flush.errors
                 == lines(
-                    "issuectl: no destination is in use, because the configuration has an error: see issuectl status"))
+                    "issuectl: no destination is in use, and the configuration has an error: see issuectl status"))
         let json = issuectl(["flush", "--json"], .reply(#"{"destinations":[]}"#), .reply(reply))
         #expect(json.code == .refused && json.output == lines(#"{"destinations":[]}"#))
         let named = issuectl(["flush", "logzio"], .reply(reply))

@@ -118,11 +118,11 @@ struct UnreadableRecordTests {
             try fixture.damage(11)
             try fixture.damage(31)
             let first = DamagedBlock(rows: 11...20, records: 10)
-            #expect(try fixture.writer.note(first, at: store.wall))
-            #expect(try fixture.writer.note(DamagedBlock(rows: 31...40, records: 10), at: store.wall))
-            #expect(try !fixture.writer.note(first, at: store.wall))
+            #expect(try fixture.writer.note(first))
+            #expect(try fixture.writer.note(DamagedBlock(rows: 31...40, records: 10)))
+            #expect(try !fixture.writer.note(first))
             // A block that was removed in the meantime.
-            #expect(try !fixture.writer.note(DamagedBlock(rows: 12...20, records: 10), at: store.wall))
+            #expect(try !fixture.writer.note(DamagedBlock(rows: 12...20, records: 10)))
             try fixture.restart()
             try fixture.writer.recheckDamagedBlocks()
             #expect(try fixture.reader.figures(viewer: .everything).damagedRecords == 20)
@@ -142,7 +142,9 @@ struct UnreadableRecordTests {
         }
     }
 
-    @Test("Queries say which records they leave out, and a record of a damaged block is told from an unknown one")
+    @Test(
+        "Queries say which records they leave out, and a record of a damaged block is distinguished from an unknown one"
+    )
     func queries() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -178,9 +180,21 @@ struct UnreadableRecordTests {
                 _ = try fixture.reader.fates(of: ids[12], viewer: .everything)
             }
             #expect(try fixture.reader.show(ids[22], viewer: .everything).record?.id == ids[22])
+            // Users learn that only of their own records.
+            #expect(throws: QueryFailure.unreadable(id: ids[12])) {
+                _ = try fixture.reader.show(ids[12], viewer: .user(1000))
+            }
+            #expect(throws: QueryFailure.notFound(id: ids[12])) {
+                _ = try fixture.reader.show(ids[12], viewer: .user(1001))
+            }
             let unknown = String(ids[0].dropLast()) + "zz"
             #expect(throws: QueryFailure.notFound(id: unknown)) {
                 _ = try fixture.reader.show(unknown, viewer: .everything)
+            }
+            // A reader that has read the block does not take a removed record for an unreadable one.
+            try store.shell().execute("DELETE FROM blocks WHERE first_id = 11")
+            #expect(throws: QueryFailure.notFound(id: ids[12])) {
+                _ = try fixture.reader.show(ids[12], viewer: .everything)
             }
         }
     }
@@ -200,13 +214,13 @@ struct UnreadableRecordTests {
             }
             let own = try found { $0.apps = ["a"] }
             #expect(own.rows.count == 25)
-            #expect(own.damaged == [11: 10])
+            #expect(own.damaged == [11: DamagedBlock(rows: 11...20, records: 10)])
             let others = try found { $0.apps = ["c"] }
             #expect(others.rows == [61])
             #expect(others.damaged == [:])
             let text = try found { $0.text = "m" }
             #expect(text.rows.count == 51)
-            #expect(text.damaged == [11: 10])
+            #expect(text.damaged == own.damaged)
         }
     }
 

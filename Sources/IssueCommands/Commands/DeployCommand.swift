@@ -65,7 +65,7 @@ struct DeployCommand: Command {
     /// The message for a user who may not declare or remove this deployment.
     private var denied: String {
         "permission denied: you can declare deployments only for your own user, and not as nobody or a dynamic user; "
-            + "only root, the daemon's user and the groups in Operators= (issued.conf) may for others"
+            + "only root, the daemon's user and the groups in Operators= (issued.conf) may do so for others"
     }
 
     private func remove(in context: CommandContext) throws(CommandFailure) -> ExitCode {

@@ -171,14 +171,10 @@ struct ExplainCommand: Command {
         return "computed by \(rule) from application, domain, code, module, file, function and template"
     }
 
-    /// `true` if the record has the fingerprint and the title of its group. Corrections, and a fingerprint that the
-    /// sender chose, bring records with others into a group.
+    /// `true` if the record has the fingerprint and the template of its group. Corrections bring records with other
+    /// fingerprints into a group, and records with a fingerprint that the sender chose may have different templates.
     private static func isTypical(_ explanation: GroupExplanation) -> Bool {
-        let group = explanation.group
-        guard explanation.fingerprint == group.fingerprint else { return false }
-        // The title is cut after the first line. A template without text has the domain or the source location instead.
-        guard let template = explanation.template else { return true }
-        return group.title.hasPrefix(template) || template.hasPrefix(group.title)
+        explanation.fingerprint == explanation.group.fingerprint && !explanation.isChosen
     }
 
     private static func otherIDs(_ explanation: GroupExplanation) -> String? {

@@ -44,7 +44,7 @@ struct RecordsCommand: Command {
         }
         if unreadable > 0 {
             context.warn(
-                "\(Quantity.text(unreadable, "record")) left out, since the blocks are damaged: see issuectl doctor")
+                "\(Quantity.text(unreadable, "record")) left out because their blocks are damaged: see issuectl doctor")
         }
         return .success
     }

@@ -78,7 +78,7 @@ struct ReportCommand: Command {
         } else {
             let message = arguments.operands.joined(separator: " ")
             // An empty message is still reported: the script has something to report, and only its variable is empty.
-            if message.allSatisfy(\.isWhitespace) { context.warn("the message is empty, but is reported") }
+            if message.allSatisfy(\.isWhitespace) { context.warn("the message is empty; reporting it anyway") }
             try session.report(message: message)
         }
     }

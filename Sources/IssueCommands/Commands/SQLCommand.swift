@@ -175,7 +175,7 @@ struct SQLCommand: Command {
         while let result = try database.runFirst(of: &text, within: bounds) {
             try context.print(result, as: format(in: context))
             if result.unreadable > 0 {
-                context.warn("\(Quantity.text(result.unreadable, "record")) left out, since the blocks are damaged")
+                context.warn("\(Quantity.text(result.unreadable, "record")) left out because their blocks are damaged")
             }
             if result.isCut {
                 context.warn("only the first \(result.rows.count) rows are shown: use --limit or --all for more")

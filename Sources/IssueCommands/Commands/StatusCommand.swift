@@ -33,7 +33,7 @@ extension DaemonStatus {
         destinations.allSatisfy(\.isRemoved) && store.faultsByKind.contains { $0.kind == .configuration }
     }
 
-    static let lackOfDestinations = "no destination is in use, because the configuration has an error"
+    static let lackOfDestinations = "no destination is in use, and the configuration has an error"
 }
 
 /// The output of `status`.
@@ -61,7 +61,7 @@ struct StatusPage {
             page.gap()
             page.add(
                 [
-                    "No destination is in use, because the configuration has an error. Issues are stored but not "
+                    "No destination is in use, and the configuration has an error. Issues are stored but not "
                         + "forwarded."
                 ], indent: 0)
         } else if isStoreOpen, status.destinations.isEmpty {

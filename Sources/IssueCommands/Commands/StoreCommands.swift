@@ -63,7 +63,7 @@ struct BackupCommand: Command {
         try context.print(answer) { ["\(TerminalSanitizer.line(path)): \(Quantity.bytes($0.bytesTotal))"] }
         if let unreadable = answer.value.unreadable {
             context.warn(
-                "\(Quantity.text(unreadable, "record")) of the copy can't be read, since the blocks are damaged: keep older "
+                "\(Quantity.text(unreadable, "record")) in the copy can't be read because their blocks are damaged: keep older "
                     + "backups, and see issuectl doctor")
         }
         return .success

@@ -155,7 +155,7 @@ package enum MessageTemplate {
     }
 }
 
-/// A message as another store has split it.
+/// A message in the form in which another store holds it: a template and its parts.
 package struct SplitMessage: Equatable, Sendable {
     let form: DecodedRecord.MessageForm
     let template: [UInt8]
@@ -173,6 +173,18 @@ package struct SplitMessage: Equatable, Sendable {
         self.template = template
         self.parts = parts ?? []
         form = parts == nil ? .whole : template.contains(where: MessageTemplate.isPlaceholder) ? .parts : .template
+    }
+
+    /// Returns `true` if the template and the parts represent exactly this message. The other store may be damaged.
+    func represents(_ message: Span<UInt8>, from start: Int, to end: Int) -> Bool {
+        guard form != .whole else { return true }
+        let count = template.count(where: MessageTemplate.isPlaceholder)
+        guard parts.count(where: { $0 == MessageTemplate.separator }) == max(count - 1, 0),
+            parts.allSatisfy({ $0 == MessageTemplate.separator || !MessageTemplate.isControl($0) }),
+            count > 0 || parts.isEmpty
+        else { return false }
+        let own = MessageTemplate.messageBytes(template: template, parts: parts)
+        return own.count == end - start && own.span.equals(from: 0, message, from: start, count: own.count)
     }
 }
 

@@ -168,7 +168,7 @@ package struct RecordDecoder: Sendable {
         let sent = readSentTemplate(of: message, from: start, to: end, scanner)
         isRedacted = redactor.find(in: message, from: start, to: end)
         guard isRedacted else {
-            return takeSplitMessage() ?? sent
+            return takeSplitMessage(message, from: start, to: end) ?? sent
                 ?? MessageTemplate.append(
                     messageIn: message, from: start, to: end, limit: limits.templateBytes, template: &template,
                     parts: &parts)
@@ -181,13 +181,15 @@ package struct RecordDecoder: Sendable {
         guard splitMessage != nil, redactedMessage.count == end - start,
             redactedMessage.span.equals(from: 0, message, from: start, count: end - start)
         else { return form }
-        return takeSplitMessage() ?? form
+        return takeSplitMessage(message, from: start, to: end) ?? form
     }
 
     /// Sets `template` and `parts` to those of the other store, and returns the form of the message there. Returns nil
-    /// for a record of a client.
-    private mutating func takeSplitMessage() -> DecodedRecord.MessageForm? {
-        guard let stored = splitMessage else { return nil }
+    /// for a record of a client, and if they do not represent the message.
+    private mutating func takeSplitMessage(
+        _ message: Span<UInt8>, from start: Int, to end: Int
+    ) -> DecodedRecord.MessageForm? {
+        guard let stored = splitMessage, stored.represents(message, from: start, to: end) else { return nil }
         template.truncate(to: 0)
         template.append(contentsOf: stored.template)
         parts.truncate(to: 0)

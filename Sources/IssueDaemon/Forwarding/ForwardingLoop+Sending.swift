@@ -211,7 +211,6 @@ extension ForwardingLoop where Destination: ~Copyable {
         let (batch, left) = (current.batch, current.lines.left)
         // Lines whose records were removed count as delivered, but were not sent.
         let isAnyDelivered = outcome.delivered.contains { lines in lines.contains { !left.contains($0) } }
-        // The health of the destination depends on the order of the two times, so those of one batch are equal.
         let wall = Clock.wall
         if isAnyDelivered { state.lastSuccess = wall }
         state.maybeDuplicate += Int64(outcome.possibleDuplicates)
@@ -231,7 +230,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         let attempts = state.batchAttempts
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
-            state.lastDeadLetter = wall
+            // Health compares this with the last success. If the destination has accepted other lines of the batch, even
+            // some time ago, the cause is in the rejected lines, so the time is not later.
+            state.lastDeadLetter = current.acceptance == nil ? wall : state.lastSuccess ?? wall
             service.log.warning(
                 .destinationDeadLetters,
                 ["destination": service.destination.name, "count": "\(dead.count)", "answer": rejection])

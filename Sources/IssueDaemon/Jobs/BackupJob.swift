@@ -57,7 +57,7 @@ struct BackupJob {
             try run.progress(BackupReply(bytesDone: copy.done, bytesTotal: copy.total))
         }
         try StoreCopy.mark(path)
-        let unreadable = try unreadableRecords(in: path, of: copy.total, &run)
+        let unreadable = try checkBlocks(of: path, copy.total, &run)
         try FileDescriptor.open(path).synchronize()
         // The client may have left meanwhile.
         try run.checkCancellation()
@@ -65,18 +65,27 @@ struct BackupJob {
             bytesDone: copy.total, bytesTotal: copy.total, unreadable: unreadable > 0 ? unreadable : nil)
     }
 
-    /// Reads all blocks of a copy, and returns the number of records in damaged ones. These are damaged in the database
-    /// too, so they are reported.
-    private func unreadableRecords(in path: String, of size: Int64, _ run: inout JobRun) throws -> Int64 {
-        let reader = try StoreReader(path: path)
-        reader.blocks.onDamagedBlock = run.writer.noteDamage
+    /// Reads all blocks of a copy, and returns the number of records in damaged ones.
+    ///
+    /// These are reported as damaged in the database. If they are not, they are forgotten at the next start.
+    private func checkBlocks(of path: String, _ size: Int64, _ run: inout JobRun) throws -> Int64 {
         var unreadable: Int64 = 0
-        var last: RowID = 0
-        while let step = try reader.checkBlocks(above: last) {
-            unreadable += step.unreadable
-            last = step.last
-            try run.progress(BackupReply(bytesDone: size, bytesTotal: size))
+        do {
+            let reader = try StoreReader(path: path)
+            reader.blocks.onDamagedBlock = run.writer.noteDamage
+            var last: RowID = 0
+            while let step = try reader.checkBlocks(above: last) {
+                unreadable += step.unreadable
+                last = step.last
+                try run.progress(BackupReply(bytesDone: size, bytesTotal: size))
+            }
+        } catch let failure as StoreFailure {
+            // The copy has all pages that could be read, so it is kept. The writer checks the database.
+            _ = run.writer.mustReopen(after: failure)
+            run.log.warning(.jobBackupUnchecked, ["error": "\(failure)"])
         }
+        // Damaged blocks are stored before the reply, so that the next status has them.
+        try run.writer.perform { _ in }
         return unreadable
     }
 

@@ -48,13 +48,12 @@ struct PurgeJob {
 
     /// Calls `body` with the matching rows, a portion at a time, and reports the count that it returns as progress.
     ///
-    /// - Returns: The numbers of records in damaged blocks that may contain further matching rows, by the blocks' first
-    ///   ids.
+    /// - Returns: The damaged blocks that may contain further matching rows, by their first ids.
     private func walk(
         _ reader: StoreReader, through last: RowID, _ run: inout JobRun, _ body: ([RowID]) throws -> Int64
-    ) throws -> [RowID: Int64] {
+    ) throws -> [RowID: DamagedBlock] {
         var edge: RowID? = 0
-        var damaged: [RowID: Int64] = [:]
+        var damaged: [RowID: DamagedBlock] = [:]
         while let above = edge {
             let found = try run.reading {
                 try reader.rows(filter, above: above, through: last, limit: Self.recordsAtATime)
@@ -68,11 +67,11 @@ struct PurgeJob {
     }
 
     /// Returns a text for the damaged blocks that may contain matching records; empty if there are none.
-    private static func text(_ damaged: [RowID: Int64]) -> [String] {
+    private static func text(_ damaged: [RowID: DamagedBlock]) -> [String] {
         guard !damaged.isEmpty else { return [] }
-        let records = damaged.values.reduce(0, +)
+        let records = damaged.values.reduce(0) { $0 + $1.records }
         return [
-            "\(records) records in damaged blocks of the database, which can't be read or erased one by one: "
+            "\(records) record\(records == 1 ? "" : "s") in damaged blocks, which may match and can't be erased one by one: "
                 + "see Operations.md, A block is damaged"
         ]
     }

@@ -318,7 +318,9 @@ final class QueryService: Sendable {
         own.uid = Int64(job.process.sender.uid)
         own.reason = redacted(silence.reason) ?? ""
         let added = own
-        return try audited("add_silence", String(decoding: added.json, as: UTF8.self), job) {
+        return try audited(
+            "add_silence", String(decoding: added.json, as: UTF8.self), job, result: { "done: \($0.silence.id)" }
+        ) {
             guard let stored = try writer.perform({ try $0.add(added, at: now) }) else {
                 throw QueryFailure.invalidFilter(field: "silence", reason: "too many silences are in effect")
             }
@@ -339,13 +341,21 @@ final class QueryService: Sendable {
     }
 
     /// Makes a change for an operator, and logs its start and end.
+    ///
+    /// - Parameters:
+    ///   - request: The name of the request.
+    ///   - parameters: The parameters for the log.
+    ///   - job: The query.
+    ///   - result: Returns the result for the log.
+    ///   - change: Makes the change.
     private func audited<Value>(
-        _ request: String, _ parameters: String, _ job: QueryJob, _ change: () throws -> Value
+        _ request: String, _ parameters: String, _ job: QueryJob, result: (Value) -> String = { _ in "done" },
+        _ change: () throws -> Value
     ) throws -> Value {
         log.began(request, by: job.process.sender, parameters)
         do {
             let value = try change()
-            log.ended(request, by: job.process.sender, result: "done")
+            log.ended(request, by: job.process.sender, result: result(value))
             return value
         } catch {
             let result = CollectorError(knownCause: error).map { "\($0)" } ?? "\(error)"

@@ -118,7 +118,9 @@ final class StatusService: Sendable {
         var replies = ReplyCache<(status: DaemonStatus, reply: [UInt8])>()
         for job in jobs {
             let (status, reply) = replies.reply(to: job.viewer) {
-                let status = board.status(figures.visible(to: job.viewer), viewer: job.viewer)
+                var own = figures.visible(to: job.viewer)
+                if job.viewer == .everything { own.damagedRecords += writer.unstoredDamagedRecords }
+                let status = board.status(own, viewer: job.viewer)
                 return (status, QueryService.reply(status))
             }
             switch job.work {

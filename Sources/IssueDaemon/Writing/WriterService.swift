@@ -28,6 +28,10 @@ final class WriterService: Sendable {
     let snapshots: SnapshotGate
     /// Stores and logs a damaged block. May be called on any thread, several times for the same block.
     let noteDamage: @Sendable (DamagedBlock) -> Void
+    /// The numbers of records in damaged blocks that could not be stored as such, by the blocks' first ids.
+    private let unstoredDamage = Monitor<[RowID: Int64]>([:])
+    /// The number of records in damaged blocks that could not be stored as such.
+    var unstoredDamagedRecords: Int64 { unstoredDamage.withLock { $0.values.reduce(0, +) } }
     let opening: StoreOpening
     let log: Log
 
@@ -49,12 +53,20 @@ final class WriterService: Sendable {
 
     init(opening: StoreOpening, log: Log) {
         (self.opening, self.log) = (opening, log)
-        let inbox = inbox
+        let (inbox, unstored) = (inbox, unstoredDamage)
         noteDamage = { block in
             inbox.append(task: { writer in
-                // If it cannot be stored now, it is stored when the block is read again.
-                guard (try? writer.note(block, at: Clock.wall)) != false else { return }
-                log.error(.storeBlockDamaged, ["first": "\(block.rows.lowerBound)", "records": "\(block.records)"])
+                let first = block.rows.lowerBound
+                let isNew: Bool
+                do throws(StoreFailure) {
+                    isNew = try writer.note(block)
+                    unstored.withLock { $0[first] = nil }
+                } catch {
+                    // Each reader reports a block once, so it is remembered here until the next start.
+                    isNew = unstored.withLock { $0.updateValue(block.records, forKey: first) } == nil
+                }
+                guard isNew else { return }
+                log.error(.storeBlockDamaged, ["first": "\(first)", "records": "\(block.records)"])
             })
         }
         // The writer waits for the last snapshot to end, and may have no other work that wakes it.
@@ -170,9 +182,9 @@ final class WriterService: Sendable {
             return
         }
         writer.onDamagedBlock = noteDamage
-        // A failure is met again, and handled, by the next commit.
-        try? writer.recheckDamagedBlocks()
         started(.success(writer))
+        // Without it, the fault is shown until the next start.
+        try? writer.recheckDamagedBlocks()
         defer {
             gate.open()
             snapshots.open()

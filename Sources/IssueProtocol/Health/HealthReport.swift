@@ -171,8 +171,8 @@ package struct HealthReport: Equatable, Sendable {
     /// Returns the finding about a destination that rejects everything; nil if there is none.
     ///
     /// If the destination has accepted other records since, the cause is in the rejected records. Then there is no
-    /// finding, because any user can send such records. If it has accepted other records of the same batch, both times
-    /// are equal.
+    /// finding, because any user can send such records. If it has accepted other records of the same batch, the time of
+    /// the dead letter is at most that of the success.
     private static func deadLetters(
         _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {

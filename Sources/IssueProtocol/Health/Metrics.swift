@@ -102,7 +102,7 @@ extension MetricFamily {
         },
         MetricFamily(
             "records_received", .counter,
-            help: "Records received since the database was created, without those that a purge has erased."
+            help: "Records received since the database was created, excluding those that a purge has erased."
         ) { [MetricSample(Int64($0.status.received))] },
         MetricFamily("records_rejected", .counter, help: "Invalid records that were rejected since the daemon started.")
         {
@@ -144,7 +144,7 @@ extension MetricFamily {
         },
         MetricFamily(
             "destination_records_received", .counter,
-            help: "Records since the destination was added, without those that a purge has erased."
+            help: "Records since the destination was added, excluding those that a purge has erased."
         ) { $0.destinations { [MetricSample($0.ledger.received)] } },
         MetricFamily("destination_ledger_balanced", help: "1 if every record has exactly one fate, otherwise 0.") {
             $0.destinations { [MetricSample($0.balances ? 1 : 0)] }

@@ -47,7 +47,7 @@ package struct LogEvent: Hashable, Sendable {
         auditStateChanged, auditGroupingChanged, auditStatesOmitted, auditDeployed,
         auditDeploymentRemoved, auditRequestStarted,
         auditRequestFinished,
-        jobFailed, jobNoSpace, jobBackupFinished, jobBackupLeftOver, jobPurged, jobRequeued,
+        jobFailed, jobNoSpace, jobBackupFinished, jobBackupUnchecked, jobBackupLeftOver, jobPurged, jobRequeued,
         repairFinished, repairSchemaReplaced, repairNoRecords, repairUnreadable, repairNotAFile,
     ]
 
@@ -441,7 +441,7 @@ package struct LogEvent: Hashable, Sendable {
             + "end_silence. `parameters=` has no search text.")
     package static let auditRequestFinished = LogEvent(
         "audit.request-finished", "Operator request finished",
-        "The request has ended. `result=` is `done`, `given up` if the client disconnected or the daemon stopped, or "
+        "The request has ended. `result=` is `done` (with the id of a new silence), `given up` if the client disconnected or the daemon stopped, or "
             + "the error.",
         "If it failed, repeat the command.")
 
@@ -462,6 +462,10 @@ package struct LogEvent: Hashable, Sendable {
             + "copy has, too.",
         "If `unreadable=` is not 0, see [A block is damaged](Operations.md#a-block-is-damaged), and keep older backups."
     )
+    package static let jobBackupUnchecked = LogEvent(
+        "job.backup-unchecked", "Could not check all blocks of a backup",
+        "The backup has been made, but its blocks could not all be read, so the database may be damaged.",
+        "Read `error=`, check the disk, and keep older backups.")
     package static let jobBackupLeftOver = LogEvent(
         "job.backup-left-over", "Could not remove the files of an unfinished backup",
         "A file named `issues.db.backup-TIME.unfinished` could not be removed.",

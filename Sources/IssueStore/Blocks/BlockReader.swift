@@ -1,5 +1,5 @@
 package import IssueCore
-package import IssueProtocol
+import IssueProtocol
 package import SQLiteKit
 
 /// Reads blocks on one connection, with a small cache of decoded ones.
@@ -27,9 +27,8 @@ package final class BlockReader {
     private var isInSnapshot = false
     /// The damaged blocks that were found, each once.
     private(set) var damagedBlocks: [DamagedBlock] = []
-    /// The numbers of records in the damaged blocks that were skipped since the last snapshot began, by the blocks'
-    /// first ids.
-    private(set) var skipped: [RowID: Int64] = [:]
+    /// The damaged blocks that were skipped since the last snapshot began, by their first ids.
+    private(set) var skipped: [RowID: DamagedBlock] = [:]
 
     /// Called once for each damaged block.
     package var onDamagedBlock: ((DamagedBlock) -> Void)?
@@ -213,7 +212,7 @@ package final class BlockReader {
             let block = DamagedBlock(
                 rows: header.firstID...max(header.firstID, header.lastID),
                 records: DamagedBlock.records(in: Int64(header.records)))
-            skipped[header.firstID] = block.records
+            skipped[header.firstID] = block
             if !damagedBlocks.contains(where: { $0.rows.lowerBound == header.firstID }) {
                 damagedBlocks.append(block)
                 onDamagedBlock?(block)
@@ -254,9 +253,9 @@ package struct DamagedBlock: Equatable, Sendable {
     /// The number of its records, which are unreadable.
     package var records: Int64
 
-    /// Limits a number of records that is stored in the database and may be corrupt, so that a sum of such numbers does
-    /// not overflow. No block has more.
-    static func records(in stored: Int64) -> Int64 { min(max(stored, 0), 1 << 20) }
+    /// Limits a number of records that is stored in the database and may be corrupt. No block has more, and a sum of
+    /// such numbers does not overflow.
+    static func records(in stored: Int64) -> Int64 { min(max(stored, 0), Int64(BlockFormat.maxRecords)) }
 }
 
 /// The records of all blocks as rows of the virtual table `records`, so that SQL can join them with other tables.
@@ -348,26 +347,36 @@ extension StoreWriter {
     /// Stores that a block is damaged.
     ///
     /// - Returns: `true` if that is new; `false` if it is known, or if the block was removed.
-    package func note(_ block: DamagedBlock, at time: IssueTimestamp) throws(StoreFailure) -> Bool {
-        try transaction { () throws(SQLiteError) in
+    package func note(_ block: DamagedBlock) throws(StoreFailure) -> Bool {
+        // A note that is lost in a power cut is made again when the block is read.
+        try transaction(isSynced: false) { () throws(SQLiteError) in
             try connection.run(
-                """
-                INSERT OR IGNORE INTO damaged_blocks (first_id, found_at)
-                SELECT first_id, ?2 FROM blocks WHERE first_id = ?1
-                """, block.rows.lowerBound, time)
+                "INSERT OR IGNORE INTO damaged_blocks (first_id) SELECT first_id FROM blocks WHERE first_id = ?1",
+                block.rows.lowerBound)
             return connection.changes > 0
         }
     }
 
+    /// The maximum number of damaged blocks that are read at a start.
+    private static let maxRechecked = 1024
+
     /// Forgets damaged blocks that were removed or that can be read again, such as after a fault of the disk.
     package func recheckDamagedBlocks() throws(StoreFailure) {
+        let known = try Self.convertingErrors { () throws(SQLiteError) in
+            try connection.all(
+                """
+                SELECT first_id, first_id IN (SELECT first_id FROM blocks) FROM damaged_blocks
+                ORDER BY 2, 1 LIMIT ?1
+                """, Self.maxRechecked
+            ) { (first: $0.id(0, as: RowID.self), isStored: $0.int64(1) != 0) }
+        }
+        // A block that cannot be read stays on the list.
+        let gone = known.filter { !$0.isStored || (try? blocks.reader.isReadable($0.first)) == true }
+        guard !gone.isEmpty else { return }
         try transaction { () throws(SQLiteError) in
-            let known = try connection.all("SELECT first_id FROM damaged_blocks") { $0.id(0, as: RowID.self) }
-            for row in known {
-                let isStored = try connection.exists("SELECT 1 FROM blocks WHERE first_id = ?1", row)
-                if isStored, try !blocks.reader.isReadable(row) { continue }
-                try connection.run("DELETE FROM damaged_blocks WHERE first_id = ?1", row)
-            }
+            try connection.run(
+                "DELETE FROM damaged_blocks WHERE first_id IN (SELECT value FROM json_each(?1))",
+                Self.list(gone.map(\.first)))
         }
     }
 }
@@ -385,10 +394,13 @@ extension StoreReader {
     /// - Parameters:
     ///   - row: The first id of the last block that was checked; 0 to start.
     ///   - limit: The maximum number of blocks.
+    ///   - time: The maximum duration.
     /// - Returns: The number of records in damaged ones, and the first id of the last block that was checked; nil if
     ///   there are none left.
-    package func checkBlocks(above row: RowID, limit: Int = 1024) throws -> (unreadable: Int64, last: RowID)? {
-        try snapshot {
+    package func checkBlocks(
+        above row: RowID, limit: Int = 64, within time: Duration = .seconds(600)
+    ) throws -> (unreadable: Int64, last: RowID)? {
+        try snapshot(within: time) {
             let found = try connection.all(
                 "SELECT first_id, records FROM blocks WHERE first_id > ?1 ORDER BY first_id LIMIT ?2", row, limit
             ) { (first: $0.id(0, as: RowID.self), records: DamagedBlock.records(in: $0.int64(1))) }

@@ -214,8 +214,8 @@ extension StoreReader {
         package var rows: [RowID] = []
         /// The last row that was examined; nil if no rows are left to examine.
         package var edge: RowID?
-        /// The numbers of records in damaged blocks that may contain further matching rows, by the blocks' first ids.
-        package var damaged: [RowID: Int64] = [:]
+        /// The damaged blocks that may contain further matching rows, by their first ids.
+        package var damaged: [RowID: DamagedBlock] = [:]
     }
 
     /// The maximum number of rows examined per snapshot, so that no snapshot is held for long.

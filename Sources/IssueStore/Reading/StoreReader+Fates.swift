@@ -5,15 +5,12 @@ import SQLiteKit
 extension StoreReader {
     /// Returns the fate of a record at each destination that it was queued for.
     func fates(ofRow row: RowID) throws -> [IssueFate] {
-        let destinations = try connection.all(
-            """
-            SELECT id, name, cursor FROM destinations
-            WHERE first_id <= ?1 AND (active = 1 OR given_id >= ?1) ORDER BY id
-            """, row
-        ) { (id: $0.int64(0), name: $0.text(1), cursor: $0.id(2, as: RowID.self)) }
+        var searches = try known.searches ?? outbox.fateSearches()
+        known.searches = nil
+        defer { known.searches = searches }
         var fates: [IssueFate] = []
-        for destination in destinations {
-            fates.append(try fate(ofRow: row, destination.id, destination.name, cursor: destination.cursor))
+        for index in searches.indices where searches[index].rows.contains(row) {
+            fates.append(try fate(ofRow: row, &searches[index]))
         }
         return fates
     }
@@ -37,8 +34,8 @@ extension StoreReader {
 
     /// Returns a record by its id, or the newest record of a group by the group's id.
     ///
-    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
-    ///   query.
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if its block is
+    ///   damaged; otherwise the error of the query.
     package func show(_ id: String, viewer: Viewer) throws -> Shown {
         try snapshot {
             let group: GroupID
@@ -65,8 +62,8 @@ extension StoreReader {
     ///   - id: The id of the record.
     ///   - destination: The name of a destination, or nil for all of them.
     ///   - viewer: The client that asks.
-    /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.invalidFilter`
-    ///   if the destination does not exist; otherwise the error of the query.
+    /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.unreadable` if its
+    ///   block is damaged, `.invalidFilter` if the destination does not exist; otherwise the error of the query.
     package func fates(of id: String, _ destination: String? = nil, viewer: Viewer) throws -> [IssueFate] {
         try snapshot {
             let row = try find(id, viewer: viewer).row
@@ -106,10 +103,19 @@ extension StoreReader {
         statement.bind(row, viewer)
         let found = try statement.first { (row: $0.id(0, as: RowID.self), group: $0.id(1, as: GroupID.self)) }
         guard let found else {
-            let isReadable = blocks.unreadable(in: row...row).isEmpty
-            throw isReadable ? QueryFailure.notFound(id: text) : .unreadable(id: text)
+            throw try isUnreadable(row, viewer: viewer) ? QueryFailure.unreadable(id: text) : .notFound(id: text)
         }
         return found
+    }
+
+    /// Returns `true` if a record that was not found is in a damaged block, and the viewer may know that.
+    private func isUnreadable(_ row: RowID, viewer: Viewer) throws -> Bool {
+        guard blocks.skipped.values.contains(where: { $0.rows.contains(row) }) else { return false }
+        if viewer == .everything { return true }
+        // The posting lists of closed ranges tell whose record it is.
+        guard let account = try outbox.accounts(ofUnreadable: [row...row]).first?.account else { return false }
+        let user = try connection.first("SELECT uid FROM accounts WHERE id = ?1", account) { $0.int64(0) }
+        return user.map(viewer.sees) ?? false
     }
 
     /// Returns the record that `repair` recovered from a database in which it had this id; nil if there is none.
@@ -207,44 +213,29 @@ extension StoreReader {
 extension StoreReader {
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks) }
 
-    /// Returns the fate of a record at a destination.
-    ///
-    /// - Parameters:
-    ///   - row: The record.
-    ///   - destination: The id of the destination.
-    ///   - name: The name of the destination.
-    ///   - cursor: The destination's cursor.
-    func fate(
-        ofRow row: RowID, _ destination: Int64, _ name: String, cursor: RowID
-    ) throws -> IssueFate {
+    /// Returns the fate of a record at a destination that it was queued for.
+    private func fate(ofRow row: RowID, _ destination: inout ForwardingOutbox.FateSearch) throws -> IssueFate {
+        let id = destination.id
+        let found = try destination.fate(of: row, on: outbox)
         var fate = IssueFate(
-            destination: name, outcome: .pending, attempts: 0, timestamp: nil, answer: nil, maybeDuplicate: false)
-        guard let batch = try batch(of: row, destination, cursor: cursor) else { return fate }
-        fate.outcome = batch.fate(of: row)
+            destination: destination.name, outcome: found.fate, attempts: 0, timestamp: nil, answer: nil,
+            maybeDuplicate: false)
+        guard let batch = found.batch else { return fate }
         fate.timestamp = batch.at
         switch fate.outcome {
         // The record was in no request, so the response of the batch does not apply to it.
         case .withheld: break
-        case .summarised: try complete(&fate, held: batch.notes.held.reason(of: row), row, destination)
+        case .summarised: try complete(&fate, held: batch.notes.held.reason(of: row), row, id)
         case .deadLettered:
             fate.maybeDuplicate = batch.maybeDuplicate
-            try complete(&fate, letterOf: row, destination)
+            try complete(&fate, letterOf: row, id)
         case .pending, .delivered, .unconfirmed, .expired:
             fate.attempts = Int(clamping: batch.attempts)
             fate.answer = batch.answer
             fate.maybeDuplicate = batch.maybeDuplicate
-            if fate.outcome == .pending { try complete(&fate, sending: destination) }
+            if fate.outcome == .pending { try complete(&fate, sending: id) }
         }
         return fate
-    }
-
-    /// Returns the batch that determines the fate of a record: the last one that contains it if it is sent outside the
-    /// scan, otherwise the one whose span contains it. Nil if the record waits for its batch or was not scanned yet.
-    private func batch(
-        of row: RowID, _ destination: Int64, cursor: RowID
-    ) throws -> ForwardingOutbox.SentBatch? {
-        if let single = try outbox.single(row, destination) { return try outbox.batch(single) }
-        return row <= cursor ? try outbox.batch(with: row, destination) : nil
     }
 
     /// Sets the fate to dead-lettered if the summary that counts a suppressed record was given up.

@@ -79,7 +79,7 @@ extension StoreReader {
             guard query.pageTime != nil, let edge else { throw error }
             page.next = PageCursor(value: 0, row: edge.rawValue).text
         }
-        page.unreadable = blocks.skipped.values.reduce(0, +)
+        page.unreadable = blocks.skipped.values.reduce(0) { $0 + $1.records }
         return page
     }
 

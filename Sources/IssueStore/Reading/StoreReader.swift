@@ -151,11 +151,14 @@ struct RowCache {
     private var senders: [ProcessRowID: Sender] = [:]
     /// A store code, and the rows whose ids contain it.
     private(set) var code: (rows: ClosedRange<RowID>, code: UInt64)?
+    /// The destinations, each with the batch that was read last; nil until a fate is determined.
+    var searches: [ForwardingOutbox.FateSearch]?
 
     mutating func forget() {
         forgetSeries()
         senders.removeAll(keepingCapacity: true)
         code = nil
+        searches = nil
     }
 
     private mutating func forgetSeries() {

@@ -32,8 +32,6 @@ package final class QuarantinedStore {
     private var fruitlessSteps = 0
     /// `true` if reading was abandoned, so that some rows were left out.
     package private(set) var hasGivenUp = false
-    /// The destinations of the database; empty until a record's fate is determined.
-    private var searches: [ForwardingOutbox.FateSearch] = []
     /// `true` if an earlier version created the file, so that it may lack tables.
     private let isOlder: Bool
 
@@ -251,29 +249,19 @@ package final class QuarantinedStore {
 
     private func record(_ row: RowID) throws -> SalvagedRecord? {
         guard var record = try reader.salvage(row: row) else { return nil }
-        record.isPending = isPending(row)
+        // A record that had a fate before an earlier repair is not forwarded again.
+        record.isPending = record.origin?.wasPending != false && isPending(row)
         return record
     }
 
     /// Returns `true` if a destination still has to receive a record or has refused it, or if that is unreadable: a
     /// record that is delivered twice is better than a lost one. A refused record becomes a dead letter again here.
     private func isPending(_ row: RowID) -> Bool {
-        if let isPending = try? isPendingByBatches(row) { return isPending }
+        if let fates = try? reader.fates(ofRow: row) {
+            return fates.isEmpty || fates.contains { $0.outcome == .pending || $0.outcome == .deadLettered }
+        }
         guard isOlder else { return true }
         return (try? isPendingByCursors(row)) ?? true
-    }
-
-    private func isPendingByBatches(_ row: RowID) throws(SQLiteError) -> Bool {
-        if searches.isEmpty { searches = try reader.outbox.fateSearches() }
-        var isGiven = false
-        for index in searches.indices where searches[index].rows.contains(row) {
-            isGiven = true
-            switch try searches[index].fate(of: row, on: reader.outbox).fate {
-            case .pending, .deadLettered: return true
-            case .delivered, .summarised, .withheld, .expired, .unconfirmed: break
-            }
-        }
-        return !isGiven
     }
 
     /// Returns the same from columns that files of all versions have: cursors, and batches without a response.

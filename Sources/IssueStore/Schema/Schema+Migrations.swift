@@ -225,8 +225,7 @@ extension Schema {
     static let damagedBlocks: StaticString = """
         -- Blocks that cannot be decoded. Those that were removed since are deleted here at the next start.
         CREATE TABLE damaged_blocks (
-            first_id INTEGER PRIMARY KEY,
-            found_at INTEGER NOT NULL
+            first_id INTEGER PRIMARY KEY
         ) STRICT;
         """
 }

@@ -342,7 +342,7 @@ extension IssueDeliveryError {
             switch error {
             case .switchedOff: .disabled
             case .unusablePath, .unreachable, .untrusted, .closed: .unreachable
-            case .refused(.notFound), .refused(.unreadable): .notFound
+            case .refused(.notFound): .notFound
             case .refused(.denied), .refused(.permissionDenied): .denied
             case .refused: .refused
             case .timedOut: .timedOut

@@ -112,7 +112,7 @@ struct HealthReportTests {
         "After a dead letter, a destination is degraded for a day, unless it has accepted other records since",
         arguments: [
             (60, 0, HealthVerdict.healthy), (60, nil, .degraded), (86_399, nil, .degraded), (86_400, nil, .healthy),
-            // Records of the same batch have the same time.
+            // Dead letters of a batch with accepted records are not later than these.
             (60, 60, .healthy), (60, 61, .degraded), (60, 120, .degraded),
         ] as [(Int64, Int64?, HealthVerdict)])
     func deadLetters(age: Int64, sinceSuccess: Int64?, verdict: HealthVerdict) {
