@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the newest records of a database of issued as lines of JSON. Needs liblz4.so.1, but no part
-of issued.
+"""Prints the newest records of a database of issued as lines of JSON: read_blocks.py DATABASE [LIMIT]
 
-    read_blocks.py DATABASE [LIMIT]
+Needs liblz4.so.1, but no part of issued.
 """
 import ctypes
 import itertools
@@ -46,7 +45,7 @@ def columns(head, count):
 def records(first_id, last_id, count, checksum, body):
     """Yields the records of a block with the columns of the table `records`."""
     if zlib.crc32(body, zlib.crc32(struct.pack("<3q", first_id, last_id, count))) != checksum or body[0] != 1:
-        raise ValueError("the checksum or the version is wrong")
+        return print(f"block {first_id} is left out: its checksum or version is wrong", file=sys.stderr)
     sizes = iter(body[1:])
     head_size, head_stored, text_size, text_stored = (number(sizes) for _ in range(4))
     stored = bytes(sizes)

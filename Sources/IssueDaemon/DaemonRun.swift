@@ -182,9 +182,9 @@ final class DaemonRun {
         board.forgetNotifiers()
         (lacksForwarding, lacksNotifiers) = (false, false)
         startMissingServices(configuration)
-        if configuration.socket != fixed.socket || configuration.store.path != fixed.path {
-            log.notice(.configNeedsRestart)
-        }
+        let needsRestart = configuration.socket != fixed.socket || configuration.store.path != fixed.path
+        board.update(needsRestart: needsRestart)
+        if needsRestart { log.notice(.configNeedsRestart) }
     }
 
     /// Sends a heartbeat request to the socket and writer threads. Returns `true` if both have answered the previous

@@ -28,6 +28,7 @@ struct RecordsTests {
         let list = issuectl(["records"], .reply(page))
         #expect(list.code == .success)
         #expect(list.errors.contains("256 records left out because their blocks are damaged: see issuectl doctor"))
+        #expect(issuectl(["records", "--json"], .reply(page)).output.hasSuffix(#"],"unreadable":256}"# + "\n"))
         let shown = issuectl(["show", "r42"], .failure(.refused(.unreadable(id: "r42"))))
         #expect(shown.code == .refused)
         #expect(shown.errors.contains("the record 'r42' is in a damaged block"))

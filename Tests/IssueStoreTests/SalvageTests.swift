@@ -142,6 +142,68 @@ struct SalvageTests {
     }
 
     @Test(
+        "Records that are in several files are stored once, in whichever order these are repaired",
+        arguments: [false, true]
+    )
+    func severalFiles(isNewestFirst: Bool) throws {
+        try TemporaryStore.with { store in
+            try store.store((0..<20).map { IssueRecord(message: "First \($0)") }, to: store.writer())
+            let first = try setAside(store, as: "first")
+            do {
+                let writer = try store.writer()
+                #expect(try importSalvaged(first, into: writer, of: store).recovered == 20)
+                try store.store((0..<5).map { IssueRecord(message: "Second \($0)") }, to: writer)
+            }
+            let second = try setAside(store, as: "second")
+            store.settings.randomBits = { 0x2222_2222_2222_2222 }
+            let writer = try store.writer()
+            let files = isNewestFirst ? [second, first] : [first, second]
+            let recovered = try files.map { try importSalvaged($0, into: writer, of: store).recovered }
+            #expect(recovered == (isNewestFirst ? [25, 0] : [20, 5]))
+            try expectSound(store)
+        }
+    }
+
+    @Test("Records above the limits on new names stay in their overflow issues and applications")
+    func overflow() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits.newGroupsPerApplication = Rate(3, per: .seconds(900))
+            store.settings.limits.applicationsPerUser = 2
+            do {
+                let writer = try store.writer()
+                for app in ["a", "b", "c", "d"] {
+                    let words = ["one", "two", "three", "four", "five", "six"]
+                    try store.store(
+                        words.map { IssueRecord(message: $0, app: Application(name: app)) }, to: writer)
+                }
+                // Variants of one issue.
+                try store.store(
+                    (0..<5).map { IssueRecord(message: "one", app: Application(name: "a", version: "\($0)")) },
+                    to: writer)
+            }
+            func issues() throws -> [[String?]] {
+                try store.shell().table(
+                    """
+                    SELECT accounts.app, groups.title, sum(records) FROM groups JOIN accounts ON accounts.id = account
+                    JOIN series_totals ON "group" = groups.id GROUP BY groups.id ORDER BY 1, 2
+                    """, columns: 3)
+            }
+            func records() throws -> [IssueRecord] {
+                try store.reader().records(
+                    .init(filter: .init(), isAscending: true, limit: 100, after: nil), viewer: .everything
+                ).records.map(\.record)
+            }
+            let (before, sent) = (try issues(), try records())
+            #expect(Set(before.map { $0[0] }) == ["a", "b", "overflow"])
+            let old = try setAside(store)
+            #expect(try importSalvaged(old, into: store.writer(), of: store).recovered == 29)
+            let after = try issues()
+            #expect(after == before)
+            #expect(try records() == sent)
+        }
+    }
+
+    @Test(
         "The records of a damaged block, and no others, are counted as unreadable, even if those before it were erased")
     func damagedBlock() throws {
         try TemporaryStore.with { store in

@@ -231,15 +231,19 @@ struct UnreadableRecordTests {
             try fixture.report(calls: 6)
             try fixture.damage(11)
             try fixture.damage(51)
+            // A block whose first id is wrong overlaps the one before, or precedes all others.
+            try store.shell().execute(
+                "UPDATE blocks SET first_id = 29 WHERE first_id = 31; UPDATE blocks SET first_id = -5 WHERE first_id = 1"
+            )
             var found: [DamagedBlock] = []
             fixture.reader.blocks.onDamagedBlock = { found.append($0) }
-            var (unreadable, last): (Int64, RowID) = (0, 0)
+            var (unreadable, last): (Int64, RowID) = (0, .min)
             while let step = try fixture.reader.checkBlocks(above: last, limit: limit) {
                 unreadable += step.unreadable
                 last = step.last
             }
-            #expect(unreadable == 20)
-            #expect(found.map(\.rows.lowerBound) == [11, 51])
+            #expect(unreadable == 40)
+            #expect(found.map(\.rows.lowerBound) == [-5, 11, 29, 51])
         }
     }
 

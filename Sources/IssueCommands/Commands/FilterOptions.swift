@@ -156,10 +156,11 @@ extension PagingOptions {
     ///   - fetch: Fetches a page. `after` is the `next` of the previous page; nil for the first one.
     ///   - rows: Returns the results as rows of the table. Called only if a table is printed.
     ///   - following: Returns the `next` of the reply.
+    ///   - unreadable: Returns the number of records that the reply leaves out because they can't be read.
     func print<Reply>(
         _ member: String, _ columns: [Column], empty: String, in context: CommandContext,
         fetch: (_ limit: Int, _ after: String?) throws(CommandFailure) -> BrowserReply<Reply>,
-        rows: (Reply) -> [[Cell]], following: (Reply) -> String?
+        rows: (Reply) -> [[Cell]], following: (Reply) -> String?, unreadable: (Reply) -> Int64? = { _ in nil }
     ) throws(CommandFailure) {
         let count = isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
         var table = Table(columns, width: context.width, painter: context.painter)
@@ -167,12 +168,14 @@ extension PagingOptions {
         var next: String?
         // Collected first, since a JSON document must be complete or not be printed at all.
         var document: [[UInt8]] = []
+        var leftOut: Int64 = 0
         repeat {
             let answer = try fetch(Int(min(Self.pageSize, count.map { $0 - shown } ?? Self.pageSize)), next)
             let elements = answer.elements(of: member)
             shown += Int64(elements.count)
             // A page may be empty although others follow, if the daemon has searched many records.
             next = following(answer.value)
+            leftOut += unreadable(answer.value) ?? 0
             switch context.format {
             case .human:
                 let rows = rows(answer.value)
@@ -189,7 +192,12 @@ extension PagingOptions {
                 if let hint = Self.rightsHint(in: context) { context.warn(hint) }
             }
         case .lines: break
-        case .json: try context.print(json: PrettyJSON.document(member, document, hasMore: next != nil))
+        case .json:
+            try context.print(json: PrettyJSON.document(member, document, hasMore: next != nil, unreadable: leftOut))
+        }
+        if leftOut > 0 {
+            context.warn(
+                "\(Quantity.text(leftOut, "record")) left out because their blocks are damaged: see issuectl doctor")
         }
         // On standard error: a program that reads the output must not count this line as a result. Users who chose the
         // limit need no note.

@@ -28,23 +28,18 @@ struct RecordsCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let filter = try AbbreviatedID.completed(self.filter, in: context)
         let collector = try context.collector()
-        var unreadable: Int64 = 0
         try paging.print(
             "records", Self.columns, empty: filter == nil ? "No records." : "No records match.", in: context
         ) { limit, after throws(CommandFailure) in
-            let answer = try collector.call(
+            try collector.call(
                 CollectorCalls.records,
                 RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
-            unreadable += answer.value.unreadable ?? 0
-            return answer
         } rows: { (reply: RecordsReply) in
             reply.records.map { row($0, now: context.now) }
         } following: {
             $0.next
-        }
-        if unreadable > 0 {
-            context.warn(
-                "\(Quantity.text(unreadable, "record")) left out because their blocks are damaged: see issuectl doctor")
+        } unreadable: {
+            $0.unreadable
         }
         return .success
     }

@@ -11,8 +11,14 @@ enum PrettyJSON {
 
     /// Returns a JSON object with one member: an array whose elements are given as JSON.
     ///
-    /// - Parameter hasMore: `true` if there are further elements. The object then has the member `more`, too.
-    static func document(_ member: String, _ elements: [[UInt8]], hasMore: Bool = false) -> [UInt8] {
+    /// - Parameters:
+    ///   - member: The name of the member.
+    ///   - elements: The elements.
+    ///   - hasMore: `true` if there are further elements. The object then has the member `more`, too.
+    ///   - unreadable: The number of elements that cannot be read. Above 0, the object has a member with this name.
+    static func document(
+        _ member: String, _ elements: [[UInt8]], hasMore: Bool = false, unreadable: Int64 = 0
+    ) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             writer.key(member)
@@ -20,6 +26,7 @@ enum PrettyJSON {
             for element in elements { writer.raw(element) }
             writer.closeArray()
             if hasMore { writer.member("more", true) }
+            if unreadable > 0 { writer.member("unreadable", unreadable) }
         }
         return writer.bytes
     }

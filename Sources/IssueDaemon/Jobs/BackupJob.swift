@@ -73,7 +73,7 @@ struct BackupJob {
         do {
             let reader = try StoreReader(path: path)
             reader.blocks.onDamagedBlock = run.writer.noteDamage
-            var last: RowID = 0
+            var last = RowID.min
             while let step = try reader.checkBlocks(above: last) {
                 unreadable += step.unreadable
                 last = step.last

@@ -132,8 +132,9 @@ struct PurgeJob {
     /// Lists the places outside the database where erased records may be left.
     private func unreachable(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
         var remaining: [String] = []
-        for name in try FileSystem.names(in: run.folder).sorted()
-        where !name.hasSuffix("-wal") && !name.hasSuffix("-shm") {
+        for name in try FileSystem.names(in: run.folder).sorted() where !name.hasSuffix("-shm") {
+            // The WAL of a database has records, too, even if the database itself was removed.
+            if name.hasSuffix("-wal"), try FileSystem.status(of: "\(run.folder)/\(name)").size == 0 { continue }
             for (beginning, kind) in [
                 (BackupJob.beginning, "the backup"), ("damaged-", "the database that was set aside"),
                 ("repaired-", "the database that was set aside"),

@@ -35,6 +35,8 @@ final class StatusRegistry: Sendable {
         var duplicates = 0
         var refused = 0
         var refusedAt: IssueTimestamp?
+        /// `true` if a changed setting takes effect only after a restart.
+        var needsRestart = false
         var connections = 0
         var redactions = RedactionCounts()
         var forwarders: [Forwarder] = []
@@ -82,6 +84,11 @@ final class StatusRegistry: Sendable {
             state.refused += 1
             state.refusedAt = now ?? state.refusedAt
         }
+    }
+
+    /// - Parameter needsRestart: `true` if the daemon uses another socket or database than the configuration names.
+    func update(needsRestart: Bool) {
+        state.withLock { $0.needsRestart = needsRestart }
     }
 
     /// Counts values that were removed from records.
@@ -218,6 +225,10 @@ final class StatusRegistry: Sendable {
             }
             for fault in databasesSetAside { store.add(fault, .setAside) }
             for fault in state.configurationFaults { store.add(fault, .configuration) }
+            if state.needsRestart {
+                store.add(
+                    "changes of [Socket] or of the database path are not in effect: restart the daemon", .configuration)
+            }
             for fault in Self.credentialFaults(state) { store.add(fault, .credential) }
         }
         return DaemonStatus(

@@ -17,6 +17,8 @@ final class StatusService: Sendable {
         /// The last query for which figures were read or could not be read.
         var settled: UInt64 = 0
         var figures: StoreFigures?
+        /// The time at which the figures were published; nil before that.
+        var publishedAt: KernelInstant?
         /// The error to answer with while there are no figures; nil unless reading them failed.
         var refusal: CollectorError?
         var isStopping = false
@@ -32,10 +34,12 @@ final class StatusService: Sendable {
     private let log: Log
     private let announcements: @Sendable () -> [LimitStatus]
 
-    /// How long an answer waits for new figures if there are older ones.
+    /// How long an answer waits for new figures if the last ones are not older than `maxAge`.
     private static let timeout: Duration = .milliseconds(800)
-    /// How long an answer waits for the first figures.
-    private static let firstFiguresTimeout: Duration = .seconds(5)
+    /// How long an answer waits for the first figures, and if the last ones are older. Old figures would show records as
+    /// pending that have been delivered since.
+    private static let longTimeout: Duration = .seconds(5)
+    private static let maxAge: Duration = .seconds(5)
 
     /// - Parameter announcements: Returns the limits of announcements in the log.
     init(
@@ -74,8 +78,10 @@ final class StatusService: Sendable {
             let isLater = jobs.contains(where: \.isPrivileged)
             if !isLater { answerLimits(others) }
             if jobs.isEmpty { continue }
-            let isFirst = state.withLock { $0.figures == nil }
-            let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstFiguresTimeout : Self.timeout)
+            let now = MonotonicClock.now
+            let publishedAt = state.withLock { $0.publishedAt }
+            let isRecent = publishedAt.map { $0.advanced(by: Self.maxAge) >= now } ?? false
+            let deadline = now.advanced(by: isRecent ? Self.timeout : Self.longTimeout)
             _ = state.wait(deadline: deadline) { $0.settled >= number || $0.isStopping ? true : nil }
             let (figures, refusal) = state.withLock { ($0.figures, $0.refusal) }
             guard let figures else {
@@ -147,7 +153,10 @@ final class StatusService: Sendable {
                 reader = open
                 reading.withLock { $0 = open.interruption }
                 let figures = try open.figures()
-                settle(number) { $0.figures = figures }
+                settle(number) { state in
+                    state.figures = figures
+                    state.publishedAt = MonotonicClock.now
+                }
             } catch {
                 if writer.mustReopen(after: error) { reader = nil }
                 let failure = error as? StoreFailure

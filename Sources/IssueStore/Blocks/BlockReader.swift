@@ -221,9 +221,12 @@ package final class BlockReader {
         }
     }
 
-    /// Returns `true` if the block that begins with this id, and its text, can be decoded.
+    /// Returns `true` if the block in the row with this first id, and its text, can be decoded.
     func isReadable(_ first: RowID) throws(SQLiteError) -> Bool {
-        guard let block = try block(from: first, limit: first) else { return false }
+        let found = try connection.first(
+            "SELECT first_id, last_id, records, checksum, body FROM blocks WHERE first_id = ?1", first
+        ) { decoded($0) }
+        guard let found, let block = try usable(found) else { return false }
         return try text(of: block) != nil
     }
 
@@ -392,7 +395,7 @@ extension StoreReader {
     /// Reads the next blocks completely, so that damaged ones are reported.
     ///
     /// - Parameters:
-    ///   - row: The first id of the last block that was checked; 0 to start.
+    ///   - row: The first id of the last block that was checked; `RowID.min` to start.
     ///   - limit: The maximum number of blocks.
     ///   - time: The maximum duration.
     /// - Returns: The number of records in damaged ones, and the first id of the last block that was checked; nil if

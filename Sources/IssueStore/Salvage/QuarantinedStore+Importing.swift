@@ -210,7 +210,7 @@ extension QuarantinedStore {
 extension StoreWriter {
     /// Stores records of a quarantined database, except those that were imported before.
     ///
-    /// The cardinality guard does not count them, because it has admitted them before.
+    /// The cardinality guard does not count them. Records that the other one has moved to an overflow series stay in one.
     ///
     /// - Parameters:
     ///   - submissions: The records.

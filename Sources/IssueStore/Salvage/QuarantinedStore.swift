@@ -16,8 +16,8 @@ package final class QuarantinedStore {
     }
 
     private let reader: StoreReader
-    /// The producer id of all imported records, which is derived from this database. With it, records that were
-    /// imported before are recognized.
+    /// The producer id of imported records whose own id is lost. With it, records that were imported before are
+    /// recognized.
     private let producer: ProducerID
     /// Makes the connection numbers that this file's processes get distinct from all others.
     private let salt: UInt64
@@ -84,7 +84,7 @@ package final class QuarantinedStore {
         let pageBytes = (try? reader.connection.pragma("page_size")) ?? 0
         let (bytes, hasOverflowed) = max(pages, 0).multipliedReportingOverflow(by: max(pageBytes, 0))
         failuresLeft = (hasOverflowed ? .max : bytes) / Self.minRowBytes + 131_072
-        producer = Self.producer(reader.connection, original ?? path)
+        producer = Self.producer(original ?? path)
         reader.connection.setDeadline(nil)
         // Connection numbers of the socket start at 1.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
@@ -183,15 +183,17 @@ package final class QuarantinedStore {
         return (last, failure == nil ? last : min(last + 65_536, maxRow))
     }
 
-    /// Derives the producer id from the store's codes, so that a copy of the file under another name has the same id.
-    private static func producer(_ connection: DatabaseConnection, _ path: String) -> ProducerID {
+    /// Derives a producer id from the path of a database, or from the name of the file that it is a copy of.
+    private static func producer(_ path: String) -> ProducerID {
         var hash = SipHash(key0: 3)
-        let codes = try? connection.all("SELECT code FROM stores ORDER BY first_id") { $0.int64(0) }
-        if let codes, !codes.isEmpty {
-            for code in codes { hash.append(UInt64(bitPattern: code)) }
-        } else {
-            hash.append(path.utf8)
-        }
+        hash.append(path.utf8)
+        return ProducerID(high: 0x6973_7364_7265_7061, low: hash.finish())
+    }
+
+    /// Derives a producer id from a store's code.
+    private static func producer(ofCode code: UInt64) -> ProducerID {
+        var hash = SipHash(key0: 3)
+        hash.append(code)
         return ProducerID(high: 0x6973_7364_7265_7061, low: hash.finish())
     }
 
@@ -293,10 +295,20 @@ package final class QuarantinedStore {
             if portion.submissions[index].calls.isEmpty { portion.submissions.removeLast() }
             return
         }
-        portion.submissions[index].calls.append(
-            ReportCall(
-                token: 0, records: first..<first + 1, rejected: [],
-                numbering: ReportCall.Numbering(producer: producer, sequence: salvaged.row.rawValue)))
+        var call = ReportCall(token: 0, records: first..<first + 1, rejected: [], numbering: numbering(of: salvaged))
+        call.verdict = salvaged.verdict
+        portion.submissions[index].calls.append(call)
+    }
+
+    /// Numbers a record by the id that it got when it was first stored. So it is recognized in each database that it was
+    /// in.
+    private func numbering(of salvaged: SalvagedRecord) -> ReportCall.Numbering {
+        guard let id = RecordID(salvaged.origin?.ids.last ?? salvaged.stored.id), id.store != 0, id.row <= Self.maxRow
+        else {
+            return ReportCall.Numbering(producer: producer, sequence: salvaged.row.rawValue)
+        }
+        return ReportCall.Numbering(
+            producer: Self.producer(ofCode: id.store), sequence: id.row.rawValue)
     }
 
     /// Adds a record to a batch. Returns `false` if it is rejected.
@@ -357,6 +369,8 @@ struct SalvagedRecord {
     var split: (template: [UInt8], parts: [UInt8]?)?
     /// Where it was before an earlier repair recovered it; nil for other records.
     var origin: RecordOrigin?
+    /// The verdict of the database's cardinality guard.
+    var verdict = ReportCall.ImportedVerdict()
     var losses: Set<RecordOrigin.Loss>
     /// The size of its JSON, in bytes.
     var bytes: Int
@@ -402,10 +416,19 @@ extension StoreReader {
         let record = RecordRow(
             cells, of: series ?? SeriesRowCache(SeriesDescription()),
             by: sender?.sender ?? Sender(uid: 0, gid: 0, pid: process?.pid ?? 0), id: id, isWhole: true)
+        var verdict = ReportCall.ImportedVerdict()
+        if let series {
+            if isOverflow {
+                verdict.series = series.description.fingerprint == "overflow" ? .overflowGroup : .overflowSeries
+            }
+            let name = record.stored.record.app?.name ?? record.stored.sender.command
+            if series.accountName == "overflow", name != "overflow" { verdict.application = .overflow }
+        }
         return SalvagedRecord(
             row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored,
             split: isOverflow ? nil : series.map { ($0.description.template, cells.message.parts) },
-            origin: details.flatMap { RecordOrigin(in: $0) }, losses: losses, bytes: record.stored.json.count)
+            origin: details.flatMap { RecordOrigin(in: $0) }, verdict: verdict, losses: losses,
+            bytes: record.stored.json.count)
     }
 
     /// Returns the variable parts of a message whose template is lost.
@@ -415,9 +438,15 @@ extension StoreReader {
     }
 
     private func salvageSeries(_ id: SeriesID) -> SeriesRowCache? {
-        first("SELECT key FROM series WHERE id = ?1", id.rawValue) {
+        let account = first(
+            "SELECT accounts.app FROM series JOIN accounts ON accounts.id = series.account WHERE series.id = ?1",
+            id.rawValue
+        ) { $0.text(0) }
+        return first("SELECT key FROM series WHERE id = ?1", id.rawValue) {
             let key = $0.bytes(0)
-            return SeriesKey.decode(key).map { SeriesRowCache($0, keySize: key.count) }
+            return SeriesKey.decode(key).map {
+                SeriesRowCache($0, accountName: account ?? "", keySize: key.count)
+            }
         }
     }
 

@@ -34,7 +34,7 @@ extension RecordCommit {
             switch memory.values.guardian.newSender(uid: user, at: time.log) {
             case .allow: entry = WriterMemory.SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
-                onCardinalityOverflow?(CardinalityOverflow(uid: kind.uid, kind: .senders))
+                report(.senders, of: kind)
                 let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
                 let id = if let known = try senderID(of: overflow) { known } else { try insert(overflow) }
                 entry = WriterMemory.SenderEntry(id: id, isOverflow: true)
@@ -68,11 +68,12 @@ extension RecordCommit {
         if let known = try knownAccount(claimed, &memory) { return Account(id: known, name: claimed) }
         let verdict =
             isImport
-            ? .allow : memory.values.guardian.newApplication(uid: process.accountableUser, at: time.log)
+            ? importedVerdict.application
+            : memory.values.guardian.newApplication(uid: process.accountableUser, at: time.log)
         switch verdict {
         case .allow: return Account(id: try insert(claimed, &memory), name: claimed)
         case .overflow:
-            onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .applications))
+            report(.applications, of: sender)
             let overflow = WriterMemory.AccountName(uid: sender.uid, app: "overflow")
             let known = try knownAccount(overflow, &memory)
             let id = if let known { known } else { try insert(overflow, &memory) }

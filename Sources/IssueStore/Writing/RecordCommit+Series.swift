@@ -68,7 +68,8 @@ extension RecordCommit {
         let group = try knownGroup(account: account.id, fingerprint: fingerprint, of: description, &memory)
         let verdict =
             isImport
-            ? .allow
+            // Without its group, there are no variants of the issue yet.
+            ? importedVerdict.series == .overflowSeries && group == nil ? .allow : importedVerdict.series
             : memory.values.guardian.newSeries(
                 account: account.id, user: submission.process.accountableUser, isNewGroup: group == nil,
                 at: time.log)
@@ -84,12 +85,18 @@ extension RecordCommit {
                     sender: process.sender, id: location.series, account: account.id, isWatched: location.isWatched))
             return location
         case .overflowSeries:
-            onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .variants))
+            report(.variants, of: sender)
             return try overflowLocation(of: description, record, in: group, fingerprint, account, process, &memory)
         case .overflowGroup:
-            onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .issues))
+            report(.issues, of: sender)
             return try overflowLocation(of: description, record, in: nil, "overflow", account, process, &memory)
         }
+    }
+
+    /// Reports that a limit of a user has moved a record to an overflow series, application or sender.
+    func report(_ kind: CardinalityOverflow.Kind, of sender: Sender) {
+        guard !isImport else { return }
+        onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: kind))
     }
 
     /// Returns the description of the overflow series of a group or an application.
@@ -147,8 +154,11 @@ extension RecordCommit {
                 sender: process.sender, id: location.series, account: location.account, isWatched: location.isWatched)
             entry.isOverflow = true
         }
-        memory.caches.series.insert(
-            record.series, entry, among: overflow, until: memory.values.guardian.windowEnd(at: time.log))
+        // In an import, a later record of the series may not be above the limit.
+        if !isImport {
+            memory.caches.series.insert(
+                record.series, entry, among: overflow, until: memory.values.guardian.windowEnd(at: time.log))
+        }
         return SeriesLocation(
             series: entry.id, account: entry.account, isWatched: entry.isWatched, original: original)
     }

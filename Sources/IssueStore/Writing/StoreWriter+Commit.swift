@@ -12,8 +12,8 @@ extension StoreWriter {
     ///   - submissions: The calls.
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
-    ///   - isImport: `true` if the records come from a set-aside database. The cardinality guard has admitted them
-    ///     there, so it is bypassed. The records are not announced.
+    ///   - isImport: `true` if the records come from a set-aside database. The verdicts of
+    ///     its cardinality guard apply, and the one here is bypassed. The records are not announced.
     /// - Returns: The outcomes of the calls, in order. A run of similar calls may share one outcome.
     /// - Throws: The failures of `transaction`.
     package func commit(
@@ -85,8 +85,10 @@ extension StoreWriter {
 struct RecordCommit {
     let connection: DatabaseConnection
     let time: RecordLogClock.Reading
-    /// `true` if the records come from a set-aside database, where the cardinality guard has admitted them.
+    /// `true` if the records come from a set-aside database, whose cardinality guard has examined them.
     let isImport: Bool
+    /// The verdict of that guard on the record that is being stored.
+    private(set) var importedVerdict = ReportCall.ImportedVerdict()
     let onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     var rows: RowBuffer
     private(set) var priority: [PriorityRecord] = []
@@ -148,6 +150,7 @@ struct RecordCommit {
         _ call: ReportCall, of submission: Submission, process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory,
         _ outcomes: inout [CallOutcome]
     ) throws(SQLiteError) {
+        importedVerdict = call.verdict
         guard let numbering = call.numbering else {
             let receipts = try store(call.records, of: call, submission, process, &memory)
             outcomes.append(outcome(of: call, submission, receipts))

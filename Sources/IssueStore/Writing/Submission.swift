@@ -45,6 +45,12 @@ package struct ReportCall: Sendable {
         }
     }
 
+    /// How the cardinality guard of another database has stored an imported record.
+    package struct ImportedVerdict: Equatable, Sendable {
+        var application = CardinalityGuard.ApplicationVerdict.allow
+        var series = CardinalityGuard.SeriesVerdict.allow
+    }
+
     /// An identifier that is returned with the outcome, so that the caller finds the reply it belongs to.
     package var token: UInt64
     /// The indices of the call's records in the batch.
@@ -53,6 +59,8 @@ package struct ReportCall: Sendable {
     package var rejected: [Rejected]
     /// Nil if the client does not number its records.
     package var numbering: Numbering?
+    /// Used only if the call is imported.
+    package var verdict = ImportedVerdict()
     /// The number of calls that this one represents. Their tokens, records and sequence numbers are consecutive.
     package private(set) var calls = 1
 
