@@ -402,10 +402,10 @@ struct HelpTests {
                 Without DESTINATION, all destinations are flushed.
 
                 Exits with 75 if some of the records or corrections are still pending after the
-                timeout, or if a destination is paused even after another attempt; otherwise
-                with 1 if records or corrections became dead letters meanwhile, or if no
-                destination is in use and the configuration has an error. Destinations that are
-                no longer configured do not count.
+                timeout, or after another attempt if their destination is paused; otherwise with
+                1 if records or corrections became dead letters meanwhile, or if no destination
+                is in use and the configuration has an error. Destinations that are no longer
+                configured do not count, nor do paused ones for which nothing is pending.
 
                 Examples:
                   issuectl flush

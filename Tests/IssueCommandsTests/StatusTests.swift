@@ -285,6 +285,11 @@ struct StatusTests {
         let ledger = Fixtures.flushed(pending: 0, delivered: 5)
         let outcome = issuectl(["flush"], .reply(Fixtures.status(ledger)), .reply("{\"destinations\":[\(ledger)]}"))
         #expect(outcome.output == "logzio: nothing was pending\n")
+        let paused = Fixtures.flushed(pending: 0, delivered: 5, advice: "Replace the token")
+            .replacing(#""state":"idle""#, with: #""state":"paused","reason":"unauthorised""#)
+        let stopped = issuectl(["flush"], .reply(Fixtures.status(paused)), .reply("{\"destinations\":[\(paused)]}"))
+        #expect(stopped.output == "logzio: nothing was pending (paused: unauthorised)\n  Replace the token\n")
+        #expect(stopped.code == .success)
         let none = issuectl(["flush"], .reply(Fixtures.status()), .reply("{\"destinations\":[]}"))
         #expect(none.output == "No destination is configured.\n")
     }

@@ -16,10 +16,10 @@ struct FlushCommand: Command {
             "Sends what is pending at once, without waiting for the next attempt, and waits until each record and "
                 + "correction has a fate, such as delivered or dead-lettered. The output shows, for each destination, the "
                 + "fates since the command began. Without DESTINATION, all destinations are flushed.",
-            "Exits with 75 if some of the records or corrections are still pending after the timeout, or if a "
-                + "destination is paused even after another attempt; otherwise with 1 if records or corrections became "
-                + "dead letters meanwhile, or if no destination is in use and the configuration has an error. "
-                + "Destinations that are no longer configured do not count.",
+            "Exits with 75 if some of the records or corrections are still pending after the timeout, or after another "
+                + "attempt if their destination is paused; otherwise with 1 if records or corrections became dead "
+                + "letters meanwhile, or if no destination is in use and the configuration has an error. Destinations "
+                + "that are no longer configured do not count, nor do paused ones for which nothing is pending.",
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
@@ -108,7 +108,8 @@ struct FlushCommand: Command {
         return destination.lastDeadLetter.map { $0 >= start } ?? false
     }
 
-    /// A line such as `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`.
+    /// A line such as `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`. A paused destination is
+    /// marked even if nothing is pending.
     private func line(_ destination: DestinationStatus, since before: DestinationStatus?) -> String {
         let earlier = before?.ledger ?? Ledger()
         let corrections = destination.pendingCorrections ?? 0
@@ -124,7 +125,7 @@ struct FlushCommand: Command {
         if sent > 0 { parts.append("\(Quantity.text(sent, "correction")) sent") }
         if corrections > 0 { parts.append("\(Quantity.text(corrections, "correction")) still pending") }
         var text = parts.isEmpty ? "nothing was pending" : parts.joined(separator: ", ")
-        if isPending(destination) {
+        if isPending(destination) || destination.state == .paused {
             text += " (\(destination.state.rawValue)\(destination.reason.map { ": \($0)" } ?? ""))"
         }
         return TerminalSanitizer.line("\(destination.name): \(text)")

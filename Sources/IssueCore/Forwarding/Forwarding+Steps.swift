@@ -105,7 +105,8 @@ extension Forwarding {
     }
 
     mutating func nextShipment(at now: MonotonicInstant) -> Shipment {
-        shipment(atMost: breaker.lineLimit, rereadsCredential: false, becoming: .sending, at: now)
+        if let pauseReason { return probe(pauseReason, at: now) }
+        return shipment(atMost: breaker.lineLimit, rereadsCredential: false, becoming: .sending, at: now)
     }
 
     mutating func probe(_ reason: PauseReason, at now: MonotonicInstant) -> Shipment {
@@ -247,7 +248,11 @@ extension Forwarding {
         return prepare(records, isBacklog: isBacklog, at: now)
     }
 
+    /// Ends a pause with a probe. Sends priority records first if there are any.
     mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
+        // A flush may come before the planned end of the pause. If no priority records are found, or after them, the
+        // batch must be probed nevertheless.
+        state = .paused(reason, until: now)
         if canPreempt(at: now) { return preempt(at: now) }
         // The lines of only one of the batches may be the cause.
         if reason == .manyLinesRefused, preempted != nil { swap(&current, &preempted) }
@@ -414,6 +419,7 @@ extension Forwarding {
         preempted?.clock = RetryStopwatch()
         probeDelay = Self.firstProbeDelay
         failing = nil
+        pauseReason = nil
         requestedWait = nil
     }
 
@@ -447,6 +453,7 @@ extension Forwarding {
     private mutating func markUnavailable(failing failure: FailureClass?, isOfSuspect: Bool = false) {
         isAcceptingRecords = false
         failing = failure
+        pauseReason = nil
         preemptedPause = nil
         current?.bisectingSince = nil
         preempted?.bisection.otherRequestEnded(isAccepted: false, isOfSuspect: isOfSuspect)
@@ -498,6 +505,7 @@ extension Forwarding {
 
     private mutating func pause(_ reason: PauseReason, at now: MonotonicInstant) -> AnswerAction {
         markUnavailable(failing: nil)
+        pauseReason = reason
         current?.clock.pause(at: now)
         preempted?.clock.pause(at: now)
         if isStopping { return end() }

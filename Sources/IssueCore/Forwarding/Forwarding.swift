@@ -94,6 +94,9 @@ package struct Forwarding: Sendable {
     var lastAnswer: ResponseSummary?
     /// Why the last request failed; nil after a request was accepted.
     var failing: FailureClass?
+    /// Why the last response paused the destination; nil if it did not. It stays if all records of the batch are
+    /// removed, because nothing shows that the cause is fixed. Requests are then probes, also those of other batches.
+    var pauseReason: PauseReason?
     /// `true` if records were accepted, according to the last response that states it.
     package var isAcceptingRecords = false
     var resent: Int64 = 0
@@ -279,7 +282,11 @@ package struct Forwarding: Sendable {
         switch state {
         case .paused(let reason, let until):
             return changed ? .send(probe(reason, at: now)) : .wait(until: until)
-        case .idle, .batching, .preparing, .sending, .waiting, .probing, .settling, .stopped:
+        case .idle, .batching:
+            // There is nothing to probe with, and the cause of the pause may be fixed.
+            if changed { pauseReason = nil }
+            return .none
+        case .preparing, .sending, .waiting, .probing, .settling, .stopped:
             return .none
         }
     }
@@ -379,6 +386,9 @@ extension Forwarding {
         if case .paused = state { preemptedPause == nil } else { false }
     }
 
+    /// `true` if the destination is paused and there is no batch with which it could be probed.
+    package var isPausedWithoutBatch: Bool { pauseReason != nil && current == nil && preempted == nil }
+
     /// The state of the destination for `status`.
     package var view: ForwardingView {
         var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, resent: resent)
@@ -405,6 +415,7 @@ extension Forwarding {
         case .probing(let reason):
             view.pause(reason, until: nil)
         }
+        if let pauseReason, view.state != .paused { view.pause(pauseReason, until: view.nextAttempt) }
         return view
     }
 }

@@ -74,7 +74,13 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
                 continue
             }
             for completed in inbox.flushes { try addFlush(completed) }
-            if !inbox.flushes.isEmpty { try perform(machine.flushRequested(at: now)) }
+            if !inbox.flushes.isEmpty {
+                try perform(machine.flushRequested(at: now))
+                // Without a batch there was no probe before which the credential is read again.
+                if machine.isPausedWithoutBatch, shipper.rereadCredential() {
+                    try perform(machine.credentialReread(changed: true, at: now))
+                }
+            }
             if inbox.hasChanges { try perform(machine.recordsArrived(try pending(), at: now)) }
             if let deadline, deadline <= now {
                 self.deadline = nil

@@ -406,6 +406,76 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.recordsArrived(pending(1, since: 1), at: at(1)) == .wait(until: at(6)))
     }
 
+    @Test("A flush probes a paused destination, also if priority records were expected but none are found")
+    func flushOfPaused() {
+        var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
+        var counts = pending(1, since: 0)
+        counts.priorityRecords = 1
+        counts.oldestPriority = at(0)
+        // The batch consists of the only priority record.
+        #expect(forwarding.recordsArrived(counts, at: at(0)) == .wait(until: at(1)))
+        _ = forwarding.waited(at: at(1))
+        _ = forwarding.batchStored(batch(1, 1), at: at(1))
+        _ = forwarding.answered(answer(.paused(.unauthorised)), unit: 0, at: at(1))
+
+        for (time, end) in [(2.0, 122.0), (3.0, 243.0)] {
+            var action = forwarding.flushRequested(at: at(time))
+            if case .preempt = action { action = forwarding.nothingToSend(.nothing, at: at(time)) }
+            #expect(action == .send(.init(batch: 1, range: 0..<1, rereadsCredential: true)))
+            #expect(
+                forwarding.answered(answer(.paused(.unauthorised)), unit: 0, at: at(time))
+                    == .pause(.unauthorised, until: at(end), RetryProgress()))
+        }
+        #expect(forwarding.isPaused)
+    }
+
+    /// Returns a paused forwarder whose records were removed, after a flush at 1 s.
+    private func pausedWithoutRecords() -> Forwarding {
+        var forwarding = sending(1)
+        _ = forwarding.answered(answer(.paused(.unauthorised)), unit: 0, at: at(0))
+        #expect(
+            forwarding.flushRequested(at: at(1))
+                == .send(.init(batch: 1, range: 0..<1, rereadsCredential: true)))
+        guard case .settle = forwarding.requestSkipped(at: at(1)) else {
+            Issue.record("The batch did not end")
+            return forwarding
+        }
+        #expect(forwarding.settled(.nothing, at: at(1)) == .none)
+        return forwarding
+    }
+
+    @Test("A paused destination whose records were removed stays paused until it accepts others")
+    func pausedWithNothingPending() {
+        var forwarding = pausedWithoutRecords()
+        #expect(forwarding.isPausedWithoutBatch)
+        #expect(forwarding.flushRequested(at: at(2)) == .none)
+        #expect(forwarding.view.state == .paused)
+        #expect(forwarding.view.reason == "unauthorised")
+        #expect(forwarding.view.advice == PauseReason.unauthorised.advice)
+
+        // The next records begin with a probe.
+        #expect(forwarding.recordsArrived(pending(2, since: 3), at: at(3)) == .wait(until: at(8)))
+        #expect(forwarding.waited(at: at(8)) == .build(BatchLimit(records: 2, bytes: 1 << 20)))
+        #expect(forwarding.view.state == .paused)
+        #expect(
+            forwarding.batchStored(batch(2, 2), at: at(8))
+                == .send(.init(batch: 2, range: 0..<1, rereadsCredential: true)))
+        #expect(forwarding.view.state == .paused)
+        #expect(forwarding.answered(answer(.accepted), unit: 0, at: at(9)) == .send(.init(batch: 2, range: 1..<2)))
+        #expect(forwarding.view.state == .sending)
+        #expect(!forwarding.isPausedWithoutBatch)
+    }
+
+    @Test("A new credential ends the pause of a destination for which nothing is pending")
+    func credentialWithNothingPending() {
+        var forwarding = pausedWithoutRecords()
+        #expect(forwarding.credentialReread(changed: false, at: at(2)) == .none)
+        #expect(forwarding.view.state == .paused)
+        #expect(forwarding.credentialReread(changed: true, at: at(3)) == .none)
+        #expect(forwarding.view.state == .idle)
+        #expect(forwarding.view.reason == nil)
+    }
+
     @Test("The send rate delays the next batch and is reported, but priority records need not wait for all of it")
     func pacing() {
         var forwarding = sending(50)
