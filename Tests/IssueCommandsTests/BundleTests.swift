@@ -293,6 +293,13 @@ struct BundleTests {
         #expect(saved.files.isEmpty && outcome.output.hasPrefix("issued support bundle"))
     }
 
+    @Test("A format excludes standard output, and the error names its option", arguments: ["--json", "--ndjson"])
+    func formats(option: String) {
+        let (outcome, saved) = run(["-o", "-", option])
+        #expect(outcome.code == .usage && saved.files.isEmpty)
+        #expect(outcome.errors.contains("\(option) prints the path of a file"))
+    }
+
     @Test(
         "Wrong options are usage errors",
         arguments: [["-n", "3"], ["-o", ""], ["-o", "-", "--json"], ["x"], ["--with-messages", "-n", "0"]])

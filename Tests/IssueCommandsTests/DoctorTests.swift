@@ -260,6 +260,9 @@ struct DoctorTests {
             #expect(found.keys.sorted() == [check], "\(fault)")
             #expect(found[check]?.map(\.message) == [fault])
             #expect(found[check]?.first?.fix.isEmpty == false)
+            if check == "configuration" {
+                #expect(found[check]?.first?.fix.contains("with the daemon's --config FILE if it has one") == true)
+            }
         }
     }
 

@@ -169,6 +169,35 @@ struct ExplainTests {
         let full = Self.forecast.replacingOccurrences(of: #""available":12"#, with: #""available":0"#)
         let outcome = issuectl(["explain", "a b"], .reply(full))
         #expect(outcome.output.contains("  Issue        the overflow issue, because"))
+        let known =
+            full
+            .replacingOccurrences(of: #""fingerprint":"f00d","chosen":false,"rule":2"#, with: Self.overflowFingerprint)
+            .replacingOccurrences(of: #""new":true"#, with: #""new":false"#)
+        let page = issuectl(["explain", "a b"], .reply(known)).output
+        #expect(page.hasPrefix("g7  (overflow issue)\n"))
+        #expect(page.contains("  Issue        the overflow issue, because"))
+        #expect(page.contains("new issues or series; known, without records\n"))
+        #expect(page.contains("  Origin       that of the overflow issue, because of the limit on new issues"))
+    }
+
+    private static let overflowFingerprint = #""fingerprint":"overflow","chosen":false"#
+
+    @Test("If a user has too many applications, the message is said to join the application overflow")
+    func overflowApplication() {
+        let reply = Self.forecast.replacingOccurrences(of: #""app":"shop""#, with: #""app":"overflow""#)
+        let outcome = issuectl(["explain", "--app", "shop", "a b"], .reply(reply))
+        #expect(outcome.output.contains("  Application  overflow of user 1000, who has too many new applications\n"))
+        let own = issuectl(["explain", "--app", "overflow", "a b"], .reply(reply))
+        #expect(own.output.contains("  Application  overflow of user 1000; also of 1001, see --user\n"))
+    }
+
+    @Test("Readers, too, may ask for the applications of other users")
+    func denied() {
+        let outcome = issuectl(["explain", "--user", "0", "a b"], .failure(.refused(.denied)))
+        #expect(outcome.code == .refused)
+        #expect(
+            outcome.errors.contains(
+                "the groups in Operators= and Readers= (issued.conf) see the applications of other users"))
     }
 
     @Test("A daemon that does not know the method is named as the cause")

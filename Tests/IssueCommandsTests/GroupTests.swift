@@ -313,6 +313,7 @@ struct GroupTests {
         #expect(parts.last?.contains("  Template     Other error\n") == true)
         #expect(explained("she6zsjknpxv-24c4", "other", "Decoding failed").contains("This record\n"))
         #expect(explained("g1", "f00d", "Other error", isChosen: true).contains("Newest record\n"))
+        #expect(explained("g1", "overflow", "too many issues").contains("  Origin       that of the overflow issue, "))
     }
 
     @Test(

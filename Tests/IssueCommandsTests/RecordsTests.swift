@@ -61,7 +61,7 @@ struct RecordsTests {
                   Sender      shop, pid 4711, uid 1000, gid 1000
                   Executable  /usr/bin/shop
                   Unit        shop.service
-                  Repaired    the fraction of code was cut
+                  Notes       the fraction of code was cut
 
                 Group g7
                   Title       Decoding failed: keyNotFound(price)

@@ -49,6 +49,28 @@ struct ErasingTests {
         return filter
     }
 
+    @Test("A filter by application may miss records in the overflow application of its users")
+    func overflow() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits.applicationsPerUser = 1
+            let writer = try store.writer()
+            let reader = try store.reader()
+            try store.store([IssueRecord(message: "m", app: Application(name: "a"))], to: writer)
+            #expect(try !reader.mayOverflow(filter { $0.apps = ["b"] }))
+            try store.store([IssueRecord(message: "m", app: Application(name: "b"))], to: writer)
+            #expect(try reader.mayOverflow(filter { $0.apps = ["b"] }))
+            #expect(try !reader.mayOverflow(filter { $0.apps = ["b", "overflow"] }))
+            #expect(try !reader.mayOverflow(filter { $0.users = [1000] }))
+            for (user, expected) in [(1000, true), (1001, false)] as [(UInt32, Bool)] {
+                let own = filter {
+                    $0.apps = ["b"]
+                    $0.users = [user]
+                }
+                #expect(try reader.mayOverflow(own) == expected)
+            }
+        }
+    }
+
     @Test("A purge erases what a filter matches and nothing else, and the ledger balances after every step")
     func filters() throws {
         let filters: [IssueFilter] = [

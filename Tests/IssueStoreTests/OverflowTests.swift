@@ -50,6 +50,13 @@ struct OverflowTests {
             let rows = try zip(records, ids).map { try expectWhole($0, $1, reader) }
             #expect(rows.map { $0.fingerprint == "overflow" } == [false, false, true, true, true, true, false])
             #expect(rows.map { $0.stored.repairs.isEmpty } == [true, true, false, false, false, false, true])
+            #expect(
+                rows[2].stored.repairs == [
+                    "stored in the overflow issue of its application because of the limit on new issues or series"
+                ])
+            let explanation = try reader.explain(ids[2].text, viewer: .everything)
+            #expect(explanation.fingerprint == "overflow")
+            #expect(!explanation.isChosen && explanation.rule == nil)
             let groups = try reader.groups(.all, viewer: .everything).groups
             #expect(groups.count == 3)
             let overflow = try #require(groups.first { $0.fingerprint == "overflow" })
@@ -74,9 +81,16 @@ struct OverflowTests {
             let records = (0..<40).map { record("slow 5", version: "1.\($0)") }
             let ids = try store.store(records, to: writer)
             let reader = try store.reader()
-            for (record, id) in zip(records, ids) { _ = try expectWhole(record, id, reader) }
+            let rows = try zip(records, ids).map { try expectWhole($0, $1, reader) }
+            #expect(
+                rows[39].stored.repairs == [
+                    "stored in the overflow series of its issue because of the limit on new series"
+                ])
+            let explanation = try reader.explain(ids[39].text, viewer: .everything)
+            #expect(!explanation.isChosen && explanation.rule == Int(Fingerprint.rule))
             let groups = try reader.groups(.all, viewer: .everything).groups
             #expect(groups.count == 1)
+            #expect(explanation.fingerprint == groups[0].fingerprint)
             #expect(groups[0].records == 40)
             #expect(groups[0].title == "slow <n>")
             #expect(try store.shell().number("SELECT count(*) FROM series") == 4)

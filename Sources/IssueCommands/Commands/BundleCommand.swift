@@ -51,8 +51,9 @@ struct BundleCommand: Command {
             throw UsageError("--limit is only used with --with-messages")
         }
         if arguments[Self.output] == "" { throw UsageError("", of: Self.output, expected: "a file") }
-        if arguments[Self.output] == "-", arguments.has(CommonOptions.json) || arguments.has(CommonOptions.lines) {
-            throw UsageError("--json prints the path of a file, so it cannot be used with --output -")
+        let format = [CommonOptions.json, CommonOptions.lines].first { arguments.has($0) }
+        if arguments[Self.output] == "-", let format {
+            throw UsageError("\(format.spelling) prints the path of a file, so it cannot be used with --output -")
         }
         count = arguments.has(Self.messages) ? Int(limit ?? Int64(Self.defaultLimit)) : 0
     }

@@ -254,9 +254,13 @@ extension DoctorCheck {
 // MARK: The daemon
 
 extension DoctorCheck {
+    /// The fix for errors of the configuration.
+    private static let checkAndReload =
+        "issued --check, with the daemon's --config FILE if it has one; then: systemctl reload issued"
+
     private static func configuration(_ facts: DoctorFacts) -> [DoctorFinding]? {
         visibleFaults(facts)?.filter { $0.kind == .configuration }.map {
-            DoctorFinding(.problem, $0.text, fix: "issued --check; then: systemctl reload issued")
+            DoctorFinding(.problem, $0.text, fix: checkAndReload)
         }
     }
 
@@ -350,7 +354,7 @@ extension DoctorCheck {
             case "refused", "timeout", "unreachable", "reset", "no_answer":
                 "check the network, the firewall and Proxy=: issued --check --online"
             case "too_many_requests", "overloaded": "lower SendRate= if it persists"
-            case "misconfigured": "issued --check; then: systemctl reload issued"
+            case "misconfigured": checkAndReload
             default: "see issuectl status, and States of a destination in Operations.md"
             }
         }
@@ -374,7 +378,7 @@ extension DoctorCheck {
             return [
                 DoctorFinding(
                     .problem, "\(DaemonStatus.lackOfDestinations): no record is forwarded",
-                    fix: "issued --check; then: systemctl reload issued")
+                    fix: checkAndReload)
             ]
         }
         let report = HealthReport(daemon, now: facts.now)

@@ -134,7 +134,7 @@ struct ExplainCommand: Command {
             page.heading("\(group.id)  \(group.title)")
             let origin: [(name: String, value: String?)] = [
                 ("Fingerprint", explanation.fingerprint),
-                ("Origin", Self.origin(isChosen: explanation.isChosen, rule: explanation.rule)),
+                ("Origin", Self.origin(explanation.fingerprint, explanation.isChosen, explanation.rule)),
                 ("Template", explanation.template),
             ]
             let isTypical = Self.isTypical(explanation)
@@ -165,7 +165,8 @@ struct ExplainCommand: Command {
         page.add(corrections.map { CorrectionText.line($0, in: context) })
     }
 
-    private static func origin(isChosen: Bool, rule: Int?) -> String {
+    private static func origin(_ fingerprint: String, _ isChosen: Bool, _ rule: Int?) -> String {
+        if OverflowText.isOverflow(fingerprint, isChosen) { return OverflowText.origin }
         if isChosen { return "chosen by the sender" }
         let rule = rule.map { "rule \($0)" } ?? "an unknown rule"
         return "computed by \(rule) from application, domain, code, module, file, function and template"
@@ -186,20 +187,21 @@ struct ExplainCommand: Command {
 
     private func explain(message: String, _ context: CommandContext) throws(CommandFailure) {
         let template = try ReportOptions.template(arguments, in: context)
-        let answer = try context.collector().call(
+        let record = Self.record(message, template)
+        let collector = try context.collector(denied: CommandFailure.deniedToSee("the applications of other users"))
+        let answer = try collector.call(
             CollectorCalls.explainRecord,
             ExplainRecordParameters(
-                record: Self.record(message, template), user: user,
-                unit: arguments[Self.unit].map(FilterOptions.unitName))
+                record: record, user: user, unit: arguments[Self.unit].map(FilterOptions.unitName))
         )
         try context.print(answer) { forecast in
             var page = TextPage(painter: context.painter)
-            page.heading("\(forecast.groupID)  \(forecast.group?.title ?? forecast.template)")
+            page.heading("\(forecast.groupID)  \(ForecastText.title(forecast))")
             page.fields([
                 ("Issue", ForecastText.issue(forecast)),
-                ("Application", ForecastText.application(forecast, in: context)),
+                ("Application", ForecastText.application(forecast, of: record, in: context)),
                 ("Fingerprint", forecast.fingerprint),
-                ("Origin", Self.origin(isChosen: forecast.isChosen, rule: forecast.rule)),
+                ("Origin", Self.origin(forecast.fingerprint, forecast.isChosen, forecast.rule)),
                 ("Template", forecast.template),
                 ("Stored as", forecast.redactions.isEmpty ? nil : forecast.message),
                 ("Metadata", forecast.redactions.isEmpty ? nil : forecast.metadata.map { Self.text($0) }),
@@ -291,21 +293,47 @@ struct ExplainedEntry: Sendable {
     }
 }
 
+/// The texts for records that limits have combined. See RateLimits.md.
+enum OverflowText {
+    /// The fingerprint of an application's overflow issue, and the name of a user's overflow application.
+    static let name = "overflow"
+    static let issue = "the overflow issue, because the application has too many new issues or series"
+    static let origin = "that of the overflow issue, because of the limit on new issues or series"
+
+    /// Returns `true` if the fingerprint is that of an overflow issue.
+    static func isOverflow(_ fingerprint: String, _ isChosen: Bool) -> Bool { fingerprint == name && !isChosen }
+}
+
 /// Formats the parts of a forecast.
 enum ForecastText {
+    /// The title of the issue that the record would join.
+    static func title(_ forecast: RecordForecast) -> String {
+        forecast.group?.title ?? (isOverflow(forecast) ? "(overflow issue)" : forecast.template)
+    }
+
+    /// Earlier daemons return the fingerprint of the record.
+    private static func isOverflow(_ forecast: RecordForecast) -> Bool {
+        OverflowText.isOverflow(forecast.fingerprint, forecast.isChosen)
+            || forecast.isNew && forecast.limits.contains { $0.available <= 0 }
+    }
+
     static func issue(_ forecast: RecordForecast) -> String {
-        guard !forecast.isNew else {
-            let isFull = forecast.limits.contains { $0.available <= 0 }
-            return isFull
-                ? "the overflow issue, because the application has too many new issues"
-                : "new" + (forecast.events.contains("critical") ? ", critical" : "")
-        }
+        isOverflow(forecast) ? "\(OverflowText.issue); \(state(forecast))" : state(forecast)
+    }
+
+    private static func state(_ forecast: RecordForecast) -> String {
+        guard !forecast.isNew else { return "new" + (forecast.events.contains("critical") ? ", critical" : "") }
         guard let group = forecast.group else { return "known, without records" }
         let events = forecast.events.isEmpty ? "" : "; it would be \(forecast.events.joined(separator: " and "))"
         return "known, \(group.state.name), \(Quantity.text(group.records, "record"))\(events)"
     }
 
-    static func application(_ forecast: RecordForecast, in context: CommandContext) -> String {
+    static func application(
+        _ forecast: RecordForecast, of record: JSONValue, in context: CommandContext
+    ) -> String {
+        if forecast.app == OverflowText.name, record["app"]?["name"]?.asString != OverflowText.name {
+            return "\(forecast.app) of user \(context.user(forecast.user)), who has too many new applications"
+        }
         let others = forecast.otherUsers.map { context.user($0) }.joined(separator: ", ")
         let hint = others.isEmpty ? "" : "; also of \(others), see --user"
         return "\(forecast.app.isEmpty ? "(none)" : forecast.app) of user \(context.user(forecast.user))\(hint)"

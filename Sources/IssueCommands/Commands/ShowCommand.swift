@@ -102,7 +102,7 @@ struct RecordDetails {
             ("Sender", sender(stored.sender)),
             ("Executable", stored.sender.executable),
             ("Unit", stored.sender.unit),
-            ("Repaired", stored.repairs.isEmpty ? nil : stored.repairs.joined(separator: "; ")),
+            ("Notes", stored.repairs.isEmpty ? nil : stored.repairs.joined(separator: "; ")),
         ]
     }
 

@@ -198,7 +198,26 @@ package struct CardinalityGuard: Sendable {
     ///   - application: The number of groups that the application has created in the window.
     ///   - user: The number of groups that all applications of its user have created.
     package static func groupsLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
-        let limit = settings.newGroupsPerApplication
+        left(settings.newGroupsPerApplication, application: application, user: user)
+    }
+
+    /// Returns the number of series that an application may still create in the current window; nil if there is no
+    /// limit. The parameters are those of `groupsLeft`.
+    package static func seriesLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
+        left(settings.newSeriesPerApplication, application: application, user: user)
+    }
+
+    /// Returns the number of application names that a user may still create in the current window; nil if there is no
+    /// limit.
+    ///
+    /// - Parameters:
+    ///   - settings: The limits.
+    ///   - user: The number of application names that the user has created in the window.
+    package static func applicationsLeft(_ settings: LimitSettings, user: Int64) -> Int64? {
+        settings.applicationsPerUser <= 0 ? nil : max(0, settings.applicationsPerUser - user)
+    }
+
+    private static func left(_ limit: Rate, application: Int64, user: Int64) -> Int64? {
         guard !limit.isUnlimited else { return nil }
         return max(0, min(limit.count - application, limit.count.clampedProduct(applicationsAtOnce) - user))
     }

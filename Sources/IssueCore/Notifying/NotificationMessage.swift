@@ -127,7 +127,8 @@ extension NotificationMessage {
     /// Returns a text such as `1 store fault and 1 regressed, 3 new issues`.
     private static func list(_ counts: [NotificationDigest.Count]) -> String {
         var issues: [String] = []
-        var issueCount: Int64 = 0
+        // "issue" follows the last count: `2 regressed, 1 new issue`.
+        var lastIssueCount: Int64 = 0
         var parts: [String] = []
         for one in counts {
             let count = one.count
@@ -137,10 +138,12 @@ extension NotificationMessage {
             case .limitReached: parts.append(count == 1 ? "1 limit reached" : "\(count) limits reached")
             case _:
                 issues.append("\(count) \(one.kind.names.first ?? "")")
-                issueCount += count
+                lastIssueCount = count
             }
         }
-        if !issues.isEmpty { parts.append(issues.joined(separator: ", ") + (issueCount == 1 ? " issue" : " issues")) }
+        if !issues.isEmpty {
+            parts.append(issues.joined(separator: ", ") + (lastIssueCount == 1 ? " issue" : " issues"))
+        }
         return parts.isEmpty ? "No issues" : join(parts)
     }
 

@@ -129,7 +129,7 @@ struct PurgeJob {
         }
     }
 
-    /// Lists the places outside the database where erased records may be left.
+    /// Lists the places where erased records, or records that the filter was meant for, may be left.
     private func unreachable(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
         var remaining: [String] = []
         for name in try FileSystem.names(in: run.folder).sorted() where !name.hasSuffix("-shm") {
@@ -144,6 +144,10 @@ struct PurgeJob {
         }
         for (destination, count) in erasure.delivered.sorted(by: { $0.key < $1.key }) {
             remaining.append("\(count) of them at the destination \(destination)")
+        }
+        if try run.reading({ try run.reader().mayOverflow(filter) }) {
+            let name = (filter.apps?.count ?? 0) > 1 ? "one of these names" : "this name"
+            remaining.append("records of the application overflow, which may have had \(name): see RateLimits.md")
         }
         return remaining
     }

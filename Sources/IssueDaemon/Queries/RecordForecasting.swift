@@ -59,15 +59,15 @@ struct RecordForecasting {
         return try reader.snapshot {
             let preview = try reader.preview(
                 subject.series, count: subject.record.count, app: app, user: parameters.user, asker: requester.uid,
-                viewer: viewer, at: now)
-            let isChosen = subject.series.fingerprint.map { !$0.isEmpty } ?? false
+                viewer: viewer, limits: settings.ingest, at: now)
+            let isChosen = !preview.isOverflow && !(subject.series.fingerprint ?? "").isEmpty
             return RecordForecast(
                 message: subject.message, metadata: subject.metadata, redactions: redactions(subject.redactions),
                 app: app, user: preview.uid, otherUsers: preview.otherUsers,
                 template: MessageTemplate.title(of: subject.series.template[...]), fingerprint: preview.fingerprint,
-                isChosen: isChosen, rule: isChosen ? nil : Int(Fingerprint.rule), groupID: preview.id,
-                isNew: preview.group == nil, group: preview.shown, corrections: preview.corrections,
-                events: preview.changes.names, limits: try ingestLimits(preview, at: now),
+                isChosen: isChosen, rule: isChosen || preview.isOverflow ? nil : Int(Fingerprint.rule),
+                groupID: preview.id, isNew: preview.group == nil, group: preview.shown,
+                corrections: preview.corrections, events: preview.changes.names, limits: ingestLimits(preview),
                 destinations: try destinations(subject, preview, at: now),
                 notifiers: try notifiers(subject, preview, unit: parameters.unit, at: now))
         }
@@ -108,16 +108,9 @@ struct RecordForecasting {
     // MARK: Limits
 
     /// Returns the limit for new groups, if the record needs one.
-    private func ingestLimits(_ preview: RecordPreview, at now: IssueTimestamp) throws -> [ForecastLimit] {
+    private func ingestLimits(_ preview: RecordPreview) -> [ForecastLimit] {
+        guard let left = preview.newGroupsLeft else { return [] }
         let limit = settings.ingest.newGroupsPerApplication
-        guard preview.group == nil else { return [] }
-        let log = try reader.logTime(at: now)
-        let start = CardinalityGuard(settings: settings.ingest).windowStarts(at: log).groups
-        let used = try reader.newGroupCounts(
-            account: preview.account ?? AccountID(rawValue: -1), user: preview.uid,
-            since: now.advanced(by: log.duration(to: start)))
-        let left = CardinalityGuard.groupsLeft(settings.ingest, application: used.account, user: used.user)
-        guard let left else { return [] }
         return [
             ForecastLimit(
                 limit: "new_groups", available: Int(clamping: left), burst: Int(clamping: limit.count),

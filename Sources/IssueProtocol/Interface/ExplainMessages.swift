@@ -8,7 +8,7 @@ public struct GroupExplanation: Equatable, Sendable {
     public var fingerprint: String
     /// `true` if the sender chose the fingerprint.
     public var isChosen: Bool
-    /// The version of the rule that computed it; nil if it was chosen.
+    /// The version of the rule that computed it; nil if it was chosen or is that of an overflow group.
     public var rule: Int?
     /// The message without its variable parts, as in titles; nil if no record is stored.
     public var template: String?
@@ -192,7 +192,7 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     /// The metadata as it would be stored; nil if there is none.
     package var metadata: JSONValue?
     package var redactions: [ForecastRedaction]
-    /// The name of the application.
+    /// The name of the application; `overflow` if its user has too many new applications.
     package var app: String
     /// The id of the user of the application.
     package var user: UInt32
@@ -200,10 +200,11 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var otherUsers: [UInt32]
     /// The message without its variable parts, as in titles.
     package var template: String
+    /// The fingerprint; `overflow` if the application has too many new groups or series.
     package var fingerprint: String
     /// `true` if the sender chose the fingerprint.
     package var isChosen: Bool
-    /// The version of the rule that computed it; nil if it was chosen.
+    /// The version of the rule that computed it; nil if it was chosen or is that of an overflow group.
     package var rule: Int?
     /// The id of the group. A new group would get this id.
     package var groupID: String
@@ -215,7 +216,7 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var corrections: [GroupCorrection]
     /// How the record would change its group: `new`, `regressed`, `critical`.
     package var events: [String]
-    /// The limits at ingest, for a new group.
+    /// The limits at ingest, if the record needs a new group.
     package var limits: [ForecastLimit]
     package var destinations: [ForecastDestination]
     /// Empty unless the caller may read everything.

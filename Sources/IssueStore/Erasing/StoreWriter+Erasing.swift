@@ -256,6 +256,20 @@ extension StoreReader {
         }
     }
 
+    /// Returns `true` if records that reported one of the applications of a filter may be stored under the application
+    /// `overflow`, which the filter does not select. See `CardinalityGuard`.
+    package func mayOverflow(_ filter: IssueFilter) throws -> Bool {
+        guard let apps = filter.apps, !apps.isEmpty, !apps.contains("overflow") else { return false }
+        let users = filter.users.map { StoreWriter.list($0.map { Int64($0) }) }
+        return try snapshot {
+            try connection.exists(
+                """
+                SELECT 1 FROM accounts
+                WHERE app = 'overflow' AND (?1 IS NULL OR uid IN (SELECT value FROM json_each(?1)))
+                """, users)
+        }
+    }
+
     private func matches(row: RowID, _ filter: IssueFilter, _ content: RecordMatcher?) throws -> Bool {
         if let content {
             guard let record = try record(row: row) else { return false }

@@ -124,15 +124,26 @@ extension StoreReader {
             if let row {
                 try connection.forEach(
                     """
-                    SELECT home.id, home.fingerprint, home.rule, series.fingerprint, series.key
+                    SELECT home.id, home.fingerprint, home.rule, series.fingerprint, series.key, records.details
                     FROM records JOIN series ON series.id = records.series
                     JOIN groups AS home ON home.id = coalesce(series.home, series."group") WHERE records.id = ?1
                     """, row
                 ) { row in
                     home = row.id(0)
                     explanation.fingerprint = row.text(1)
-                    explanation.isChosen = !(row.optionalText(3) ?? "").isEmpty
-                    explanation.rule = explanation.isChosen ? nil : Int(clamping: row.int64(2))
+                    let ownFingerprint = row.optionalText(3)
+                    let details = row.optionalText(5).flatMap { try? JSONValue(json: $0) }
+                    if let original = details?["original"] {
+                        // An overflow series stores the fingerprint of its group as if the sender had chosen it.
+                        let isOverflowGroup = ownFingerprint == "overflow"
+                        explanation.isChosen =
+                            !isOverflowGroup && !(original["fingerprint"]?.asString ?? "").isEmpty
+                        explanation.rule =
+                            explanation.isChosen || isOverflowGroup ? nil : Int(clamping: row.int64(2))
+                    } else {
+                        explanation.isChosen = !(ownFingerprint ?? "").isEmpty
+                        explanation.rule = explanation.isChosen ? nil : Int(clamping: row.int64(2))
+                    }
                     series = SeriesKey.decode(row.bytes(4))
                 }
             }
@@ -217,14 +228,20 @@ extension StoreReader {
 
 /// The group that a record would join, and how it would change it. See `StoreReader.preview`.
 package struct RecordPreview: Equatable, Sendable {
-    /// The user and the name of the account.
+    /// The user and the name of the account. The name is `overflow` if the user has too many names.
     package var uid: UInt32
     package var app: String
     /// Other users with an account of this name, as far as the viewer may see them; at most 20.
     package var otherUsers: [UInt32] = []
     /// The account; nil if it is new or the viewer must not see it.
     package var account: AccountID?
+    /// The fingerprint of the record, or that of the overflow group.
     package var fingerprint: String
+    /// `true` if the record would join the overflow group, because of a limit on new groups or series.
+    package var isOverflow = false
+    /// The number of groups that the application may still create now. Nil if the record needs no new group, or if
+    /// there is no limit.
+    package var newGroupsLeft: Int64?
     /// The id of the group, as clients see it; for a new group, the id that it would get.
     package var id: String
     /// The group, after all corrections; nil if it is new.
@@ -255,23 +272,66 @@ extension StoreReader {
     ///     user who had one.
     ///   - asker: The user who asks.
     ///   - viewer: The viewer.
+    ///   - limits: The limits on new groups, series and application names. What they have counted so far is read from
+    ///     the database, as after a restart.
     ///   - now: The wall time.
     package func preview(
         _ series: SeriesDescription, count: Int64, app: String, user: UInt32?, asker: UInt32, viewer: Viewer,
-        at now: IssueTimestamp
+        limits: LimitSettings, at now: IssueTimestamp
     ) throws -> RecordPreview {
         try snapshot {
             let accounts = try accounts(named: app, first: user ?? asker, viewer: viewer)
             let uid = user ?? accounts.first?.uid ?? asker
-            let fingerprint = Fingerprint.of(series, app: app)
-            let key = Fingerprint.groupKey(uid: uid, app: app, fingerprint: fingerprint)
             var preview = RecordPreview(
                 uid: uid, app: app, otherUsers: accounts.map(\.uid).filter { $0 != uid },
-                account: accounts.first { $0.uid == uid }?.id, fingerprint: fingerprint,
-                id: GroupKey.text(key: Int64(bitPattern: key)))
-            try addGroup(of: series, count: count, at: now, to: &preview)
+                account: accounts.first { $0.uid == uid }?.id, fingerprint: Fingerprint.of(series, app: app), id: "")
+            let log = try logTime(at: now)
+            let starts = CardinalityGuard(settings: limits).windowStarts(at: log)
+            func wall(_ instant: RecordLogInstant) -> IssueTimestamp { now.advanced(by: log.duration(to: instant)) }
+            // A viewer who must not see the account can't know if it exists.
+            if preview.account == nil, viewer.sees(Int64(uid)) {
+                let names = try newNameCount(user: uid, since: wall(starts.names))
+                if CardinalityGuard.applicationsLeft(limits, user: names) == 0 {
+                    preview.app = "overflow"
+                    preview.otherUsers = []
+                    preview.account = try self.accounts(named: "overflow", first: uid, viewer: viewer)
+                        .first { $0.uid == uid }?.id
+                }
+            }
+            var found = try knownGroup(of: series, fingerprint: preview.fingerprint, account: preview.account)
+            if found == nil {
+                let account = preview.account ?? AccountID(rawValue: -1)
+                let groups = try newGroupCounts(account: account, user: uid, since: wall(starts.groups))
+                let newSeries = try newSeriesCounts(account: account, user: uid, since: wall(starts.series))
+                preview.newGroupsLeft = CardinalityGuard.groupsLeft(
+                    limits, application: groups.account, user: groups.user)
+                let seriesLeft = CardinalityGuard.seriesLeft(
+                    limits, application: newSeries.account, user: newSeries.user)
+                if preview.newGroupsLeft == 0 || seriesLeft == 0 {
+                    preview.isOverflow = true
+                    preview.fingerprint = "overflow"
+                    found = try knownGroup(
+                        of: Self.overflow(of: series, app: preview.app), fingerprint: "overflow",
+                        account: preview.account)
+                }
+            }
+            let key = Fingerprint.groupKey(uid: uid, app: preview.app, fingerprint: preview.fingerprint)
+            preview.id = GroupKey.text(key: Int64(bitPattern: key))
+            try add(found, of: series, count: count, at: now, to: &preview)
             return preview
         }
+    }
+
+    /// Returns the description of an application's overflow series, as the writer creates it
+    /// (`RecordCommit.overflowLocation`).
+    private static func overflow(of series: SeriesDescription, app: String) -> SeriesDescription {
+        var overflow = SeriesDescription()
+        overflow.severity = series.severity
+        overflow.isReportable = series.isReportable
+        overflow.app.name = series.app.name == app ? app : nil
+        overflow.fingerprint = "overflow"
+        overflow.template = Array("too many issues of this application to store them separately".utf8)
+        return overflow
     }
 
     private func accounts(
@@ -286,20 +346,26 @@ extension StoreReader {
         return try statement.all { ($0.id(0), UInt32(clamping: $0.int64(1))) }
     }
 
-    private func addGroup(
-        of series: SeriesDescription, count: Int64, at now: IssueTimestamp, to preview: inout RecordPreview
-    ) throws {
+    /// Returns the group that a series belongs to, after all corrections; nil if a new group is needed.
+    private func knownGroup(
+        of series: SeriesDescription, fingerprint: String, account: AccountID?
+    ) throws -> RecordCommit.KnownGroup? {
+        guard let account else { return nil }
         let table = GroupTable(connection: connection)
-        var found: RecordCommit.KnownGroup?
-        if let account = preview.account {
-            var home = try table.group(account: account, fingerprint: preview.fingerprint)
-            if home == nil {
-                var older = OlderGroups()
-                home = try older.group(account: account, fingerprint: preview.fingerprint, in: table)
-            }
-            var patterns = PatternCache()
-            found = try table.known(home: home, account: account, series: series, &patterns)
+        var home = try table.group(account: account, fingerprint: fingerprint)
+        if home == nil {
+            var older = OlderGroups()
+            home = try older.group(account: account, fingerprint: fingerprint, in: table)
         }
+        var patterns = PatternCache()
+        return try table.known(home: home, account: account, series: series, &patterns)
+    }
+
+    /// Adds a group, and the effects of a record on it, to a preview. `found` is nil for a new group.
+    private func add(
+        _ found: RecordCommit.KnownGroup?, of series: SeriesDescription, count: Int64, at now: IssueTimestamp,
+        to preview: inout RecordPreview
+    ) throws {
         guard let found, let account = preview.account else {
             preview.changes = series.severity == .critical ? [.new, .critical] : .new
             return
@@ -348,6 +414,33 @@ extension StoreReader {
                 """, account, user, start
             ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
         }
+    }
+
+    /// Returns the numbers of series that an account, and all accounts of its user, have got since a time, apart from
+    /// those of overflow groups. Only the newest 16,384 series of the store are counted.
+    private func newSeriesCounts(
+        account: AccountID, user: UInt32, since start: IssueTimestamp
+    ) throws -> (account: Int64, user: Int64) {
+        try connection.first(
+            """
+            SELECT count(*) FILTER (WHERE series.account = ?1), count(*)
+            FROM series JOIN accounts ON accounts.id = series.account
+            WHERE series.id > (SELECT coalesce(max(id), 0) FROM series) - 16384 AND series.first_at >= ?3
+                AND coalesce(series.fingerprint, '') <> 'overflow' AND accounts.uid = ?2
+            """, account, user, start
+        ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
+    }
+
+    /// Returns the number of application names that a user has got since a time. Only the newest 16,384 accounts of the
+    /// store are counted.
+    private func newNameCount(user: UInt32, since start: IssueTimestamp) throws -> Int64 {
+        try connection.first(
+            """
+            SELECT count(*) FROM accounts
+            WHERE id > (SELECT coalesce(max(id), 0) FROM accounts) - 16384 AND first_at >= ?2 AND app <> 'overflow'
+                AND uid = ?1
+            """, user, start
+        ) { $0.int64(0) } ?? 0
     }
 
     /// Returns the current time of the record log's clock.

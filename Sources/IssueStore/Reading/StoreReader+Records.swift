@@ -310,10 +310,10 @@ package struct RecordRow: Sendable {
         var repairs: [String] = []
         var sender = sender
         if let details {
-            record.add(details, repairs: &repairs)
+            record.add(details, of: kind, repairs: &repairs)
             if let original = details["sender"].flatMap({ try? Sender(json: $0.json) }) {
                 sender = original
-                repairs.append("stored under an overflow sender because its user has too many different senders")
+                repairs.append("stored under the overflow sender of its user because of the limit on new senders")
             }
         }
         stored = StoredRecord(
@@ -323,11 +323,19 @@ package struct RecordRow: Sendable {
 
 extension IssueRecord {
     /// Adds the rarely used members from the JSON in which they are stored, and notes on unusual records to `repairs`.
-    fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
+    ///
+    /// - Parameters:
+    ///   - details: The JSON.
+    ///   - series: The series that the record is stored under.
+    ///   - repairs: The notes.
+    fileprivate mutating func add(_ details: JSONValue, of series: SeriesDescription, repairs: inout [String]) {
         let origin = RecordOrigin(in: details)
         if let origin { repairs.append(origin.note) }
         if let original = details["original"] {
-            repairs.append("stored under an overflow series because there are too many different series")
+            repairs.append(
+                series.fingerprint == "overflow"
+                    ? "stored in the overflow issue of its application because of the limit on new issues or series"
+                    : "stored in the overflow series of its issue because of the limit on new series")
             if let own = IssueRecord(message: message, details: original) {
                 severity = own.severity
                 domain = own.domain

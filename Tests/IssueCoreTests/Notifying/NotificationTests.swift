@@ -367,6 +367,7 @@ struct NotificationTextTests {
         found.others = [.init(uid: 1000, count: 7), .init(uid: nil, count: 2)]
         #expect(found.lines.suffix(2) == ["and 7 more of user 1000", "and 2 more of other users"])
         #expect(message([item(), item()]).title == "2 new issues on web1")
+        #expect(message([item(.regressed), item()]).title == "1 regressed, 1 new issue on web1")
     }
 
     @Test("A possible repetition and a test say so")

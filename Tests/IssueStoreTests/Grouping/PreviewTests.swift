@@ -18,7 +18,7 @@ struct PreviewTests {
     ) throws -> RecordPreview {
         try store.reader().preview(
             try series(of: record), count: record.count ?? 1, app: record.app?.name ?? "shop", user: user,
-            asker: asker, viewer: viewer, at: store.wall.advanced(by: .seconds(1)))
+            asker: asker, viewer: viewer, limits: store.settings.limits, at: store.wall.advanced(by: .seconds(1)))
     }
 
     private func group(_ id: String, _ store: TemporaryStore) throws -> GroupID {
@@ -84,6 +84,48 @@ struct PreviewTests {
             guard let pattern = TitlePattern("Issue \(["c", "d", "e"][Int(samples.below(3))]) *") else { return }
             _ = try writer.addRule(pattern, merging: [], into: subject.group, by: author)
         default: break
+        }
+    }
+
+    @Test(
+        "Above the limits, a preview is that of the overflow group or of the overflow application",
+        arguments: [[2, 0, 0], [0, 3, 0], [0, 0, 2], [2, 3, 2]] as [[Int64]])
+    func overflow(counts: [Int64]) throws {
+        try TemporaryStore.with { store in
+            store.settings.limits.newGroupsPerApplication = Rate(counts[0], per: .seconds(900))
+            store.settings.limits.newSeriesPerApplication = Rate(counts[1], per: .seconds(900))
+            store.settings.limits.applicationsPerUser = counts[2]
+            let writer = try store.writer()
+            let changed = Mutex<[NotificationKinds]>([])
+            writer.callbacks.onPriorityRecords = { records in
+                changed.withLock { $0 += records.map(\.change).filter { !$0.isEmpty } }
+            }
+            var records: [IssueRecord] = []
+            for _ in 0..<2 {
+                for word in ["one", "two", "three", "four"] {
+                    records += ["a", "b", "c"].map { app in
+                        IssueRecord(message: "Failed \(word)", severity: .error, app: Application(name: app))
+                    }
+                }
+            }
+            for word in ["one", "five"] {
+                records.append(
+                    IssueRecord(message: "Failed \(word)", severity: .critical, app: Application(name: "c")))
+            }
+            var overflowCount = 0
+            for record in records {
+                let expected = try preview(record, store)
+                changed.withLock { $0 = [] }
+                let stored = try #require(try store.store([record], to: writer).first)
+                let group = try store.reader().show(stored.text, viewer: .everything).group
+                #expect(group.id == expected.id, "\(record)")
+                #expect(group.app == expected.app, "\(record)")
+                #expect(group.fingerprint == expected.fingerprint, "\(record)")
+                #expect((expected.shown?.records ?? 0) + 1 == group.records, "\(record)")
+                #expect(changed.withLock { $0 } == [expected.changes].filter { !$0.isEmpty }, "\(record)")
+                if expected.isOverflow || expected.app == "overflow" { overflowCount += 1 }
+            }
+            #expect(overflowCount > 0 && overflowCount < records.count)
         }
     }
 
