@@ -59,24 +59,31 @@ struct DamageTests {
         }
     }
 
+    /// Stops the daemon, damages the first block of its database, and starts it again. Returns the number of records in
+    /// the block.
+    private func damageFirstBlock(_ daemon: DaemonFixture) throws -> Int {
+        try daemon.terminate()
+        let file = try DatabaseFile(daemon.database, writable: true)
+        let lost = try #require(
+            Int(try file.rows("SELECT records FROM blocks WHERE first_id = 1", columns: 1)[0][0]))
+        try file.execute("UPDATE blocks SET body = substr(body, 1, length(body) - 1) WHERE first_id = 1")
+        try daemon.start()
+        return lost
+    }
+
     @Test("A damaged block costs only its own records, and is logged once and listed in the status")
     func damagedBlock() async throws {
         try await DaemonFixture.with { daemon in
             let records = (0..<1000).map { IssueRecord(message: "Record \($0)") }
             _ = try RawClient(path: daemon.socket).report(records)
-            try daemon.terminate()
-            let file = try DatabaseFile(daemon.database, writable: true)
-            let lost = try #require(
-                Int(try file.rows("SELECT records FROM blocks WHERE first_id = 1", columns: 1)[0][0]))
-            try file.execute("UPDATE blocks SET body = substr(body, 1, length(body) - 1) WHERE first_id = 1")
-            try daemon.start()
+            let lost = try damageFirstBlock(daemon)
             let client = try RawClient(path: daemon.socket)
             #expect(try client.allRecords().count == 1000 - lost)
             #expect(try client.report("Still collecting").count == 1)
             let status = try client.status()
             #expect(status.received == 1001)
             #expect(
-                status.store.faults == ["\(lost) records in damaged blocks of the database are unreadable"])
+                status.store.faults == ["\(lost) records in damaged blocks of the database can't be read"])
             #expect(daemon.log.components(separatedBy: "id=store.block-damaged").count == 2)
             #expect(try setAside(daemon).isEmpty)
         }
@@ -87,15 +94,10 @@ struct DamageTests {
         try await DaemonFixture.with { daemon in
             let records = (0..<1000).map { IssueRecord(message: "Record \($0)") }
             let ids = try RawClient(path: daemon.socket).report(records).map { try $0.storedID }
-            try daemon.terminate()
-            let file = try DatabaseFile(daemon.database, writable: true)
-            let lost = try #require(
-                Int(try file.rows("SELECT records FROM blocks WHERE first_id = 1", columns: 1)[0][0]))
-            try file.execute("UPDATE blocks SET body = substr(body, 1, length(body) - 1) WHERE first_id = 1")
-            try daemon.start()
+            let lost = try damageFirstBlock(daemon)
             let backup = try RawClient(path: daemon.socket).call("org.issued.Collector.Backup").parameters
             #expect(try JSONValue(json: backup)["unreadable"]?.asInteger == Int64(lost))
-            let fault = "\(lost) records in damaged blocks of the database are unreadable"
+            let fault = "\(lost) records in damaged blocks of the database can't be read"
             #expect(try RawClient(path: daemon.socket).status().store.faults == [fault])
             try daemon.terminate()
             try daemon.start()

@@ -243,7 +243,7 @@ struct DoctorTests {
     func faults() throws {
         let faults: [(check: String, kind: StoreFaultKind, fault: String)] = [
             ("database", .refusing, "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full"),
-            ("database", .damagedBlocks, "3 records in damaged blocks of the database are unreadable"),
+            ("database", .damagedBlocks, "3 records in damaged blocks of the database can't be read"),
             (
                 "database", .setAside,
                 "a database that could not be used was set aside; see issuectl repair: /x/issues.db.damaged-1"

@@ -224,6 +224,46 @@ struct UnreadableRecordTests {
         }
     }
 
+    @Test("After damage to the open range, each purge lists the block, and what its records refer to is kept")
+    func damagedOpenRange() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store, rangeRecords: 1000)
+            try fixture.report(calls: 1)
+            try store.store(
+                (0..<10).map { _ in IssueRecord(message: "m", app: Application(name: "z")) }, from: .of(uid: 7),
+                to: fixture.writer)
+            try fixture.report(calls: 3)
+            try fixture.damage(11)
+            // The writer reads the open range at the start.
+            try fixture.restart()
+            for block in fixture.writer.blocks.reader.damagedBlocks { _ = try fixture.writer.note(block) }
+            try fixture.writer.closeOpenRange()
+            #expect(try store.shell().number("SELECT records FROM ranges") == 50)
+            var filter = IssueFilter()
+            filter.apps = ["a"]
+            let reader = try store.reader()
+            #expect(try reader.rows(filter, above: 0, through: 100, limit: 100).damaged == [:])
+            #expect(try reader.unlistedDamagedBlocks() == [DamagedBlock(rows: 11...20, records: 10)])
+
+            let shell = try store.shell()
+            let rows = "SELECT (SELECT count(*) FROM series) + (SELECT count(*) FROM processes)"
+            let before = try shell.number(rows)
+            try fixture.writer.collect(
+                series: shell.numbers("SELECT id FROM series").map { SeriesID($0) }, seenThrough: 50)
+            try fixture.writer.collect(
+                processes: shell.numbers("SELECT id FROM processes").map { ProcessRowID($0) }, seenThrough: 50)
+            #expect(try fixture.writer.collectSeries(of: [7, 1000], above: 0) == (nil, 0))
+            while try fixture.writer.collectOwners() {}
+            #expect(try shell.number(rows) == before)
+            try shell.execute("UPDATE blocks SET checksum = checksum - 1 WHERE first_id = 11")
+            let records = try store.reader().records(
+                .init(filter: .init(), isAscending: true, limit: 100, after: nil), viewer: .everything
+            ).records
+            #expect(records.count == 50)
+            #expect(records[10].record.app?.name == "z" && records[10].sender.uid == 7)
+        }
+    }
+
     @Test("Checking all blocks finds the damaged ones, in portions of any size", arguments: [1, 3, 100])
     func checking(limit: Int) throws {
         try TemporaryStore.with { store in

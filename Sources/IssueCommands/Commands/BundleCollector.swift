@@ -30,7 +30,7 @@ struct BundleCollector {
         parts += statusParts(facts)
         parts.append(service)
         parts.append(log)
-        let warning = facts.daemon == nil ? nil : warning(configured: socket)
+        let warning = facts.daemon == nil && context.socket == nil ? nil : warning(configured: socket)
         // The database of the configuration may be that of another daemon.
         parts += databaseParts(
             path: database ?? (warning == nil ? path : nil) ?? facts.daemon?.store.path,

@@ -408,6 +408,8 @@ struct BatchInFlight {
     /// The last reply that rejected lines of the batch, and the last one that accepted some.
     var refusal: String?
     var acceptance: String?
+    /// `true` if some of its lines were delivered.
+    var hasDelivered = false
     /// The number of attempts until the batch was preempted.
     var attempts: Int64 = 0
 

@@ -212,7 +212,10 @@ extension ForwardingLoop where Destination: ~Copyable {
         // Lines whose records were removed count as delivered, but were not sent.
         let isAnyDelivered = outcome.delivered.contains { lines in lines.contains { !left.contains($0) } }
         let wall = Clock.wall
-        if isAnyDelivered { state.lastSuccess = wall }
+        if isAnyDelivered {
+            state.lastSuccess = wall
+            self.current?.hasDelivered = true
+        }
         state.maybeDuplicate += Int64(outcome.possibleDuplicates)
         state.progress = machine.progress(at: now)
         if !machine.isStopped { state.retryAt = requestedRetry }
@@ -230,9 +233,10 @@ extension ForwardingLoop where Destination: ~Copyable {
         let attempts = state.batchAttempts
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
-            // Health compares this with the last success. If the destination has accepted other lines of the batch, even
-            // some time ago, the cause is in the rejected lines, so the time is not later.
-            state.lastDeadLetter = current.acceptance == nil ? wall : state.lastSuccess ?? wall
+            state.lastDeadLetter = wall
+            // Health compares the two times. If the destination has accepted other lines of the batch, even some time ago,
+            // the cause is in the rejected lines.
+            if current.hasDelivered { state.lastSuccess = wall }
             service.log.warning(
                 .destinationDeadLetters,
                 ["destination": service.destination.name, "count": "\(dead.count)", "answer": rejection])

@@ -76,7 +76,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             for completed in inbox.flushes { try addFlush(completed) }
             if !inbox.flushes.isEmpty {
                 try perform(machine.flushRequested(at: now))
-                // Without a batch there was no probe before which the credential is read again.
+                // Without a batch there is no probe, so the credential has not been read again yet.
                 if machine.isPausedWithoutBatch, shipper.rereadCredential() {
                     try perform(machine.credentialReread(changed: true, at: now))
                 }

@@ -85,7 +85,7 @@ struct BackupJob {
             run.log.warning(.jobBackupUnchecked, ["error": "\(failure)"])
         }
         // Damaged blocks are stored before the reply, so that the next status has them.
-        try run.writer.perform { _ in }
+        try? run.writer.perform { _ in }
         return unreadable
     }
 

@@ -63,6 +63,8 @@ struct PurgeJob {
             damaged.merge(found.damaged) { $1 }
             try run.progress(PurgeReply(count: count))
         }
+        // The records of other damaged blocks may be in no posting list, so it is not known if they match.
+        for block in try run.reading({ try reader.unlistedDamagedBlocks() }) { damaged[block.rows.lowerBound] = block }
         return damaged
     }
 
@@ -134,7 +136,7 @@ struct PurgeJob {
         var remaining: [String] = []
         for name in try FileSystem.names(in: run.folder).sorted() where !name.hasSuffix("-shm") {
             // The WAL of a database has records, too, even if the database itself was removed.
-            if name.hasSuffix("-wal"), try FileSystem.status(of: "\(run.folder)/\(name)").size == 0 { continue }
+            if name.hasSuffix("-wal"), (try? FileSystem.status(of: "\(run.folder)/\(name)").size) ?? 0 == 0 { continue }
             for (beginning, kind) in [
                 (BackupJob.beginning, "the backup"), ("damaged-", "the database that was set aside"),
                 ("repaired-", "the database that was set aside"),
@@ -147,7 +149,8 @@ struct PurgeJob {
         }
         if try run.reading({ try run.reader().mayOverflow(filter) }) {
             let name = (filter.apps?.count ?? 0) > 1 ? "one of these names" : "this name"
-            remaining.append("records of the application overflow, which may have had \(name): see RateLimits.md")
+            remaining.append(
+                "records under the application overflow, some of which may have reported \(name): see RateLimits.md")
         }
         return remaining
     }

@@ -20,8 +20,7 @@ struct RepairJob {
         if let file, !known.contains(file) { throw CollectorError.notFound(id: file) }
         var reply = RepairReply(files: file.map { [$0] } ?? known)
         if !isDryRun {
-            // The newest first. It may have records that were recovered from an older one, and can no longer be read there.
-            for name in reply.files.reversed() { try repair(name, &reply, &run) }
+            for name in reply.files { try repair(name, &reply, &run) }
         }
         reply.isDone = true
         return reply

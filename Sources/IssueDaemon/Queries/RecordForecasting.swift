@@ -63,7 +63,7 @@ struct RecordForecasting {
             let isChosen = !preview.isOverflow && !(subject.series.fingerprint ?? "").isEmpty
             return RecordForecast(
                 message: subject.message, metadata: subject.metadata, redactions: redactions(subject.redactions),
-                app: app, user: preview.uid, otherUsers: preview.otherUsers,
+                app: preview.app, user: preview.uid, otherUsers: preview.otherUsers,
                 template: MessageTemplate.title(of: subject.series.template[...]), fingerprint: preview.fingerprint,
                 isChosen: isChosen, rule: isChosen || preview.isOverflow ? nil : Int(Fingerprint.rule),
                 groupID: preview.id, isNew: preview.group == nil, group: preview.shown,

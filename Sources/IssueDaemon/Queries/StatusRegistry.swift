@@ -219,15 +219,17 @@ final class StatusRegistry: Sendable {
                 store.add("\(StoreStatus.refusalFaultPrefix)\(since.description): \(failure)", .refusing)
             }
             if figures.damagedRecords > 0 {
+                let count = figures.damagedRecords
                 store.add(
-                    "\(figures.damagedRecords) records in damaged blocks of the database are unreadable",
+                    "\(count) record\(count == 1 ? "" : "s") in damaged blocks of the database can't be read",
                     .damagedBlocks)
             }
             for fault in databasesSetAside { store.add(fault, .setAside) }
             for fault in state.configurationFaults { store.add(fault, .configuration) }
             if state.needsRestart {
                 store.add(
-                    "changes of [Socket] or of the database path are not in effect: restart the daemon", .configuration)
+                    "changes to [Socket] or the database path are not in effect yet: restart the daemon", .configuration
+                )
             }
             for fault in Self.credentialFaults(state) { store.add(fault, .credential) }
         }

@@ -441,7 +441,7 @@ package struct LogEvent: Hashable, Sendable {
             + "end_silence. `parameters=` has no search text.")
     package static let auditRequestFinished = LogEvent(
         "audit.request-finished", "Operator request finished",
-        "The request has ended. `result=` is `done` (with the id of a new silence), `given up` if the client disconnected or the daemon stopped, or "
+        "The request has ended. `result=` is `done` (followed by the id of a new silence), `given up` if the client disconnected or the daemon stopped, or "
             + "the error.",
         "If it failed, repeat the command.")
 

@@ -351,8 +351,12 @@ extension StoreWriter {
     ///
     /// - Returns: `true` if that is new; `false` if it is known, or if the block was removed.
     package func note(_ block: DamagedBlock) throws(StoreFailure) -> Bool {
+        let isKnown = try Self.convertingErrors { () throws(SQLiteError) in
+            try connection.exists("SELECT 1 FROM damaged_blocks WHERE first_id = ?1", block.rows.lowerBound)
+        }
+        if isKnown { return false }
         // A note that is lost in a power cut is made again when the block is read.
-        try transaction(isSynced: false) { () throws(SQLiteError) in
+        return try transaction(isSynced: false) { () throws(SQLiteError) in
             try connection.run(
                 "INSERT OR IGNORE INTO damaged_blocks (first_id) SELECT first_id FROM blocks WHERE first_id = ?1",
                 block.rows.lowerBound)
@@ -366,20 +370,19 @@ extension StoreWriter {
     /// Forgets damaged blocks that were removed or that can be read again, such as after a fault of the disk.
     package func recheckDamagedBlocks() throws(StoreFailure) {
         let known = try Self.convertingErrors { () throws(SQLiteError) in
-            try connection.all(
-                """
-                SELECT first_id, first_id IN (SELECT first_id FROM blocks) FROM damaged_blocks
-                ORDER BY 2, 1 LIMIT ?1
-                """, Self.maxRechecked
-            ) { (first: $0.id(0, as: RowID.self), isStored: $0.int64(1) != 0) }
+            try connection.all("SELECT first_id FROM damaged_blocks ORDER BY random() LIMIT ?1", Self.maxRechecked) {
+                $0.id(0, as: RowID.self)
+            }
         }
+        guard !known.isEmpty else { return }
         // A block that cannot be read stays on the list.
-        let gone = known.filter { !$0.isStored || (try? blocks.reader.isReadable($0.first)) == true }
-        guard !gone.isEmpty else { return }
+        let readable = known.filter { (try? blocks.reader.isReadable($0)) == true }
         try transaction { () throws(SQLiteError) in
             try connection.run(
-                "DELETE FROM damaged_blocks WHERE first_id IN (SELECT value FROM json_each(?1))",
-                Self.list(gone.map(\.first)))
+                """
+                DELETE FROM damaged_blocks WHERE first_id NOT IN (SELECT first_id FROM blocks)
+                    OR first_id IN (SELECT value FROM json_each(?1))
+                """, Self.list(readable))
         }
     }
 }
@@ -390,6 +393,26 @@ extension StoreReader {
         try connection.all("SELECT records FROM damaged_blocks JOIN blocks USING (first_id)") {
             DamagedBlock.records(in: $0.int64(0))
         }.reduce(0, +)
+    }
+
+    /// Returns the known damaged blocks with records that are in no posting list, because the blocks were damaged before
+    /// their range was closed. At most 1,024.
+    package func unlistedDamagedBlocks() throws -> [DamagedBlock] {
+        try snapshot {
+            let known = try connection.all(
+                """
+                SELECT first_id, last_id, records FROM damaged_blocks JOIN blocks USING (first_id)
+                ORDER BY first_id LIMIT 1024
+                """
+            ) { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self), records: $0.int64(2)) }
+            return try known.compactMap { block in
+                if try blocks.isReadable(block.first) { return nil }
+                let rows = block.first...max(block.first, block.last)
+                let records = DamagedBlock.records(in: block.records)
+                let listed = try outbox.accounts(ofUnreadable: [rows]).count
+                return Int64(listed) < records ? DamagedBlock(rows: rows, records: records) : nil
+            }
+        }
     }
 
     /// Reads the next blocks completely, so that damaged ones are reported.

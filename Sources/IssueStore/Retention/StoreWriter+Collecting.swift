@@ -21,6 +21,7 @@ extension StoreWriter {
     package func collect(processes: [ProcessRowID], seenThrough edge: RowID) throws(StoreFailure) {
         let cached = Set(memory.caches.processes.values.map(\.process))
         try transaction { () throws(SQLiteError) in
+            if try removal.hasDamagedBlocks() { return }
             let used = try Set(
                 connection.all("SELECT DISTINCT process FROM records WHERE id > ?1", edge) {
                     $0.id(0, as: ProcessRowID.self)
@@ -38,6 +39,7 @@ extension StoreWriter {
     ///   - edge: The last row that was examined. Series with later records are kept.
     package func collect(series: [SeriesID], seenThrough edge: RowID) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
+            if try removal.hasDamagedBlocks() { return }
             let used = try removal.reported(from: edge + 1)
             let newest = try newestSeries()
             let unused = series.filter { !used.contains($0) && $0 < newest }
@@ -73,6 +75,7 @@ extension StoreWriter {
         of users: Set<UInt32>, above series: SeriesID
     ) throws(StoreFailure) -> (last: SeriesID?, removed: Int) {
         try transaction { () throws(SQLiteError) in
+            if try removal.hasDamagedBlocks() { return (nil, 0) }
             let examined = try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
             let newest = try newestSeries()
             let unused = examined.recordless.filter { $0.id < newest && users.contains($0.user) }.map(\.id)
@@ -247,6 +250,12 @@ extension RecordRemoval {
         let stillOpen = open.series(among: Set(examined.recordless.map(\.id)))
         examined.recordless.removeAll { stillOpen.contains($0.id) }
         return examined
+    }
+
+    /// Returns `true` if there are damaged blocks. Their records may refer to any row, so rows that no readable record
+    /// refers to are kept until the blocks are gone. A block may be readable again after a fault of the disk.
+    func hasDamagedBlocks() throws(SQLiteError) -> Bool {
+        try connection.exists("SELECT 1 FROM damaged_blocks JOIN blocks USING (first_id)")
     }
 
     /// Removes series, their totals, and groups that have no series left.

@@ -208,9 +208,10 @@ extension QuarantinedStore {
 }
 
 extension StoreWriter {
-    /// Stores records of a quarantined database, except those that were imported before.
+    /// Stores records of a quarantined database, except those that were imported before, from this or another one.
     ///
-    /// The cardinality guard does not count them. Records that the other one has moved to an overflow series stay in one.
+    /// The cardinality guard does not count them. Records that the guard of the quarantined database moved to an overflow
+    /// series stay in one.
     ///
     /// - Parameters:
     ///   - submissions: The records.
@@ -220,8 +221,20 @@ extension StoreWriter {
     package func importSalvaged(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> Int64 {
-        let outcomes = try commit(submissions, wall: wall, monotonic: monotonic, isImport: true)
-        return outcomes.reduce(0) { $0 + $1.receipts.storedCount }
+        try transaction(mayUseReserve: false) { () throws(SQLiteError) in
+            var recovered = RecoveredIDs(connection: connection)
+            var fresh = submissions
+            for index in fresh.indices {
+                fresh[index].calls = []
+                for call in submissions[index].calls {
+                    if let id = call.originalID, try !recovered.insert(id) { continue }
+                    fresh[index].calls.append(call)
+                }
+            }
+            try recovered.write()
+            return try fill(fresh, wall: wall, monotonic: monotonic, isImport: true)
+                .reduce(0) { $0 + $1.receipts.storedCount }
+        }
     }
 
     /// Imports the triage states of groups that exist here and have none of their own.
@@ -260,6 +273,46 @@ extension StoreWriter {
                 AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
             """, note.uid, note.app, note.fingerprint
         ) { $0.id(0) }
+    }
+}
+
+/// The ids of recovered records, in the databases in which they were first. Stored as spans, since a repair usually
+/// recovers consecutive records.
+private struct RecoveredIDs {
+    let connection: DatabaseConnection
+    /// The span that is growing; nil if none is.
+    private var span: (code: Int64, rows: ClosedRange<RowID>)?
+
+    init(connection: DatabaseConnection) {
+        self.connection = connection
+    }
+
+    /// Adds an id. Returns `false` if it was added before.
+    mutating func insert(_ id: RecordID) throws(SQLiteError) -> Bool {
+        let code = Int64(bitPattern: id.store)
+        if let span, span.code == code, span.rows.contains(id.row) { return false }
+        let before = try connection.first(
+            "SELECT first_id, last_id FROM recovered WHERE code = ?1 AND first_id <= ?2 ORDER BY first_id DESC LIMIT 1",
+            code, id.row
+        ) { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self)) }
+        if let before, id.row <= before.last { return false }
+        if let span, span.code == code, id.row == span.rows.upperBound + 1 {
+            self.span = (code, span.rows.lowerBound...id.row)
+            return true
+        }
+        try write()
+        let first = before.flatMap { $0.last + 1 == id.row ? $0.first : nil }
+        span = (code, (first ?? id.row)...id.row)
+        return true
+    }
+
+    /// Writes the span that is growing.
+    mutating func write() throws(SQLiteError) {
+        guard let (code, rows) = span else { return }
+        span = nil
+        try connection.run(
+            "INSERT OR REPLACE INTO recovered (code, first_id, last_id) VALUES (?1, ?2, ?3)", code, rows.lowerBound,
+            rows.upperBound)
     }
 }
 

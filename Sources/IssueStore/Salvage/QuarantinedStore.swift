@@ -190,13 +190,6 @@ package final class QuarantinedStore {
         return ProducerID(high: 0x6973_7364_7265_7061, low: hash.finish())
     }
 
-    /// Derives a producer id from a store's code.
-    private static func producer(ofCode code: UInt64) -> ProducerID {
-        var hash = SipHash(key0: 3)
-        hash.append(code)
-        return ProducerID(high: 0x6973_7364_7265_7061, low: hash.finish())
-    }
-
     // MARK: Reading rows
 
     /// Reads the first records in a range of rows, and keeps the rest of the range for later.
@@ -295,20 +288,16 @@ package final class QuarantinedStore {
             if portion.submissions[index].calls.isEmpty { portion.submissions.removeLast() }
             return
         }
-        var call = ReportCall(token: 0, records: first..<first + 1, rejected: [], numbering: numbering(of: salvaged))
+        // A record that was recovered before is recognized by the id that it had first, in each database that has it, or
+        // else by its number.
+        let id = RecordID(salvaged.origin?.ids.last ?? salvaged.stored.id).flatMap { $0.store != 0 ? $0 : nil }
+        var call = ReportCall(
+            token: 0, records: first..<first + 1, rejected: [],
+            numbering: id == nil
+                ? ReportCall.Numbering(producer: producer, sequence: salvaged.row.rawValue) : nil)
+        call.originalID = id
         call.verdict = salvaged.verdict
         portion.submissions[index].calls.append(call)
-    }
-
-    /// Numbers a record by the id that it got when it was first stored. So it is recognized in each database that it was
-    /// in.
-    private func numbering(of salvaged: SalvagedRecord) -> ReportCall.Numbering {
-        guard let id = RecordID(salvaged.origin?.ids.last ?? salvaged.stored.id), id.store != 0, id.row <= Self.maxRow
-        else {
-            return ReportCall.Numbering(producer: producer, sequence: salvaged.row.rawValue)
-        }
-        return ReportCall.Numbering(
-            producer: Self.producer(ofCode: id.store), sequence: id.row.rawValue)
     }
 
     /// Adds a record to a batch. Returns `false` if it is rejected.
@@ -358,7 +347,7 @@ extension QuarantinedStore: Sendable {}
 
 /// A record of a quarantined database.
 struct SalvagedRecord {
-    /// Its row in the quarantined database, which is also its sequence number when it is imported.
+    /// Its row in the quarantined database.
     var row: RowID
     /// The id of the process that reported it, in the quarantined database.
     var process: ProcessRowID

@@ -221,11 +221,19 @@ extension Schema {
         ALTER TABLE summaries ADD COLUMN other INTEGER;
         """
 
-    /// The blocks that were found damaged.
-    static let damagedBlocks: StaticString = """
+    /// The blocks that were found damaged, and the records that were recovered from other databases.
+    static let damage: StaticString = """
         -- Blocks that cannot be decoded. Those that were removed since are deleted here at the next start.
         CREATE TABLE damaged_blocks (
             first_id INTEGER PRIMARY KEY
         ) STRICT;
+
+        -- Records that `repair` has recovered: the code of the store in which each was first, and a span of rows there.
+        CREATE TABLE recovered (
+            code INTEGER NOT NULL,
+            first_id INTEGER NOT NULL,
+            last_id INTEGER NOT NULL,
+            PRIMARY KEY (code, first_id)
+        ) STRICT, WITHOUT ROWID;
         """
 }

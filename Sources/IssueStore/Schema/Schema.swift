@@ -27,7 +27,7 @@ package enum Schema {
         Migration(boundedWork),
         Migration(stateChanges),
         Migration(correctionEvents),
-        Migration(damagedBlocks),
+        Migration(damage),
     ]
 
     /// Rejects a file of another program or a newer version before anything in it is changed.

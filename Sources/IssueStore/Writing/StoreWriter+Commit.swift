@@ -24,7 +24,8 @@ extension StoreWriter {
         }
     }
 
-    private func fill(
+    /// Stores calls in a transaction, see `commit`.
+    func fill(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(SQLiteError) -> [CallOutcome] {
         let clockBefore = memory.values.clock

@@ -21,9 +21,12 @@ extension StoreWriter {
         try connection.run(
             """
             INSERT INTO ranges (id, first_id, last_id, first_at, last_at, records, bytes)
-            SELECT ?1, ?2, ?3, coalesce(min(first_at), 0), coalesce(max(last_at), 0), coalesce(sum(records), 0), ?4
+            SELECT ?1, ?2, ?3, coalesce(min(first_at), 0), coalesce(max(last_at), 0),
+                   -- The records of damaged blocks are in no posting list.
+                   (SELECT coalesce(sum(min(max(records, 0), ?5)), 0) FROM blocks WHERE first_id BETWEEN ?2 AND ?3), ?4
             FROM postings WHERE range = ?1
-            """, memory.values.rangeID, memory.open.firstID, memory.open.lastID, memory.open.byteCount)
+            """, memory.values.rangeID, memory.open.firstID, memory.open.lastID, memory.open.byteCount,
+            BlockFormat.maxRecords)
         // The log time of the commit of the range's last record, which is an earlier commit if the range is closed
         // early.
         try connection.run(

@@ -61,6 +61,8 @@ package struct ReportCall: Sendable {
     package var numbering: Numbering?
     /// Used only if the call is imported.
     package var verdict = ImportedVerdict()
+    /// The id that an imported record had in the database in which it was first; nil if that is lost.
+    package var originalID: RecordID?
     /// The number of calls that this one represents. Their tokens, records and sequence numbers are consecutive.
     package private(set) var calls = 1
 

@@ -176,7 +176,7 @@ struct HealthReportTests {
     @Test("Refusing reports now is failing, and comes before the other findings")
     func refusing() {
         let report = report { status in
-            status.store.add("1 records in damaged blocks of the database are unreadable", .damagedBlocks)
+            status.store.add("1 records in damaged blocks of the database can't be read", .damagedBlocks)
             status.store.add(
                 "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full", .refusing)
         }

@@ -340,6 +340,7 @@ struct CorrectionEventTests {
             let shell = try store.shell()
             try shell.execute(
                 """
+                DROP TABLE recovered;
                 DROP TABLE damaged_blocks;
                 DROP TABLE correction_events;
                 ALTER TABLE destinations DROP COLUMN corrections_id;

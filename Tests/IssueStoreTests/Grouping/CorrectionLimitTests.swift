@@ -199,6 +199,7 @@ struct CorrectionLimitTests {
             }
             try shell.execute(
                 """
+                DROP TABLE recovered;
                 DROP TABLE damaged_blocks;
                 DROP TABLE correction_events;
                 ALTER TABLE destinations DROP COLUMN corrections_id;

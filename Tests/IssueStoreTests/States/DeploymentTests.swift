@@ -366,6 +366,7 @@ extension TemporaryStore {
     func downgrade() throws {
         try shell().execute(
             """
+            DROP TABLE recovered;
             DROP TABLE damaged_blocks;
             DROP TABLE correction_events;
             ALTER TABLE destinations DROP COLUMN corrections_id;
