@@ -51,7 +51,8 @@ enum SetAsideHarness {
 
     private static func importSalvaged(_ store: QuarantinedStore, to path: String, atMost size: Int) throws {
         let writer = try StoreWriter(SampleStore.settings(path, code: 43))
-        var rows: Set<Int64> = []
+        /// The ids of the records, or the numbers of those whose id is lost.
+        var rows: Set<String> = []
         var steps = 0
         var bytes = 0
         var recovered: Int64 = 0
@@ -62,7 +63,8 @@ enum SetAsideHarness {
             for submission in portion.submissions {
                 bytes += submission.batch.bytes.count
                 for call in submission.calls {
-                    require(rows.insert(call.numbering?.sequence ?? 0).inserted, "A row was read twice")
+                    let id = call.originalID?.text ?? "\(call.numbering?.sequence ?? 0)"
+                    require(rows.insert(id).inserted, "A row was read twice")
                 }
             }
             guard !portion.submissions.isEmpty else { continue }
