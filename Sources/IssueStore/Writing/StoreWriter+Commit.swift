@@ -12,19 +12,20 @@ extension StoreWriter {
     ///   - submissions: The calls.
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
-    ///   - isImport: `true` if the records come from a set-aside database. The verdicts of
-    ///     its cardinality guard apply, and the one here is bypassed. The records are not announced.
     /// - Returns: The outcomes of the calls, in order. A run of similar calls may share one outcome.
     /// - Throws: The failures of `transaction`.
     package func commit(
-        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool = false
+        _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> [CallOutcome] {
         try transaction(mayUseReserve: false) { () throws(SQLiteError) in
-            try fill(submissions, wall: wall, monotonic: monotonic, isImport: isImport)
+            try fill(submissions, wall: wall, monotonic: monotonic, isImport: false)
         }
     }
 
-    /// Stores calls in a transaction, see `commit`.
+    /// Stores calls. Must be called in a transaction, see `commit`.
+    ///
+    /// - Parameter isImport: `true` if the records come from a set-aside database. The verdicts of its cardinality guard
+    ///   apply, and the one here is bypassed. The records are not announced.
     func fill(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(SQLiteError) -> [CallOutcome] {
