@@ -14,8 +14,8 @@ final class ClickHouseServer {
 
     init() throws {
         folder = try ScratchFolder(named: "clickhouse")
-        // The port was free a moment ago. ClickHouse can't choose a free one itself.
-        port = try Socket.listenLoopback().localPort()
+        // ClickHouse can't choose a free port itself, so this one is closed and opened again.
+        port = try Socket.listenLoopback(portIn: 32_000..<32_768).localPort()
         try folder.write(configuration, to: "config.xml")
         try folder.write(Self.users, to: "users.xml")
         try start()
@@ -57,8 +57,10 @@ final class ClickHouseServer {
 
     /// Waits until the server answers, and creates the shipped tables.
     func prepare() async throws {
-        try await eventually("ClickHouse answers: \(errors)") {
-            (try? query("SELECT 1")) == "1\n"
+        do {
+            try await eventually("ClickHouse answers") { (try? query("SELECT 1")) == "1\n" }
+        } catch let timeout as ConditionTimeout {
+            throw Refused(description: "\(timeout): \(errors)")
         }
         let file = "\(TestBinaries.repository)config/clickhouse/schema.sql"
         let schema = try String(contentsOfFile: file, encoding: .utf8)

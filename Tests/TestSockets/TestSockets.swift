@@ -30,6 +30,23 @@ extension Socket {
         return listener
     }
 
+    /// Listens on a free port that stays free while it is closed, so that a server can be stopped and started again.
+    ///
+    /// Linux gives the ports from 32768 on to connections and to listeners without a port of their own (ip(7),
+    /// `ip_local_port_range`). Such a port could be taken while it is closed.
+    ///
+    /// - Parameter range: Ports below 32768. Servers of another kind must use another range.
+    package static func listenLoopback(portIn range: Range<UInt16>) throws(Errno) -> FileDescriptor {
+        for _ in 0..<100 {
+            do throws(Errno) {
+                return try listenLoopback(port: .random(in: range))
+            } catch {
+                guard error == .addressInUse else { throw error }
+            }
+        }
+        throw .addressInUse
+    }
+
     private static func call(
         _ function: (CInt, UnsafePointer<sockaddr>?, socklen_t) -> CInt, _ socket: borrowing FileDescriptor,
         _ port: UInt16

@@ -60,20 +60,8 @@ final class ControlledPort: Sendable {
         try threads.start(name: name) { [self] in keep() }
     }
 
-    /// Listens on a port, or on any free one for 0.
-    ///
-    /// Linux gives the ports from 32768 on to connections and to listeners without a port of their own (ip(7),
-    /// `ip_local_port_range`). Such a port could be taken while it is closed.
     private static func listen(_ port: UInt16) throws(Errno) -> FileDescriptor {
-        guard port == 0 else { return try Socket.listenLoopback(port: port) }
-        for _ in 0..<100 {
-            do throws(Errno) {
-                return try Socket.listenLoopback(port: .random(in: 20_000..<32_000))
-            } catch {
-                guard error == .addressInUse else { throw error }
-            }
-        }
-        throw .addressInUse
+        port == 0 ? try Socket.listenLoopback(portIn: 20_000..<32_000) : try Socket.listenLoopback(port: port)
     }
 
     /// The number of accepted connections.
