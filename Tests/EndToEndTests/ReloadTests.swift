@@ -49,16 +49,19 @@ struct ReloadTests {
         }
     }
 
-    @Test("A change that needs a restart is logged until it is reverted")
+    @Test("A change that needs a restart is logged, and is a fault until it is reverted")
     func nextStart() async throws {
         try await DaemonFixture.with { daemon in
             func tellings() -> Int { daemon.log.ranges(of: "take effect after a restart").count }
             try daemon.configure("[Socket]\nMaxConnectionsPerUser=77")
             try daemon.reload()
             #expect(tellings() == 1)
+            let status = try RawClient(path: daemon.socket).status()
+            #expect(status.store.faultsByKind.map(\.kind) == [.restart])
             try daemon.configure("[Store]\nMaxAge=7d")
             try daemon.reload()
             #expect(tellings() == 1)
+            #expect(try RawClient(path: daemon.socket).status().store.faults == [])
         }
     }
 

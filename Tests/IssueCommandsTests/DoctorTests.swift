@@ -140,7 +140,7 @@ struct DoctorTests {
             let finding = try #require(try found(database: database).first)
             #expect(finding.message.hasPrefix("the folder of /home/alice/try/s has mode 0700"))
             #expect(
-                finding.fix.hasPrefix("chmod 0755 /home/alice/try; but if the database is there, name another folder"))
+                finding.fix.hasPrefix("chmod 0755 /home/alice/try. If the database is in it, set Path="))
         }
     }
 
@@ -254,13 +254,17 @@ struct DoctorTests {
                 "configuration error (using the last valid configuration): /x.conf:3: Unknown section"
             ),
             ("configuration", .configuration, "3 more configuration errors: see issued --check"),
+            (
+                "configuration", .restart,
+                "changes to [Socket] or the database path are not in effect yet: restart the daemon"
+            ),
         ]
         for (check, kind, fault) in faults {
             let found = findings(try facts { $0.store.add(fault, kind) })
             #expect(found.keys.sorted() == [check], "\(fault)")
             #expect(found[check]?.map(\.message) == [fault])
             #expect(found[check]?.first?.fix.isEmpty == false)
-            if check == "configuration" {
+            if kind == .configuration {
                 #expect(found[check]?.first?.fix.contains("with the daemon's --config FILE if it has one") == true)
             }
         }

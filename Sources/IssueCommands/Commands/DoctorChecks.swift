@@ -148,7 +148,7 @@ extension DoctorCheck {
 
     /// Returns the advice that lets all users enter the folder of the socket. A folder with the database has mode 0700.
     private static func enteringFix(_ folder: String) -> String {
-        "chmod 0755 \(folder); but if the database is there, name another folder in Path= of [Socket] (issued.conf) instead"
+        "chmod 0755 \(folder). If the database is in it, set Path= of [Socket] in issued.conf to another folder instead"
     }
 
     private static func octal(_ mode: UInt32) -> String {
@@ -259,8 +259,13 @@ extension DoctorCheck {
         "issued --check, with the daemon's --config FILE if it has one; then: systemctl reload issued"
 
     private static func configuration(_ facts: DoctorFacts) -> [DoctorFinding]? {
-        visibleFaults(facts)?.filter { $0.kind == .configuration }.map {
-            DoctorFinding(.problem, $0.text, fix: checkAndReload)
+        visibleFaults(facts)?.compactMap { fault in
+            switch fault.kind {
+            case .configuration: DoctorFinding(.problem, fault.text, fix: checkAndReload)
+            case .restart:
+                DoctorFinding(.warning, fault.text, fix: "systemctl restart issued.socket issued.service")
+            case .refusing, .ledger, .damagedBlocks, .setAside, .credential, nil: nil
+            }
         }
     }
 
@@ -275,7 +280,7 @@ extension DoctorCheck {
         }
         return faults.compactMap { fault in
             switch fault.kind {
-            case .configuration, .credential, .ledger: nil
+            case .configuration, .restart, .credential, .ledger: nil
             case .refusing:
                 DoctorFinding(.problem, fault.text, fix: "issuectl status; free disk space, or fix the file's rights")
             case .setAside:

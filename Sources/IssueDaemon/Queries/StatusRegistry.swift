@@ -228,8 +228,7 @@ final class StatusRegistry: Sendable {
             for fault in state.configurationFaults { store.add(fault, .configuration) }
             if state.needsRestart {
                 store.add(
-                    "changes to [Socket] or the database path are not in effect yet: restart the daemon", .configuration
-                )
+                    "changes to [Socket] or the database path are not in effect yet: restart the daemon", .restart)
             }
             for fault in Self.credentialFaults(state) { store.add(fault, .credential) }
         }

@@ -114,7 +114,7 @@ package struct HealthReport: Equatable, Sendable {
             switch kind {
             case .refusing: findings.append(HealthFinding(.refusing, .failing, fault))
             case .ledger: findings.append(HealthFinding(.ledger, .degraded, fault))
-            case .damagedBlocks, .setAside, .configuration, .credential, nil:
+            case .damagedBlocks, .setAside, .configuration, .restart, .credential, nil:
                 findings.append(HealthFinding(.fault, .degraded, fault))
             }
         }
@@ -251,6 +251,8 @@ package enum StoreFaultKind: String, CaseIterable, Sendable {
     case setAside = "store.set-aside"
     /// The configuration has an error.
     case configuration = "config.error"
+    /// Changes to the configuration take effect after a restart.
+    case restart = "config.needs-restart"
     /// A destination lacks its credential.
     case credential = "destination.credential"
 }
