@@ -63,7 +63,7 @@ enum SetAsideHarness {
             for submission in portion.submissions {
                 bytes += submission.batch.bytes.count
                 for call in submission.calls {
-                    let id = call.originalID?.text ?? "\(call.numbering?.sequence ?? 0)"
+                    let id = call.original?.id.text ?? "\(call.numbering?.sequence ?? 0)"
                     require(rows.insert(id).inserted, "A row was read twice")
                 }
             }

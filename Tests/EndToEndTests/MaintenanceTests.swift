@@ -20,7 +20,7 @@ struct MaintenanceTests {
         return process.output
     }
 
-    @Test("A backup is made under load, and restoring it as documented assigns no id twice")
+    @Test("A backup is made under load, and restoring it and recovering later records uses no id twice")
     func backupAndRestore() async throws {
         try await DaemonFixture.with { daemon in
             for part in 0..<5 {
@@ -41,13 +41,15 @@ struct MaintenanceTests {
             let late = try RawClient(path: daemon.socket).report("after the copy")[0]
             try daemon.terminate()
             #expect(load.waitForEnd())
-            let receipts = load.receipts.merging(["late": late]) { $1 }
+            let receipts = load.receipts.merging(["after the copy": late]) { $1 }
             let names = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
             #expect(!names.contains { $0.contains("backup") })
 
             // As described in Operations.md.
-            for ending in ["", "-wal", "-shm"] {
-                try? FileManager.default.removeItem(atPath: daemon.database + ending)
+            let old = "\(daemon.database).damaged-2026-11-21T00:00:00.000Z"
+            try? FileManager.default.removeItem(atPath: "\(daemon.database)-shm")
+            for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: daemon.database + ending) {
+                try FileManager.default.moveItem(atPath: daemon.database + ending, toPath: old + ending)
             }
             try FileManager.default.copyItem(atPath: copy, toPath: daemon.database)
             try daemon.start()
@@ -63,6 +65,13 @@ struct MaintenanceTests {
             for id in try RawClient(path: daemon.socket).report("after a restart") {
                 #expect(given.insert(id).inserted)
             }
+            let missing = receipts.keys.filter { ids[$0] == nil }
+            #expect(missing.contains("after the copy"))
+            let reply = try JSONValue(json: try issuectl(["repair", "--json"], daemon))
+            #expect(reply["recovered"] == .integer(Int64(missing.count)))
+            #expect(reply["earlier"] == .integer(Int64(restored.count)))
+            let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
+            for message in receipts.keys { #expect(messages.count { $0 == message } == 1) }
             #expect(try daemon.file.ledgerFaults == [])
         }
     }
@@ -242,7 +251,7 @@ struct MaintenanceTests {
             try FileManager.default.moveItem(atPath: done, toPath: daemon.folder["state/\(name)"])
             #expect(
                 try issuectl(["repair"], daemon)
-                    == "0 records recovered, 2 had been recovered before, from:\n  \(name)\n")
+                    == "0 records recovered (2 had been stored before), from:\n  \(name)\n")
             #expect(try daemon.file.ledgerFaults == [])
         }
     }

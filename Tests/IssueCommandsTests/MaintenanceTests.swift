@@ -152,7 +152,7 @@ struct MaintenanceTests {
         #expect(outcome.output == lines("No records match."))
     }
 
-    @Test("A backup names the records that can't be read in the copy, and a repair those that it had recovered before")
+    @Test("A backup names the records that can't be read in the copy, and a repair those that it had before")
     func countsOfOthers() {
         let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":1,"bytes_total":1,"unreadable":256}"#
         let backup = issuectl(["backup"], .parts([copied], nil))
@@ -161,7 +161,7 @@ struct MaintenanceTests {
         let reply = #"{"recovered":7,"earlier":12000,"unreadable":3,"done":true,"files":["issues.db.damaged-A"]}"#
         #expect(
             issuectl(["repair"], .parts([reply], nil)).output.hasPrefix(
-                "7 records recovered, 12,000 had been recovered before, 3 could not be read, from:"))
+                "7 records recovered (12,000 had been stored before), 3 could not be read, from:"))
     }
 
     @Test("A repair lists databases from which nothing can be read, and exits with 1")

@@ -211,6 +211,29 @@ struct SalvageTests {
         }
     }
 
+    @Test("A repair keeps all senders, and adds none of records that it does not store")
+    func senders() throws {
+        try TemporaryStore.with { store in
+            let senders = 0..<60
+            do {
+                let writer = try store.writer()
+                for sender in senders {
+                    try store.store(
+                        [IssueRecord(message: "m", app: Application(name: "a"))],
+                        from: .of(uid: 7, connection: UInt64(sender), command: "c\(sender)"), to: writer)
+                }
+            }
+            let old = try setAside(store)
+            store.settings.limits.applicationsPerUser = 1
+            let writer = try store.writer()
+            #expect(try importSalvaged(old, into: writer, of: store).recovered == 60)
+            let commands = try store.shell().table("SELECT command FROM senders", columns: 1).compactMap { $0[0] }
+            #expect(Set(commands) == Set(senders.map { "c\($0)" }))
+            #expect(try importSalvaged(old, into: store.writer(), of: store) == Result())
+            #expect(try store.shell().number("SELECT count(*) FROM processes") == 60)
+        }
+    }
+
     @Test(
         "The records of a damaged block, and no others, are counted as unreadable, even if those before it were erased")
     func damagedBlock() throws {

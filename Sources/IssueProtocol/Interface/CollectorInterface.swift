@@ -384,7 +384,7 @@ package enum CollectorInterface {
         )
 
         # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report
-        # progress. earlier: the number of records that had been recovered before; absent if there are none.
+        # progress. earlier: the number of records that had been stored before; absent if there are none.
         # files: the files that were read or, with dry_run, that would be read. hopeless: the files from which nothing can be
         # read.
         method Repair(file: ?string, dry_run: ?bool) -> (

@@ -114,8 +114,8 @@ package struct RepairParameters: Equatable, JSONObjectCodable, Sendable {
 package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of records recovered so far.
     package var recovered: Int64
-    /// The number of readable records that had been recovered before, by another repair or from another file; nil if there
-    /// are none.
+    /// The number of readable records that the database had before: from its own clients, or recovered by another repair
+    /// or from another file. Nil if there are none.
     package var earlier: Int64?
     /// The number of records that could not be read.
     package var unreadable: Int64

@@ -403,7 +403,7 @@ struct RecordOrigin: Equatable {
         // The second form is that of a record under an overflow series or sender.
         guard let value = details[Self.key] ?? details["more"]?[Self.key] else { return nil }
         place = Self.place(value)
-        earlier = (value["earlier"]?.asArray ?? []).prefix(Self.maxEarlier).map(Self.place)
+        earlier = Self.limited((value["earlier"]?.asArray ?? []).map(Self.place))
         wasPending = value["pending"]?.asBool ?? true
         wasReportable = value["reportable"]?.asBool ?? true
         losses = Set(Loss.allCases.filter { value[$0.rawValue] != nil })
@@ -413,13 +413,22 @@ struct RecordOrigin: Equatable {
         Place(id: value["id"]?.asString ?? "?", receivedAt: value["received_at"]?.asString ?? "?")
     }
 
+    /// The store that received it.
+    var first: Place { earlier.last ?? place }
+
     /// The ids that the record had, the latest first.
     var ids: [String] { [place.id] + earlier.map(\.id) }
 
     /// Adds the origin that the record had in the store from which it was recovered.
     mutating func follow(_ origin: RecordOrigin) {
-        earlier = Array(([origin.place] + origin.earlier).prefix(Self.maxEarlier))
+        earlier = Self.limited([origin.place] + origin.earlier)
         losses.formUnion(origin.losses)
+    }
+
+    /// Returns at most `maxEarlier` stores: the latest ones, and the first one, by which a repair recognizes the record.
+    private static func limited(_ earlier: [Place]) -> [Place] {
+        guard earlier.count > maxEarlier, let first = earlier.last else { return earlier }
+        return earlier.prefix(maxEarlier - 1) + [first]
     }
 
     func write(to writer: inout JSONWriter) {

@@ -208,7 +208,8 @@ extension QuarantinedStore {
 }
 
 extension StoreWriter {
-    /// Stores records of a quarantined database, except those that were imported before, from this or another one.
+    /// Stores records of a quarantined database, except those that this database has received itself, and those that were
+    /// imported before, from this or another one.
     ///
     /// The cardinality guard does not count them. Records that the guard of the quarantined database moved to an overflow
     /// series stay in one.
@@ -227,14 +228,30 @@ extension StoreWriter {
             for index in fresh.indices {
                 fresh[index].calls = []
                 for call in submissions[index].calls {
-                    if let id = call.originalID, try !recovered.insert(id) { continue }
+                    if let original = call.original {
+                        if try isStored(original) { continue }
+                        if try !recovered.insert(original.id) { continue }
+                    }
                     fresh[index].calls.append(call)
                 }
             }
             try recovered.write()
+            // Storing a submission without calls would store its process.
+            fresh.removeAll { $0.calls.isEmpty }
             return try fill(fresh, wall: wall, monotonic: monotonic, isImport: true)
                 .reduce(0) { $0 + $1.receipts.storedCount }
         }
+    }
+
+    /// Returns `true` if this database has received the record itself. That is so if it is a restored copy of the
+    /// quarantined one.
+    private func isStored(_ original: ReportCall.Original) throws(SQLiteError) -> Bool {
+        let row = original.id.row
+        guard let store = memory.values.storeIDs.last(where: { $0.firstID <= row }), store.code == original.id.store,
+            let found = try blocks.reader.find(row)
+        else { return false }
+        // A copy that was made without `issuectl backup` assigns the same ids to other records.
+        return found.block.rows[found.index].receivedAt == original.receivedAt?.millisecondsSince1970
     }
 
     /// Imports the triage states of groups that exist here and have none of their own.
@@ -276,7 +293,7 @@ extension StoreWriter {
     }
 }
 
-/// The ids of recovered records, in the databases in which they were first. Stored as spans, since a repair usually
+/// The ids that recovered records got in the first database that stored them. Stored as spans, since a repair usually
 /// recovers consecutive records.
 private struct RecoveredIDs {
     let connection: DatabaseConnection

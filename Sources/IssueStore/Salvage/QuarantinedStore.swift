@@ -290,12 +290,12 @@ package final class QuarantinedStore {
         }
         // A record that was recovered before is recognized by the id that it had first, in each database that has it, or
         // else by its number.
-        let id = RecordID(salvaged.origin?.ids.last ?? salvaged.stored.id).flatMap { $0.store != 0 ? $0 : nil }
+        let original = salvaged.original
         var call = ReportCall(
             token: 0, records: first..<first + 1, rejected: [],
-            numbering: id == nil
+            numbering: original == nil
                 ? ReportCall.Numbering(producer: producer, sequence: salvaged.row.rawValue) : nil)
-        call.originalID = id
+        call.original = original
         call.verdict = salvaged.verdict
         portion.submissions[index].calls.append(call)
     }
@@ -365,6 +365,13 @@ struct SalvagedRecord {
     var bytes: Int
     /// `true` if a destination still has to receive it.
     var isPending = true
+
+    /// What it had in the database in which it was first; nil if its id there is lost.
+    var original: ReportCall.Original? {
+        guard let id = RecordID(origin?.first.id ?? stored.id), id.store != 0 else { return nil }
+        guard let origin else { return ReportCall.Original(id: id, receivedAt: stored.receivedAt) }
+        return ReportCall.Original(id: id, receivedAt: IssueTimestamp(origin.first.receivedAt))
+    }
 
     /// The approximate size in a portion, in bytes.
     var size: Int { 256 + bytes }

@@ -45,6 +45,13 @@ package struct ReportCall: Sendable {
         }
     }
 
+    /// What an imported record had in the database in which it was first.
+    package struct Original: Equatable, Sendable {
+        package var id: RecordID
+        /// Nil if the time is lost.
+        var receivedAt: IssueTimestamp?
+    }
+
     /// How the cardinality guard of another database has stored an imported record.
     package struct ImportedVerdict: Equatable, Sendable {
         var application = CardinalityGuard.ApplicationVerdict.allow
@@ -61,8 +68,8 @@ package struct ReportCall: Sendable {
     package var numbering: Numbering?
     /// Used only if the call is imported.
     package var verdict = ImportedVerdict()
-    /// The id that an imported record had in the database in which it was first; nil if that is lost.
-    package var originalID: RecordID?
+    /// Nil if the call is not imported, or if the id is lost.
+    package var original: Original?
     /// The number of calls that this one represents. Their tokens, records and sequence numbers are consecutive.
     package private(set) var calls = 1
 
