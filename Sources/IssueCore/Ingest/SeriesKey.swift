@@ -13,6 +13,30 @@ package struct SeriesDescription: Hashable, Sendable {
     package var template: [UInt8] = []
 
     package init() {}
+
+    /// Returns the description of the overflow series of a group or an application.
+    ///
+    /// It has only the attributes on which forwarding depends, and none that a sender could vary to create more series.
+    ///
+    /// - Parameters:
+    ///   - series: The description of a record above a limit.
+    ///   - app: The name of its account.
+    ///   - group: The fingerprint of the group that has too many series; nil if the application has too many groups.
+    package static func overflow(
+        of series: SeriesDescription, app: String, group: String? = nil
+    ) -> SeriesDescription {
+        var overflow = SeriesDescription()
+        overflow.severity = series.severity
+        overflow.isReportable = series.isReportable
+        overflow.app.name = series.app.name == app ? app : nil
+        overflow.fingerprint = group ?? "overflow"
+        let title: StaticString =
+            group == nil
+            ? "too many issues of this application to store them separately"
+            : "too many variants of this issue to store them separately"
+        overflow.template = Array("\(title)".utf8)
+        return overflow
+    }
 }
 
 /// The description of a series as bytes. Equal descriptions have equal keys, so that a series can be found with one

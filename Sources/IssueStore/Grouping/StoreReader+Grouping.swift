@@ -311,7 +311,7 @@ extension StoreReader {
                     preview.isOverflow = true
                     preview.fingerprint = "overflow"
                     found = try knownGroup(
-                        of: Self.overflow(of: series, app: preview.app), fingerprint: "overflow",
+                        of: .overflow(of: series, app: preview.app), fingerprint: "overflow",
                         account: preview.account)
                 }
             }
@@ -320,18 +320,6 @@ extension StoreReader {
             try add(found, of: series, count: count, at: now, to: &preview)
             return preview
         }
-    }
-
-    /// Returns the description of an application's overflow series, as the writer creates it
-    /// (`RecordCommit.overflowLocation`).
-    private static func overflow(of series: SeriesDescription, app: String) -> SeriesDescription {
-        var overflow = SeriesDescription()
-        overflow.severity = series.severity
-        overflow.isReportable = series.isReportable
-        overflow.app.name = series.app.name == app ? app : nil
-        overflow.fingerprint = "overflow"
-        overflow.template = Array("too many issues of this application to store them separately".utf8)
-        return overflow
     }
 
     private func accounts(

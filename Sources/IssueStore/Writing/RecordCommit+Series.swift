@@ -99,21 +99,6 @@ extension RecordCommit {
         onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: kind))
     }
 
-    /// Returns the description of the overflow series of a group or an application.
-    ///
-    /// It has only the attributes on which forwarding depends, and none that a sender could vary to create more series.
-    private func overflow(
-        of description: SeriesDescription, _ account: Account, _ fingerprint: String, _ title: StaticString
-    ) -> SeriesDescription {
-        var overflow = SeriesDescription()
-        overflow.severity = description.severity
-        overflow.isReportable = description.isReportable
-        overflow.app.name = description.app.name == account.name.app ? account.name.app : nil
-        overflow.fingerprint = fingerprint
-        overflow.template = Array("\(title)".utf8)
-        return overflow
-    }
-
     /// Returns the overflow series for a record whose own series would exceed a limit. Inserts it if it is new.
     ///
     /// - Parameters:
@@ -132,11 +117,8 @@ extension RecordCommit {
         if let known = memory.caches.series.find(overflow) {
             entry = known
         } else {
-            let title: StaticString =
-                group == nil
-                ? "too many issues of this application to store them separately"
-                : "too many variants of this issue to store them separately"
-            let description = self.overflow(of: original, account, fingerprint, title)
+            let description = SeriesDescription.overflow(
+                of: original, app: account.name.app, group: group == nil ? nil : fingerprint)
             let key = SeriesKey.encode(description)
             let location: SeriesLocation
             if let known = try stored(key, sender: process.sender) {
