@@ -21,14 +21,9 @@ enum Program {
 /// restarting the WAL.
 package final class StoreQueries: SQLDatabase {
     private let connection: DatabaseConnection
-    /// The number of records in the damaged blocks that were found since the last result that was returned.
-    private let unreadable = Counter()
+    private let blocks: BlockReader
     private let path: String
     private let limits: Limits
-
-    private final class Counter {
-        var value: Int64 = 0
-    }
 
     /// The limits for which the command has no option.
     package struct Limits: Sendable {
@@ -80,8 +75,7 @@ package final class StoreQueries: SQLDatabase {
         }
         do throws(SQLiteError) {
             // Adds the table `records`. In a file of an earlier version, the real table of that name hides it.
-            let blocks = try BlockReader(on: connection)
-            blocks.onDamagedBlock = { [unreadable] in unreadable.value += $0.records }
+            blocks = try BlockReader(on: connection)
         } catch {
             throw Self.failure(toOpen: name, isStandard: path == nil, error)
         }
@@ -152,6 +146,8 @@ package final class StoreQueries: SQLDatabase {
     private func read(_ statement: borrowing Statement, maxRows: Int) throws(SQLiteError) -> SQLResult {
         var result = SQLResult(columns: statement.columnNames, rows: [])
         var bytes = 0
+        // Of an earlier query that failed.
+        _ = blocks.takeSkipped()
         while let row = try statement.step({ row in result.columns.indices.map { SQLValue(row, column: $0) } }) {
             guard result.rows.count < maxRows else {
                 result.isCut = true
@@ -164,8 +160,7 @@ package final class StoreQueries: SQLDatabase {
             result.rows.append(row)
         }
         statement.reset()
-        result.unreadable = unreadable.value
-        unreadable.value = 0
+        result.unreadable = blocks.takeSkipped().reduce(0) { $0 + $1.records }
         return result
     }
 

@@ -243,7 +243,9 @@ struct UnreadableRecordTests {
             filter.apps = ["a"]
             let reader = try store.reader()
             #expect(try reader.rows(filter, above: 0, through: 100, limit: 100).damaged == [:])
-            #expect(try reader.unlistedDamagedBlocks() == [DamagedBlock(rows: 11...20, records: 10)])
+            let found = try #require(try reader.unlistedDamagedBlocks(above: .min))
+            #expect(found.blocks == [DamagedBlock(rows: 11...20, records: 10)])
+            #expect(try reader.unlistedDamagedBlocks(above: found.last) == nil)
 
             let shell = try store.shell()
             let rows = "SELECT (SELECT count(*) FROM series) + (SELECT count(*) FROM processes)"
@@ -252,7 +254,7 @@ struct UnreadableRecordTests {
                 series: shell.numbers("SELECT id FROM series").map { SeriesID($0) }, seenThrough: 50)
             try fixture.writer.collect(
                 processes: shell.numbers("SELECT id FROM processes").map { ProcessRowID($0) }, seenThrough: 50)
-            #expect(try fixture.writer.collectSeries(of: [7, 1000], above: 0) == (nil, 0))
+            #expect(try fixture.writer.collectSeries(of: [7, 1000], above: 0).removed == 0)
             while try fixture.writer.collectOwners() {}
             #expect(try shell.number(rows) == before)
             try shell.execute("UPDATE blocks SET checksum = checksum - 1 WHERE first_id = 11")
@@ -261,6 +263,23 @@ struct UnreadableRecordTests {
             ).records
             #expect(records.count == 50)
             #expect(records[10].record.app?.name == "z" && records[10].sender.uid == 7)
+
+            // A copy of the database may have had damage that it does not have itself.
+            #expect(try !fixture.writer.note(DamagedBlock(rows: 1...10, records: 10)))
+            #expect(try shell.number("SELECT count(*) FROM damaged_blocks") == 1)
+
+            // Rows that were added after the damage are removed.
+            for uid: UInt32 in [8, 9] {
+                try store.store(
+                    [IssueRecord(message: "m", app: Application(name: "n"))], from: .of(uid: uid), to: fixture.writer)
+            }
+            try fixture.restart()
+            let old = try shell.number("SELECT max(last_process) FROM damaged_blocks")
+            let kept = try fixture.writer.collect(
+                processes: shell.numbers("SELECT id FROM processes").map { ProcessRowID($0) }, seenThrough: 100)
+            #expect(Int64(kept) == old)
+            #expect(try shell.number("SELECT max(id) FROM processes") == old + 2)
+            #expect(try shell.number("SELECT count(*) FROM processes") == old + 1)
         }
     }
 

@@ -16,10 +16,11 @@ struct FlushCommand: Command {
             "Sends what is pending at once, without waiting for the next attempt, and waits until each record and "
                 + "correction has a fate, such as delivered or dead-lettered. The output shows, for each destination, the "
                 + "fates since the command began. Without DESTINATION, all destinations are flushed.",
-            "Exits with 75 if some of the records or corrections are still pending after the timeout, or after another "
-                + "attempt if their destination is paused; otherwise with 1 if records or corrections became dead "
-                + "letters meanwhile, or if no destination is in use and the configuration has an error. Destinations "
-                + "that are no longer configured do not count, nor do paused ones for which nothing is pending.",
+            "Exits with 75 if some of the records or corrections are still pending after the timeout. A paused "
+                + "destination gets one more attempt; if that fails, the command does not wait any longer for it. "
+                + "Otherwise exits with 1 if records or corrections became dead letters meanwhile, or if no destination "
+                + "is in use and the configuration has an error. Destinations that are no longer configured do not "
+                + "count, nor do paused ones for which nothing is pending.",
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 

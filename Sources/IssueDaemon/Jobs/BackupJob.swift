@@ -67,7 +67,7 @@ struct BackupJob {
 
     /// Reads all blocks of a copy, and returns the number of records in damaged ones.
     ///
-    /// These are reported as damaged in the database. If they are not, they are forgotten at the next start.
+    /// Also adds them to the database's own list of damaged blocks, except those that are damaged only in the copy.
     private func checkBlocks(of path: String, _ size: Int64, _ run: inout JobRun) throws -> Int64 {
         var unreadable: Int64 = 0
         do {

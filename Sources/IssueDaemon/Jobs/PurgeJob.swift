@@ -38,12 +38,13 @@ struct PurgeJob {
             erasure.add(try writer.perform { try $0.erase(rows) })
             return erasure.records
         }
-        try finish(erasure, run)
+        let kept = try finish(erasure, run)
         // Always, because an earlier purge may have been interrupted here.
         let leftInFile = try eraseUnusedBytes(erasure, &run)
         run.log.notice(.jobPurged, ["records": "\(erasure.records)"])
         return PurgeReply(
-            count: erasure.records, unreachable: Self.text(damaged) + leftInFile + (try unreachable(erasure, run)))
+            count: erasure.records,
+            unreachable: Self.text(damaged) + kept + leftInFile + (try unreachable(erasure, run)))
     }
 
     /// Calls `body` with the matching rows, a portion at a time, and reports the count that it returns as progress.
@@ -64,7 +65,12 @@ struct PurgeJob {
             try run.progress(PurgeReply(count: count))
         }
         // The records of other damaged blocks may be in no posting list, so it is not known if they match.
-        for block in try run.reading({ try reader.unlistedDamagedBlocks() }) { damaged[block.rows.lowerBound] = block }
+        var examined = RowID.min
+        while let some = try run.reading({ try reader.unlistedDamagedBlocks(above: examined) }) {
+            for block in some.blocks { damaged[block.rows.lowerBound] = block }
+            examined = some.last
+            try run.checkCancellation()
+        }
         return damaged
     }
 
@@ -79,18 +85,26 @@ struct PurgeJob {
     }
 
     /// Erases what only the erased records have referenced.
-    private func finish(_ erasure: Erasure, _ run: JobRun) throws {
+    ///
+    /// - Returns: A text if something is kept because of damaged blocks; otherwise none.
+    private func finish(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
         let writer = run.writer
         let isWhole =
             filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
         for some in erasure.series.sorted().portions(of: StoreWriter.maxSeriesPerTransaction) {
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
-        // Processes, senders and accounts that are no longer referenced are erased with the records.
-        try Collection(isErasing: true).run(run)
+        // Processes, senders and accounts that are no longer referenced are erased with the records, unless there are
+        // damaged blocks.
+        let kept = try Collection(isErasing: true).run(run)
         let unreported = try run.reading { try run.reader().unreportedDeployments() }
         let filter = filter
         try writer.perform { try $0.eraseDeployments(unreported, filter) }
+        guard kept > 0 else { return [] }
+        return [
+            "commands and units of senders without records, which records in damaged blocks may refer to: "
+                + "see Operations.md, A block is damaged"
+        ]
     }
 
     /// How long readers of the store may block the pass over the file.
@@ -161,10 +175,12 @@ struct Collection {
     /// `true` for a purge. The newest rows, which are never removed, are then reduced to their ids.
     var isErasing = false
 
-    func run(_ run: JobRun) throws {
+    /// - Returns: The number of processes without records that are kept because of damaged blocks.
+    @discardableResult
+    func run(_ run: JobRun) throws -> Int {
         let writer = run.writer
         let reader = try run.reader()
-        let kept = try writer.perform { try $0.retentionStart(wall: Clock.wall, monotonic: Clock.monotonic) }
+        let start = try writer.perform { try $0.retentionStart(wall: Clock.wall, monotonic: Clock.monotonic) }
         let old = try writer.perform { try $0.expiredRanges(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()
         // The writer itself examines the records after the last one that was examined here. To keep these few while
@@ -180,10 +196,11 @@ struct Collection {
             let (gone, edge) = (some.filter { !references.series.contains($0) }, references.edge)
             try writer.perform { try $0.collect(series: gone, seenThrough: edge) }
         }
+        var kept = 0
         for some in unreferenced.processes.portions(of: StoreWriter.maxCollectedRows) {
             try catchUp()
             let (gone, edge) = (some.filter { !references.processes.contains($0) }, references.edge)
-            try writer.perform { try $0.collect(processes: gone, seenThrough: edge) }
+            kept += try writer.perform { try $0.collect(processes: gone, seenThrough: edge) }
         }
         while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
         if isErasing {
@@ -199,7 +216,8 @@ struct Collection {
         // Old counts are combined by hour. If the wall clock is wrong this may happen too early, but no total is lost.
         let time = Clock.wall.advanced(by: .zero - StoreWriter.countsByHour)
         try forEachPortion(run) { try $0.rollUpCounts(from: $1, before: time) }
-        try forEachPortion(run) { try $0.collectSummaries(above: $1, before: kept) }
+        try forEachPortion(run) { try $0.collectSummaries(above: $1, before: start) }
+        return kept
     }
 
     /// Runs `body` on the writer thread, first with 0 and then with the number that it has returned, until it returns

@@ -36,8 +36,8 @@ final class StatusService: Sendable {
 
     /// How long an answer waits for new figures if the last ones are not older than `maxAge`.
     private static let timeout: Duration = .milliseconds(800)
-    /// How long an answer waits for the first figures, and if the last ones are older. Old figures would show records as
-    /// pending that have been delivered since.
+    /// How long an answer waits if there are no figures yet or they are older than `maxAge`. Old figures would show
+    /// records as pending that have been delivered since.
     private static let longTimeout: Duration = .seconds(5)
     private static let maxAge: Duration = .seconds(5)
 

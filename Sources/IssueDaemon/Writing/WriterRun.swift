@@ -40,6 +40,11 @@ final class WriterRun {
     private var checkpointFailure: StoreFailure?
     private var relief: WALRelief
     private var maintenance: StoreMaintenance
+    /// Tries again to store damaged blocks that could not be stored before.
+    private let storeDamage: (StoreWriter) -> Void
+    /// The time of the next attempt.
+    private var nextDamageAttempt: MonotonicInstant
+    private static let damageInterval: Duration = .seconds(10)
 
     init(_ service: WriterService, _ writer: StoreWriter, _ callbacks: WriterService.Callbacks) {
         inbox = service.inbox
@@ -57,9 +62,11 @@ final class WriterRun {
         relief = WALRelief(
             service.snapshots, normal: WALLimits(pageBytes: writer.pageBytes),
             duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
+        let now = Clock.monotonic
         maintenance = StoreMaintenance(
-            folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: callbacks.removed, log: log
-        )
+            folder: FileSystem.parentFolder(of: opening.path), at: now, removed: callbacks.removed, log: log)
+        storeDamage = { service.storeDamage($0) }
+        nextDamageAttempt = now.advanced(by: Self.damageInterval)
     }
 
     /// Stores what is submitted until the writer is stopped. After the file was abandoned, refuses it.
@@ -266,8 +273,13 @@ final class WriterRun {
     }
 
     private func performUpkeep(isIdle: Bool) {
+        let now = Clock.monotonic
+        if nextDamageAttempt <= now {
+            storeDamage(writer)
+            nextDamageAttempt = now.advanced(by: Self.damageInterval)
+        }
         do throws(StoreFailure) {
-            try maintenance.step(writer, isIdle: isIdle, at: Clock.monotonic)
+            try maintenance.step(writer, isIdle: isIdle, at: now)
         } catch {
             if error.isDamage { return setAside(error) }
             if maintenance.failed(by: error, at: Clock.monotonic) {

@@ -28,10 +28,10 @@ final class WriterService: Sendable {
     let snapshots: SnapshotGate
     /// Stores and logs a damaged block. May be called on any thread, several times for the same block.
     let noteDamage: @Sendable (DamagedBlock) -> Void
-    /// The numbers of records in damaged blocks that could not be stored as such, by the blocks' first ids.
-    private let unstoredDamage = Monitor<[RowID: Int64]>([:])
-    /// The number of records in damaged blocks that could not be stored as such.
-    var unstoredDamagedRecords: Int64 { unstoredDamage.withLock { $0.values.reduce(0, +) } }
+    /// Damaged blocks that could not be added to `damaged_blocks`, by their first ids.
+    private let unstoredDamage = Monitor<[RowID: DamagedBlock]>([:])
+    /// The number of records in these blocks.
+    var unstoredDamagedRecords: Int64 { unstoredDamage.withLock { $0.values.reduce(0) { $0 + $1.records } } }
     let opening: StoreOpening
     let log: Log
 
@@ -57,13 +57,13 @@ final class WriterService: Sendable {
         noteDamage = { block in
             inbox.append(task: { writer in
                 let first = block.rows.lowerBound
-                let isNew: Bool
+                var isNew = unstored.withLock { $0[first] == nil }
                 do throws(StoreFailure) {
-                    isNew = try writer.note(block)
+                    isNew = try writer.note(block) && isNew
                     unstored.withLock { $0[first] = nil }
                 } catch {
-                    // Each reader reports a block once, so it is remembered here until the next start.
-                    isNew = unstored.withLock { $0.updateValue(block.records, forKey: first) } == nil
+                    // Each reader reports a block once, so it is remembered here.
+                    unstored.withLock { $0[first] = block }
                 }
                 guard isNew else { return }
                 log.error(.storeBlockDamaged, ["first": "\(first)", "records": "\(block.records)"])
@@ -71,6 +71,14 @@ final class WriterService: Sendable {
         }
         // The writer waits for the last snapshot to end, and may have no other work that wakes it.
         snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) }, found: noteDamage)
+    }
+
+    /// Tries again to store damaged blocks that could not be stored before. Called on the writer thread.
+    func storeDamage(_ writer: StoreWriter) {
+        for (first, block) in unstoredDamage.withLock({ $0 }) {
+            guard (try? writer.note(block)) != nil else { return }
+            unstoredDamage.withLock { $0[first] = nil }
+        }
     }
 
     /// Submits reports for the next commit. Returns an empty batch for the reports that follow.
@@ -183,7 +191,7 @@ final class WriterService: Sendable {
         }
         writer.onDamagedBlock = noteDamage
         started(.success(writer))
-        // Without it, the fault is shown until the next start.
+        // If this fails, blocks that can be read again count as damaged until the next start.
         try? writer.recheckDamagedBlocks()
         defer {
             gate.open()

@@ -25,9 +25,12 @@ package final class BlockReader {
     /// The block that was read last in the current snapshot; nil if none was read.
     private var current: RecordBlock?
     private var isInSnapshot = false
+    /// The block that could not be decoded last. Its bytes are not checked again for each of its records.
+    private var lastDamaged: BlockHeader?
     /// The damaged blocks that were found, each once.
     private(set) var damagedBlocks: [DamagedBlock] = []
-    /// The damaged blocks that were skipped since the last snapshot began, by their first ids.
+    /// The damaged blocks that were skipped since the last snapshot began or `takeSkipped()` was called, by their first
+    /// ids.
     private(set) var skipped: [RowID: DamagedBlock] = [:]
 
     /// Called once for each damaged block.
@@ -189,7 +192,10 @@ package final class BlockReader {
             else { continue }
             return (header, known)
         }
-        guard let block = RecordBlock(header, body: row.bytes(4).span) else { return (header, nil) }
+        guard header != lastDamaged, let block = RecordBlock(header, body: row.bytes(4).span) else {
+            lastDamaged = header
+            return (header, nil)
+        }
         cache[next] = block
         next = (next + 1) % cache.count
         return (header, block)
@@ -221,8 +227,15 @@ package final class BlockReader {
         }
     }
 
+    /// Removes and returns the damaged blocks that were skipped since the last call or the beginning of a snapshot.
+    package func takeSkipped() -> [DamagedBlock] {
+        defer { skipped = [:] }
+        return Array(skipped.values)
+    }
+
     /// Returns `true` if the block in the row with this first id, and its text, can be decoded.
     func isReadable(_ first: RowID) throws(SQLiteError) -> Bool {
+        lastDamaged = nil
         let found = try connection.first(
             "SELECT first_id, last_id, records, checksum, body FROM blocks WHERE first_id = ?1", first
         ) { decoded($0) }
@@ -248,18 +261,6 @@ package final class BlockReader {
 
 @available(*, unavailable)
 extension BlockReader: Sendable {}
-
-/// A block that cannot be decoded.
-package struct DamagedBlock: Equatable, Sendable {
-    /// The ids that it covers.
-    package var rows: ClosedRange<RowID>
-    /// The number of its records, which are unreadable.
-    package var records: Int64
-
-    /// Limits a number of records that is stored in the database and may be corrupt. No block has more, and a sum of
-    /// such numbers does not overflow.
-    static func records(in stored: Int64) -> Int64 { min(max(stored, 0), Int64(BlockFormat.maxRecords)) }
-}
 
 /// The records of all blocks as rows of the virtual table `records`, so that SQL can join them with other tables.
 private final class RecordTable: RowSource {
@@ -342,97 +343,5 @@ private final class RecordTable: RowSource {
             }
         }
         return RowWindow(cells: cells, bytes: bytes, rest: nil)
-    }
-}
-
-/// The damaged blocks that are known after a restart.
-extension StoreWriter {
-    /// Stores that a block is damaged.
-    ///
-    /// - Returns: `true` if that is new; `false` if it is known, or if the block was removed.
-    package func note(_ block: DamagedBlock) throws(StoreFailure) -> Bool {
-        let isKnown = try Self.convertingErrors { () throws(SQLiteError) in
-            try connection.exists("SELECT 1 FROM damaged_blocks WHERE first_id = ?1", block.rows.lowerBound)
-        }
-        if isKnown { return false }
-        // A note that is lost in a power cut is made again when the block is read.
-        return try transaction(isSynced: false) { () throws(SQLiteError) in
-            try connection.run(
-                "INSERT OR IGNORE INTO damaged_blocks (first_id) SELECT first_id FROM blocks WHERE first_id = ?1",
-                block.rows.lowerBound)
-            return connection.changes > 0
-        }
-    }
-
-    /// The maximum number of damaged blocks that are read at a start.
-    private static let maxRechecked = 1024
-
-    /// Forgets damaged blocks that were removed or that can be read again, such as after a fault of the disk.
-    package func recheckDamagedBlocks() throws(StoreFailure) {
-        let known = try Self.convertingErrors { () throws(SQLiteError) in
-            try connection.all("SELECT first_id FROM damaged_blocks ORDER BY random() LIMIT ?1", Self.maxRechecked) {
-                $0.id(0, as: RowID.self)
-            }
-        }
-        guard !known.isEmpty else { return }
-        // A block that cannot be read stays on the list.
-        let readable = known.filter { (try? blocks.reader.isReadable($0)) == true }
-        try transaction { () throws(SQLiteError) in
-            try connection.run(
-                """
-                DELETE FROM damaged_blocks WHERE first_id NOT IN (SELECT first_id FROM blocks)
-                    OR first_id IN (SELECT value FROM json_each(?1))
-                """, Self.list(readable))
-        }
-    }
-}
-
-extension StoreReader {
-    /// Returns the number of records in blocks that are known to be damaged.
-    package func damagedRecords() throws -> Int64 {
-        try connection.all("SELECT records FROM damaged_blocks JOIN blocks USING (first_id)") {
-            DamagedBlock.records(in: $0.int64(0))
-        }.reduce(0, +)
-    }
-
-    /// Returns the known damaged blocks with records that are in no posting list, because the blocks were damaged before
-    /// their range was closed. At most 1,024.
-    package func unlistedDamagedBlocks() throws -> [DamagedBlock] {
-        try snapshot {
-            let known = try connection.all(
-                """
-                SELECT first_id, last_id, records FROM damaged_blocks JOIN blocks USING (first_id)
-                ORDER BY first_id LIMIT 1024
-                """
-            ) { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self), records: $0.int64(2)) }
-            return try known.compactMap { block in
-                if try blocks.isReadable(block.first) { return nil }
-                let rows = block.first...max(block.first, block.last)
-                let records = DamagedBlock.records(in: block.records)
-                let listed = try outbox.accounts(ofUnreadable: [rows]).count
-                return Int64(listed) < records ? DamagedBlock(rows: rows, records: records) : nil
-            }
-        }
-    }
-
-    /// Reads the next blocks completely, so that damaged ones are reported.
-    ///
-    /// - Parameters:
-    ///   - row: The first id of the last block that was checked; `RowID.min` to start.
-    ///   - limit: The maximum number of blocks.
-    ///   - time: The maximum duration.
-    /// - Returns: The number of records in damaged ones, and the first id of the last block that was checked; nil if
-    ///   there are none left.
-    package func checkBlocks(
-        above row: RowID, limit: Int = 64, within time: Duration = .seconds(600)
-    ) throws -> (unreadable: Int64, last: RowID)? {
-        try snapshot(within: time) {
-            let found = try connection.all(
-                "SELECT first_id, records FROM blocks WHERE first_id > ?1 ORDER BY first_id LIMIT ?2", row, limit
-            ) { (first: $0.id(0, as: RowID.self), records: DamagedBlock.records(in: $0.int64(1))) }
-            var unreadable: Int64 = 0
-            for block in found where try !blocks.isReadable(block.first) { unreadable += block.records }
-            return found.last.map { (unreadable, $0.first) }
-        }
     }
 }

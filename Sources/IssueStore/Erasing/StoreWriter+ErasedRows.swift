@@ -122,7 +122,7 @@ extension StoreWriter {
     }
 
     /// Clears the rows of the newest process, sender and account, if nothing refers to them. They cannot be deleted,
-    /// because SQLite would assign their ids again.
+    /// because SQLite would assign their ids again. A process that records in damaged blocks may refer to is kept.
     ///
     /// - Parameters:
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
@@ -166,7 +166,7 @@ extension RecordRemoval {
                 WHERE NOT EXISTS (SELECT 1 FROM records WHERE id > ?1 AND process = (SELECT max(id) FROM processes))
                 """, edge
             ) { $0.id(0, as: ProcessRowID.self) } ?? 0
-        if processes.contains(newest), !cached.contains(newest) {
+        if processes.contains(newest), !cached.contains(newest), try !newerThanDamage([newest]).isEmpty {
             let sender = try placeholderOwner().sender
             try connection.run(
                 "UPDATE processes SET sender = ?2, pid = 0, gid = 0, started = 0 WHERE id = ?1", newest, sender)

@@ -13,36 +13,39 @@ extension StoreWriter {
     private static let maxCountsPerTransaction = 8192
     private static let maxSummariesPerTransaction = 512
 
-    /// Removes processes without records.
+    /// Removes processes without records, except those that records in damaged blocks may refer to.
     ///
     /// - Parameters:
     ///   - processes: Ids of processes without a record up to and including row `edge`.
     ///   - edge: The last row that was examined. Processes with later records are kept.
-    package func collect(processes: [ProcessRowID], seenThrough edge: RowID) throws(StoreFailure) {
+    /// - Returns: The number of processes that are kept because of damaged blocks.
+    @discardableResult
+    package func collect(processes: [ProcessRowID], seenThrough edge: RowID) throws(StoreFailure) -> Int {
         let cached = Set(memory.caches.processes.values.map(\.process))
-        try transaction { () throws(SQLiteError) in
-            if try removal.hasDamagedBlocks() { return }
+        return try transaction { () throws(SQLiteError) in
+            let newer = try removal.newerThanDamage(processes)
             let used = try Set(
                 connection.all("SELECT DISTINCT process FROM records WHERE id > ?1", edge) {
                     $0.id(0, as: ProcessRowID.self)
                 })
             try removal.delete(
                 "DELETE FROM processes WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM processes)",
-                processes.filter { !cached.contains($0) && !used.contains($0) })
+                newer.filter { !cached.contains($0) && !used.contains($0) })
+            return processes.count - newer.count
         }
     }
 
-    /// Removes series without records, their totals, and groups that have no series left.
+    /// Removes series without records, their totals, and groups that have no series left. Series that records in
+    /// damaged blocks may refer to are kept.
     ///
     /// - Parameters:
     ///   - series: Ids of series without a record up to and including row `edge`.
     ///   - edge: The last row that was examined. Series with later records are kept.
     package func collect(series: [SeriesID], seenThrough edge: RowID) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
-            if try removal.hasDamagedBlocks() { return }
             let used = try removal.reported(from: edge + 1)
             let newest = try newestSeries()
-            let unused = series.filter { !used.contains($0) && $0 < newest }
+            let unused = try removal.newerThanDamage(series).filter { !used.contains($0) && $0 < newest }
             try removal.collect(series: unused)
             dropSeriesCaches()
         }
@@ -75,10 +78,10 @@ extension StoreWriter {
         of users: Set<UInt32>, above series: SeriesID
     ) throws(StoreFailure) -> (last: SeriesID?, removed: Int) {
         try transaction { () throws(SQLiteError) in
-            if try removal.hasDamagedBlocks() { return (nil, 0) }
             let examined = try removal.examineSeries(above: series, limit: Self.maxCollectedRows, open: memory.open)
             let newest = try newestSeries()
-            let unused = examined.recordless.filter { $0.id < newest && users.contains($0.user) }.map(\.id)
+            let recordless = examined.recordless.filter { $0.id < newest && users.contains($0.user) }.map(\.id)
+            let unused = try removal.newerThanDamage(recordless)
             if !unused.isEmpty {
                 try removal.collect(series: unused)
                 dropSeriesCaches()
@@ -250,12 +253,6 @@ extension RecordRemoval {
         let stillOpen = open.series(among: Set(examined.recordless.map(\.id)))
         examined.recordless.removeAll { stillOpen.contains($0.id) }
         return examined
-    }
-
-    /// Returns `true` if there are damaged blocks. Their records may refer to any row, so rows that no readable record
-    /// refers to are kept until the blocks are gone. A block may be readable again after a fault of the disk.
-    func hasDamagedBlocks() throws(SQLiteError) -> Bool {
-        try connection.exists("SELECT 1 FROM damaged_blocks JOIN blocks USING (first_id)")
     }
 
     /// Removes series, their totals, and groups that have no series left.

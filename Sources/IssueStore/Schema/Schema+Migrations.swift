@@ -223,9 +223,12 @@ extension Schema {
 
     /// The blocks that were found damaged, and the records that were recovered from other databases.
     static let damage: StaticString = """
-        -- Blocks that cannot be decoded. Those that were removed since are deleted here at the next start.
+        -- Blocks that cannot be decoded. Those that were removed since are deleted here at the next start. Their records
+        -- refer to no newer series and processes than these.
         CREATE TABLE damaged_blocks (
-            first_id INTEGER PRIMARY KEY
+            first_id INTEGER PRIMARY KEY,
+            last_series INTEGER NOT NULL,
+            last_process INTEGER NOT NULL
         ) STRICT;
 
         -- Records that `repair` has recovered: the code of the store in which each was first, and a span of rows there.

@@ -1,0 +1,140 @@
+package import IssueCore
+import SQLiteKit
+
+/// A block that cannot be decoded.
+package struct DamagedBlock: Equatable, Sendable {
+    /// The ids that it covers.
+    package var rows: ClosedRange<RowID>
+    /// The number of its records, which are unreadable.
+    package var records: Int64
+
+    /// Limits a number of records that is stored in the database and may be corrupt. No block has more, and a sum of
+    /// such numbers does not overflow.
+    static func records(in stored: Int64) -> Int64 { min(max(stored, 0), Int64(BlockFormat.maxRecords)) }
+}
+
+/// The damaged blocks that are known after a restart.
+extension StoreWriter {
+    /// Stores that a block is damaged.
+    ///
+    /// - Returns: `true` if that is new; `false` if it is known, or if the block was removed or can be read. A copy of the
+    ///   database may have damage that the database itself does not have.
+    package func note(_ block: DamagedBlock) throws(StoreFailure) -> Bool {
+        let first = block.rows.lowerBound
+        let isNews = try Self.convertingErrors { () throws(SQLiteError) in
+            if try connection.exists("SELECT 1 FROM damaged_blocks WHERE first_id = ?1", first) { return false }
+            return try !blocks.reader.isReadable(first)
+        }
+        guard isNews else { return false }
+        // A note that is lost in a power cut is made again when the block is read.
+        return try transaction(isSynced: false) { () throws(SQLiteError) in
+            try connection.run(
+                """
+                INSERT OR IGNORE INTO damaged_blocks (first_id, last_series, last_process)
+                SELECT first_id, coalesce((SELECT max(id) FROM series), 0), coalesce((SELECT max(id) FROM processes), 0)
+                FROM blocks WHERE first_id = ?1
+                """, first)
+            return connection.changes > 0
+        }
+    }
+
+    /// The maximum number of damaged blocks that are read at a start.
+    private static let maxRechecked = 1024
+
+    /// Forgets damaged blocks that were removed or that can be read again, such as after a fault of the disk.
+    package func recheckDamagedBlocks() throws(StoreFailure) {
+        let known = try Self.convertingErrors { () throws(SQLiteError) in
+            try connection.all("SELECT first_id FROM damaged_blocks ORDER BY random() LIMIT ?1", Self.maxRechecked) {
+                $0.id(0, as: RowID.self)
+            }
+        }
+        guard !known.isEmpty else { return }
+        // A block that cannot be read stays on the list.
+        let readable = known.filter { (try? blocks.reader.isReadable($0)) == true }
+        try transaction { () throws(SQLiteError) in
+            try connection.run(
+                """
+                DELETE FROM damaged_blocks WHERE first_id NOT IN (SELECT first_id FROM blocks)
+                    OR first_id IN (SELECT value FROM json_each(?1))
+                """, Self.list(readable))
+        }
+    }
+}
+
+extension RecordRemoval {
+    /// Returns the processes that no record in a damaged block refers to, because they are newer. Those records may
+    /// refer to any older one, and a block may be readable again after a fault of the disk.
+    func newerThanDamage(_ processes: [ProcessRowID]) throws(SQLiteError) -> [ProcessRowID] {
+        let last = try newest(inDamaged: "SELECT max(last_process) FROM damaged_blocks JOIN blocks USING (first_id)")
+        return processes.filter { $0.rawValue > last }
+    }
+
+    /// Returns the series that no record in a damaged block refers to, because they are newer.
+    func newerThanDamage(_ series: [SeriesID]) throws(SQLiteError) -> [SeriesID] {
+        let last = try newest(inDamaged: "SELECT max(last_series) FROM damaged_blocks JOIN blocks USING (first_id)")
+        return series.filter { $0.rawValue > last }
+    }
+
+    private func newest(inDamaged query: StaticString) throws(SQLiteError) -> Int64 {
+        let newest = try connection.first(query) { $0.optionalInt64(0) } ?? nil
+        return newest ?? 0
+    }
+}
+
+extension StoreReader {
+    /// Returns the number of records in blocks that are known to be damaged.
+    package func damagedRecords() throws -> Int64 {
+        try connection.all("SELECT records FROM damaged_blocks JOIN blocks USING (first_id)") {
+            DamagedBlock.records(in: $0.int64(0))
+        }.reduce(0, +)
+    }
+
+    /// Returns those of the next known damaged blocks whose records are in no posting list, because the blocks were
+    /// damaged before their range was closed.
+    ///
+    /// - Parameters:
+    ///   - row: The first id of the last block that was examined; `RowID.min` to start.
+    ///   - limit: The maximum number of blocks to examine.
+    /// - Returns: The blocks, and the first id of the last one that was examined; nil if there are none left.
+    package func unlistedDamagedBlocks(
+        above row: RowID, limit: Int = 16
+    ) throws -> (blocks: [DamagedBlock], last: RowID)? {
+        try snapshot {
+            let known = try connection.all(
+                """
+                SELECT first_id, last_id, records FROM damaged_blocks JOIN blocks USING (first_id)
+                WHERE first_id > ?1 ORDER BY first_id LIMIT ?2
+                """, row, limit
+            ) { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self), records: $0.int64(2)) }
+            let unlisted = try known.compactMap { block -> DamagedBlock? in
+                if try blocks.isReadable(block.first) { return nil }
+                let rows = block.first...max(block.first, block.last)
+                let records = DamagedBlock.records(in: block.records)
+                let listed = try outbox.accounts(ofUnreadable: [rows]).count
+                return Int64(listed) < records ? DamagedBlock(rows: rows, records: records) : nil
+            }
+            return known.last.map { (unlisted, $0.first) }
+        }
+    }
+
+    /// Reads the next blocks completely, so that damaged ones are reported.
+    ///
+    /// - Parameters:
+    ///   - row: The first id of the last block that was checked; `RowID.min` to start.
+    ///   - limit: The maximum number of blocks.
+    ///   - time: The maximum duration.
+    /// - Returns: The number of records in damaged ones, and the first id of the last block that was checked; nil if
+    ///   there are none left.
+    package func checkBlocks(
+        above row: RowID, limit: Int = 64, within time: Duration = .seconds(600)
+    ) throws -> (unreadable: Int64, last: RowID)? {
+        try snapshot(within: time) {
+            let found = try connection.all(
+                "SELECT first_id, records FROM blocks WHERE first_id > ?1 ORDER BY first_id LIMIT ?2", row, limit
+            ) { (first: $0.id(0, as: RowID.self), records: DamagedBlock.records(in: $0.int64(1))) }
+            var unreadable: Int64 = 0
+            for block in found where try !blocks.isReadable(block.first) { unreadable += block.records }
+            return found.last.map { (unreadable, $0.first) }
+        }
+    }
+}
