@@ -139,20 +139,43 @@ struct DamageTests {
         }
     }
 
-    @Test("A truncated WAL loses only records that were not yet in the database")
-    func cutLog() async throws {
+    enum WALDamage: CaseIterable {
+        case removed, truncated, damaged, zeroed
+    }
+
+    @Test(
+        "Damage to the WAL of a killed run is logged, loses only what it had, and reuses no id",
+        arguments: WALDamage.allCases)
+    func damagedWAL(_ damage: WALDamage) async throws {
         try await DaemonFixture.with { daemon in
-            for number in 1...20 { _ = try RawClient(path: daemon.socket).report("Record \(number)") }
+            var ids: Set<String> = []
+            for number in 1...20 {
+                ids.insert(try RawClient(path: daemon.socket).report("Record \(number)")[0])
+            }
             try daemon.kill()
-            let log = try FileHandle(forWritingTo: URL(filePath: daemon.database + "-wal"))
-            try log.truncate(atOffset: try log.seekToEnd() / 2)
-            try log.close()
+            let url = URL(filePath: daemon.database + "-wal")
+            var log = try Data(contentsOf: url)
+            switch damage {
+            case .removed: try FileManager.default.removeItem(at: url)
+            case .truncated: try log.prefix(log.count / 2).write(to: url)
+            case .damaged:
+                log[log.count / 2] ^= 1
+                try log.write(to: url)
+            case .zeroed: try Data(count: log.count).write(to: url)
+            }
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             let left = try client.status().received
             #expect(left < 20)
             #expect(try client.allRecords().count == Int(left))
-            #expect(try client.report("After").count == 1)
+            #expect(daemon.log.components(separatedBy: "id=store.commits-lost").count == 2)
+            for number in 1...20 {
+                #expect(ids.insert(try client.report("After \(number)")[0]).inserted)
+            }
+            try daemon.kill()
+            try daemon.start()
+            #expect(try RawClient(path: daemon.socket).allRecords().count == Int(left) + 20)
+            #expect(daemon.log.components(separatedBy: "id=store.commits-lost").count == 2)
         }
     }
 

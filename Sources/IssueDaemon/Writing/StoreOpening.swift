@@ -25,10 +25,13 @@ struct StoreOpening: Sendable {
         try StoreLocation(path).check()
         guard lock.take(path) else { throw .inUse }
         setAsideOrphanedWAL(log)
-        let isWALMissing = isWALMissing
+        let index = WALIndex(of: path)
         do throws(StoreFailure) {
             let writer = try openWithRetries()
-            if isWALMissing { log.warning(.storeWALMissing) }
+            if let index, index.hasLostCommits(since: WALIndex(of: path)) {
+                log.error(.storeCommitsLost)
+                writer.assignNewCode(at: Clock.wall)
+            }
             return writer
         } catch .foreign(let message) {
             log.error(.storeForeign, ["error": message])
@@ -39,14 +42,6 @@ struct StoreOpening: Sendable {
         }
         setAside(log: log)
         return try StoreWriter(settings(path))
-    }
-
-    /// `true` if the last run did not close the database and its WAL was removed since. It must be read before SQLite
-    /// opens the database.
-    private var isWALMissing: Bool {
-        func size(_ ending: String) -> Int64? { try? FileSystem.status(of: path + ending).size }
-        // SQLite removes the shared memory before the WAL.
-        return size("") ?? 0 > 0 && size("-shm") ?? 0 > 0 && size("-wal") == nil
     }
 
     /// The identity of the file at the store's path; nil if it can't be determined.
@@ -171,6 +166,41 @@ final class StoreLock: Sendable {
             }
             return true
         }
+    }
+}
+
+/// What the file `-shm` states about the WAL (https://sqlite.org/walformat.html#walidxfmt). It stays after a kill, and is
+/// removed when the last connection is closed.
+private struct WALIndex: Equatable {
+    /// The number of frames in the WAL that belong to a commit.
+    private let frames: UInt32
+    /// The number of these that have been copied into the database.
+    private let copied: UInt32
+    /// The numbers that change when the WAL starts again from its beginning.
+    private let salt: UInt64
+
+    /// Reads the file; nil if there is none, or if it does not have two equal headers.
+    init?(of path: String) {
+        var bytes: [UInt8] = []
+        guard let file = try? FileDescriptor.open(path + "-shm", [.noFollow]) else { return nil }
+        while bytes.count < 136, let count = try? file.read(appendingTo: &bytes, atMost: 136 - bytes.count), count > 0 {
+        }
+        guard bytes.count == 136, bytes[..<48] == bytes[48..<96], bytes[12] == 1 else { return nil }
+        func number(at offset: Int) -> UInt32 {
+            // In the byte order of the host.
+            (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << (8 * UInt32($1)) }.littleEndian
+        }
+        frames = number(at: 16)
+        salt = UInt64(number(at: 32)) << 32 | UInt64(number(at: 36))
+        copied = number(at: 96)
+    }
+
+    /// Returns `true` if commits of the last run are in neither the database nor the WAL that SQLite has recovered.
+    ///
+    /// - Parameter recovered: The index after the database was opened.
+    func hasLostCommits(since recovered: WALIndex?) -> Bool {
+        guard frames > copied, let recovered else { return false }
+        return recovered.salt != salt || recovered.frames < frames
     }
 }
 

@@ -31,7 +31,7 @@ package struct LogEvent: Hashable, Sendable {
         storeOpenFailed, storeOpened, storeNoSpace, storeWriteFailed, storeWritable, storeMaintenanceFailed,
         storeRecordsExpired, storeRecordsThinned, storeRegrouped, storeQuietResolved, storeDamaged, storeUnusable,
         storeForeign, storeReopened,
-        storeReplaced, storeBlockDamaged, storeWALOrphaned, storeWALMissing, storeKeptDatabase, storeKeptWAL,
+        storeReplaced, storeBlockDamaged, storeWALOrphaned, storeCommitsLost, storeKeptDatabase, storeKeptWAL,
         storeMoveFailed,
         storeCheckpointFailed, storeWALQueriesInterrupted, storeWALBlocked,
         limitsTooManyNames,
@@ -195,11 +195,12 @@ package struct LogEvent: Hashable, Sendable {
         "Database is missing but its WAL is not; moving the WAL aside and starting a new database",
         "The database was removed or emptied, and only its write-ahead log (WAL) was left.",
         "Find out who removed the database, and restore a backup.")
-    package static let storeWALMissing = LogEvent(
-        "store.wal-missing", "WAL of the database is missing; its commits are lost",
-        "The WAL of a run that was killed has been removed. Everything committed since the last checkpoint is lost, "
-            + "including records with receipts.",
-        "Find out who removed the WAL.")
+    package static let storeCommitsLost = LogEvent(
+        "store.commits-lost", "WAL of the database is missing or damaged; commits in it are lost",
+        "The WAL of a run that was killed has been removed, shortened or damaged. Everything that was committed after "
+            + "the part that is left is lost, including records with receipts. New records get ids with a new "
+            + "beginning, so that no id of a lost one is used again.",
+        "Find out what happened to the file, and check the disk.")
     package static let storeKeptDatabase = LogEvent(
         "store.kept-database", "Kept the old database",
         "The unusable database was renamed; `file=` is its new path.",

@@ -320,14 +320,25 @@ extension StoreWriter {
         }
     }
 
-    /// Gives a new store its own code before its first record.
+    /// Gives the store a new code for new records, because commits were lost. Otherwise, their ids would be assigned again,
+    /// and destinations would take new records for copies of those that they have.
+    package func assignNewCode(at wall: IssueTimestamp) {
+        memory.values.needsNewCode = true
+        // If this fails, the next commit assigns it.
+        try? transaction { () throws(SQLiteError) in try assignStoreCode(at: wall) }
+    }
+
+    /// Gives a new store its own code before its first record, and another one if it needs one.
     func assignStoreCode(at wall: IssueTimestamp) throws(SQLiteError) {
-        guard memory.values.storeIDs.isEmpty else { return }
+        guard memory.values.storeIDs.isEmpty || memory.values.needsNewCode else { return }
         let code = settings.randomBits() & RecordID.storeBits
+        let first = memory.open.nextID
         try connection.run(
-            "INSERT INTO stores (first_id, code, since) VALUES (?1, ?2, ?3)", memory.open.nextID,
+            "INSERT OR REPLACE INTO stores (first_id, code, since) VALUES (?1, ?2, ?3)", first,
             Int64(bitPattern: code), wall)
-        memory.values.storeIDs = [WriterMemory.StoreID(firstID: memory.open.nextID, code: code)]
+        memory.values.storeIDs.removeAll { $0.firstID >= first }
+        memory.values.storeIDs.append(WriterMemory.StoreID(firstID: first, code: code))
+        memory.values.needsNewCode = false
     }
 
     /// If the database is a copy, gives it a code of its own for new records, because the original store may assign the

@@ -27,6 +27,8 @@ struct WriterMemory {
         var isRangeClosed = false
         /// The codes of the store, by ascending first rows.
         var storeIDs: [StoreID]
+        /// `true` if the next record needs a new code.
+        var needsNewCode = false
         /// The ids of the active destinations. All new records are queued for them.
         var destinations: [Int64]
         /// `true` if changes of groups are stored for notifiers.

@@ -129,6 +129,7 @@ struct StoreOpeningTests {
                 _ = try opening(other + "/issues.db").open(log: .silent)
                 // As a killed run leaves it.
                 let writer = try opening(other + "/issues.db").open(log: .silent)
+                writer.assignNewCode(at: IssueTimestamp(millisecondsSince1970: 1))
                 for ending in wasClosed ? [""] : ["", "-shm"] {
                     try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
                 }
@@ -137,7 +138,7 @@ struct StoreOpeningTests {
             let lines = Mutex<[String]>([])
             let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
             _ = try opening(path).open(log: log)
-            let count = lines.withLock { $0.count { $0.contains("WAL of the database is missing") } }
+            let count = lines.withLock { $0.count { $0.contains("id=store.commits-lost") } }
             #expect(count == (wasClosed ? 0 : 1))
             #expect(try names(folder).filter { $0.contains(".damaged-") } == [])
         }
