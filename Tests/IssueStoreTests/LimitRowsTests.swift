@@ -45,7 +45,8 @@ struct LimitRowsTests {
                     let account: AccountID? = index == 0 ? nil : AccountID(index << 40)
                     changes.buckets.append(
                         BucketRow(
-                            key: .init(account: account, role: role), level: level, at: .init(milliseconds: -1),
+                            key: .init(account: account, role: role), level: level,
+                            maxLevel: index == 2 ? 5.5 : nil, at: .init(milliseconds: -1),
                             uses: account == nil ? [.init(user: 0, tokens: 1.0 / 3), .init(user: .max, tokens: 7)] : [])
                     )
                 }
@@ -53,7 +54,7 @@ struct LimitRowsTests {
                     GroupRow(
                         group: GroupID(index + 1), account: 2, lastRecord: RowID(100 - index), occurrences: .max,
                         suppressedBefore: 4, sequences: index == 0 ? [:] : [.groupRate: 1, .cardinality: .max],
-                        level: index == 1 ? nil : level, at: .init(milliseconds: 7)))
+                        level: index == 1 ? nil : level, maxLevel: index == 3 ? 7 : nil, at: .init(milliseconds: 7)))
             }
             for (index, reason) in SuppressionReason.allCases.enumerated() {
                 changes.windows.append(window(1 << 50, reason, count: Int64(index)))

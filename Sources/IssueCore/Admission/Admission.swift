@@ -205,7 +205,9 @@ package struct Admission: Sendable {
     }
 
     private mutating func put(_ row: GroupRow, limits: ApplicationLimits, isChanged: Bool = false) {
-        var group = Group(account: row.account, bucket: TokenBucket(limits.group, level: row.level, at: row.at))
+        var group = Group(
+            account: row.account,
+            bucket: TokenBucket(limits.group, level: row.level, maxLevel: row.maxLevel, at: row.at))
         group.occurrences = row.occurrences
         group.suppressedBefore = row.suppressedBefore
         group.sequences = row.sequences
@@ -225,7 +227,7 @@ package struct Admission: Sendable {
         GroupRow(
             group: id, account: group.account, lastRecord: group.lastRecord, occurrences: group.occurrences,
             suppressedBefore: group.suppressedBefore, sequences: group.sequences, level: group.bucket.level,
-            at: group.bucket.at)
+            maxLevel: group.bucket.maxLevel, at: group.bucket.at)
     }
 
     /// Returns the state of the candidate's group, or that of a new group if none is known.

@@ -33,10 +33,14 @@ package struct FairBucket: Equatable, Sendable {
     /// - Parameters:
     ///   - limit: The burst and the refill rate.
     ///   - level: The level in tokens; nil for a full bucket.
+    ///   - maxLevel: The capacity when the level was stored; see `TokenBucket`.
     ///   - uses: The stored outstanding tokens of each user.
     ///   - at: The log time of the level.
-    package init(_ limit: BucketLimit, level: Double? = nil, uses: [BucketRow.Use] = [], at: RecordLogInstant) {
-        tokens = TokenBucket(limit, level: level, at: at)
+    package init(
+        _ limit: BucketLimit, level: Double? = nil, maxLevel: Double? = nil, uses: [BucketRow.Use] = [],
+        at: RecordLogInstant
+    ) {
+        tokens = TokenBucket(limit, level: level, maxLevel: maxLevel, at: at)
         guard let scale = tokens.scale, !uses.isEmpty else { return }
         for use in uses where use.tokens.isFinite && use.tokens > 0 {
             let parts = min(use.tokens * Double(scale.partsPerToken), Double(scale.capacity))

@@ -35,15 +35,18 @@ package struct TokenBucket: Equatable, Sendable {
     /// - Parameters:
     ///   - limit: The burst and the refill rate.
     ///   - level: The level in tokens; nil for a full bucket.
+    ///   - maxLevel: The capacity when the level was stored, in tokens. If the bucket is larger now, it gets the difference
+    ///     at once. Nil if the capacity is the same.
     ///   - at: The log time of the level.
-    package init(_ limit: BucketLimit, level: Double? = nil, at: RecordLogInstant) {
+    package init(_ limit: BucketLimit, level: Double? = nil, maxLevel: Double? = nil, at: RecordLogInstant) {
         scale = Scale(limit)
         self.at = at
         parts = 0
         guard let scale else { return }
         if let level, level.isFinite {
+            let added = maxLevel.map { max(0, Double(scale.capacity) / Double(scale.partsPerToken) - $0) } ?? 0
             // Round to the nearest integer without linking the math library.
-            let wanted = min(max(level, 0) * Double(scale.partsPerToken), Double(scale.capacity))
+            let wanted = min((max(level, 0) + added) * Double(scale.partsPerToken), Double(scale.capacity))
             parts = Int64(wanted + 0.5)
         } else {
             parts = scale.capacity
@@ -56,6 +59,12 @@ package struct TokenBucket: Equatable, Sendable {
     package var level: Double? {
         guard let scale else { return nil }
         return Double(parts) / Double(scale.partsPerToken)
+    }
+
+    /// The capacity, in tokens; nil if the bucket is unlimited. It is stored with the level.
+    package var maxLevel: Double? {
+        guard let scale else { return nil }
+        return Double(scale.capacity) / Double(scale.partsPerToken)
     }
 
     /// Returns the number of whole tokens available at a time; `Int64.max` if the bucket is unlimited.
@@ -160,13 +169,16 @@ package struct BucketRow: Equatable, Sendable {
     package var key: Key
     /// The level, in tokens.
     package var level: Double
+    /// The capacity, in tokens; nil if it was not stored.
+    package var maxLevel: Double?
     package var at: RecordLogInstant
     /// The use by each user, for a bucket that users share.
     package var uses: [Use]
 
-    package init(key: Key, level: Double, at: RecordLogInstant, uses: [Use] = []) {
+    package init(key: Key, level: Double, maxLevel: Double? = nil, at: RecordLogInstant, uses: [Use] = []) {
         self.key = key
         self.level = level
+        self.maxLevel = maxLevel
         self.at = at
         self.uses = uses
     }
@@ -187,7 +199,8 @@ struct SharedLimit: Equatable, Sendable {
         func bucket(_ role: BucketRole, _ share: Percentage) -> FairBucket {
             let part = BucketLimit(burst: limit.burst, refill: limit.refill, share: share)
             let row = levels[role]
-            return FairBucket(part, level: row?.level, uses: row?.uses ?? [], at: row?.at ?? at)
+            return FairBucket(
+                part, level: row?.level, maxLevel: row?.maxLevel, uses: row?.uses ?? [], at: row?.at ?? at)
         }
         let reserved = shares.filter { $0.value > .nothing }
         let rest = 100 - reserved.values.reduce(0) { $0 + $1.percent }
@@ -222,7 +235,8 @@ struct SharedLimit: Equatable, Sendable {
         BucketRole.allCases.filter(roles.contains).compactMap { role in
             guard let bucket = self[role], let level = bucket.tokens.level else { return nil }
             return BucketRow(
-                key: .init(account: account, role: role), level: level, at: bucket.tokens.at, uses: bucket.uses)
+                key: .init(account: account, role: role), level: level, maxLevel: bucket.tokens.maxLevel,
+                at: bucket.tokens.at, uses: bucket.uses)
         }
     }
 }
@@ -273,11 +287,13 @@ package struct GroupRow: Equatable, Sendable {
     package var sequences: [SuppressionReason: Int64]
     /// The level of the group's bucket, in tokens; nil if groups are unlimited.
     package var level: Double?
+    /// The capacity of the bucket, in tokens; nil if it was not stored.
+    package var maxLevel: Double?
     package var at: RecordLogInstant
 
     package init(
         group: GroupID, account: AccountID, lastRecord: RowID, occurrences: Int64, suppressedBefore: Int64,
-        sequences: [SuppressionReason: Int64], level: Double?, at: RecordLogInstant
+        sequences: [SuppressionReason: Int64], level: Double?, maxLevel: Double? = nil, at: RecordLogInstant
     ) {
         self.group = group
         self.account = account
@@ -286,6 +302,7 @@ package struct GroupRow: Equatable, Sendable {
         self.suppressedBefore = suppressedBefore
         self.sequences = sequences
         self.level = level
+        self.maxLevel = maxLevel
         self.at = at
     }
 }

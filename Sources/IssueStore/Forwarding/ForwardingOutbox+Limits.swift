@@ -103,6 +103,10 @@ enum LimitRows {
         object { object in
             object.key("level")
             object.raw("\(row.level)")
+            if let maxLevel = row.maxLevel {
+                object.key("max_level")
+                object.raw("\(maxLevel)")
+            }
             object.member("at", row.at.milliseconds)
             guard !row.uses.isEmpty else { return }
             object.key("users")
@@ -131,7 +135,7 @@ enum LimitRows {
         }
         return BucketRow(
             key: BucketRow.Key(account: account == 0 ? nil : AccountID(rawValue: account), role: role), level: level,
-            at: at, uses: uses)
+            maxLevel: value["max_level"]?.asDouble, at: at, uses: uses)
     }
 
     static func json(_ row: GroupRow) -> String {
@@ -147,6 +151,10 @@ enum LimitRows {
             if let level = row.level {
                 object.key("level")
                 object.raw("\(level)")
+            }
+            if let maxLevel = row.maxLevel {
+                object.key("max_level")
+                object.raw("\(maxLevel)")
             }
             object.member("at", row.at.milliseconds)
         }
@@ -164,7 +172,7 @@ enum LimitRows {
             group: GroupID(rawValue: key), account: AccountID(rawValue: account), lastRecord: RowID(rawValue: last),
             occurrences: value["occurrences"]?.asInteger ?? 0,
             suppressedBefore: value["before"]?.asInteger ?? 0, sequences: sequences, level: value["level"]?.asDouble,
-            at: at)
+            maxLevel: value["max_level"]?.asDouble, at: at)
     }
 
     static func json(_ row: WindowRow) -> String {

@@ -243,7 +243,7 @@ struct AdmissionTests {
         #expect(admission.takeChanges().buckets.map(\.key.role) == [.common, .common])
     }
 
-    @Test("Reloading the limits does not allow another burst")
+    @Test("Reloading the limits does not allow another burst, and a raised burst allows the difference")
     func reload() {
         var settings = LimitSettings()
         settings.groupBurst = 2
@@ -252,9 +252,13 @@ struct AdmissionTests {
 
         var state = AdmissionState()
         state.apply(admission.takeChanges())
-        settings.groupBurst = 100
         admission = Admission(settings: settings, state: state)
-
         #expect(admission.evaluate(record(4), at: at(0)) == .suppress(.groupRate))
+
+        settings.groupBurst = 4
+        admission = Admission(settings: settings, state: state)
+        let verdicts = (4...6).map { admission.evaluate(record($0), at: at(0)) }
+        #expect(verdicts.last == .suppress(.groupRate))
+        #expect(verdicts.count { $0 == .suppress(.groupRate) } == 1)
     }
 }

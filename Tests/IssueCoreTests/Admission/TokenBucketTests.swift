@@ -7,6 +7,19 @@ struct TokenBucketTests {
 
     private func at(_ milliseconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: milliseconds) }
 
+    @Test("A stored bucket that has become larger gets the difference at once, and a smaller one keeps what fits")
+    func resized() {
+        var bucket = TokenBucket(limit, at: at(0))
+        bucket.take(4, at: at(0))
+        func resized(_ burst: Int64) -> Int64 {
+            let changed = BucketLimit(burst: burst, refill: limit.refill)
+            return TokenBucket(changed, level: bucket.level, maxLevel: bucket.maxLevel, at: bucket.at).tokens(at: at(0))
+        }
+        #expect(resized(limit.burst) == limit.burst - 4)
+        #expect(resized(1000) == 996)
+        #expect(resized(1) == min(1, limit.burst - 4))
+    }
+
     @Test("A new bucket holds its burst, then gains one token per refill")
     func burstThenRefill() {
         var bucket = TokenBucket(limit, at: at(0))
@@ -60,7 +73,7 @@ struct TokenBucketTests {
         #expect(bucket.whenNext(after: at(3)) == at(3))
     }
 
-    @Test("Under another limit the bucket keeps its level")
+    @Test("Without a stored capacity, the bucket keeps its level under another limit")
     func relimited() {
         var bucket = TokenBucket(limit, at: at(0))
         bucket.take(3, at: at(0))
