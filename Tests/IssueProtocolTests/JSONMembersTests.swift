@@ -29,6 +29,20 @@ struct JSONMembersTests {
                 == parcel)
     }
 
+    @Test("Unknown members of a filter and of a purge are refused, unless they are null")
+    func closed() throws {
+        #expect(try IssueFilter(json: #"{"until":null,"later":null,"apps":["a"]}"#) == IssueFilter(apps: ["a"]))
+        for json in [#"{"app":"a"}"#, #"{"apps":["a"],"app":"a"}"#, #"{"app":"a","apps":["a"]}"#] {
+            #expect(throws: FieldError(field: "app", reason: "is unknown")) { try IssueFilter(json: json) }
+        }
+        #expect(throws: FieldError(field: "filter.end_user", reason: "is unknown")) {
+            try PurgeParameters(json: #"{"filter":{"apps":["a"],"end_user":["b"]}}"#)
+        }
+        #expect(throws: FieldError(field: "dryrun", reason: "is unknown")) {
+            try PurgeParameters(json: #"{"filter":{"apps":["a"]},"dryrun":true}"#)
+        }
+    }
+
     @Test("The last of several members with the same key counts, even if it is null")
     func duplicates() throws {
         #expect(try Parcel(json: #"{"id":"a","id":"b","weight":2,"weight":null}"#) == Parcel(id: "b"))

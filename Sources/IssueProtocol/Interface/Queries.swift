@@ -99,6 +99,8 @@ extension IssueFilter: JSONObjectCodable {
         try members.optional("trace_ids", &traceIDs)
         try members.optional("request_ids", &requestIDs)
         try members.optional("end_users", &endUsers)
+        // Without a condition that it does not know, a filter would select more than what was meant.
+        try members.noOthers()
     }
 }
 

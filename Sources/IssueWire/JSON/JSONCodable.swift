@@ -214,6 +214,8 @@ package struct JSONMembers: ~Escapable {
 
     private var pass: Pass
     private var scanner: JSONScanner
+    /// The position at which the current pass over the type's members began.
+    private var passStart = 0
     private var writer = JSONWriter()
     /// The key whose value is read next; nil at the end of the object.
     private var key: String?
@@ -288,6 +290,15 @@ package struct JSONMembers: ~Escapable {
         try defaulted(name, &value, Value())
     }
 
+    /// Rejects all members that were not visited before this call, except for `null` ones. Used where a member that this
+    /// version does not know would change the meaning of the others.
+    package mutating func noOthers() throws(FieldError) {
+        guard pass == .reading, scanner.position == passStart, let key else { return }
+        let isNull = try passNull()
+        guard isNull else { throw FieldError(field: key, reason: "is unknown") }
+        try findKey()
+    }
+
     // MARK: Passes
 
     /// Reads an object. Unknown members, which a later version of the protocol may define, are skipped.
@@ -306,10 +317,10 @@ package struct JSONMembers: ~Escapable {
         var members = JSONMembers(.reading, scanner)
         try members.open()
         while members.key != nil {
-            let position = members.scanner.position
+            members.passStart = members.scanner.position
             members.index = -1
             try visit(&members)
-            if members.scanner.position == position { try members.skip() }
+            if members.scanner.position == members.passStart { try members.skip() }
         }
         scanner = members.scanner
         members.index = -1
