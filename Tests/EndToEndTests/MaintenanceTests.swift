@@ -76,6 +76,26 @@ struct MaintenanceTests {
         }
     }
 
+    @Test("A backup of a database with a damaged page is kept, and fails")
+    func damagedPage() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("one")
+            try daemon.terminate()
+            let root = try #require(
+                Int(
+                    try DatabaseFile(daemon.database).rows(
+                        "SELECT rootpage FROM sqlite_schema WHERE name = 'dead_letters'", columns: 1)[0][0]))
+            let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
+            try file.seek(toOffset: UInt64(root - 1) * 8192)
+            try file.write(contentsOf: Data(repeating: 0x5A, count: 8192))
+            try file.close()
+            try daemon.start()
+            let copy = daemon.folder["copy.db"]
+            #expect(try issuectl(["backup", copy], daemon, ends: .exit(1)).hasPrefix("\(copy): "))
+            #expect(daemon.log.contains("id=job.backup-damaged"))
+        }
+    }
+
     @Test("A purge erases matching records, lists places it can't reach, and the other records are forwarded")
     func purge() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))

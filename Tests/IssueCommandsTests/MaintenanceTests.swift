@@ -164,6 +164,15 @@ struct MaintenanceTests {
                 "7 records recovered (12,000 had been stored before), 3 could not be read, from:"))
     }
 
+    @Test("A backup of a damaged database fails with the advice to keep older ones")
+    func damagedCopy() {
+        let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":1,"bytes_total":1,"damaged":true}"#
+        let backup = issuectl(["backup"], .parts([copied], nil))
+        #expect(backup.code == .refused)
+        #expect(backup.output.hasPrefix("/state/issues.db.backup-T: "))
+        #expect(backup.errors.contains("keep older backups"))
+    }
+
     @Test("A repair lists databases from which nothing can be read, and exits with 1")
     func hopeless() {
         let reply = #"""

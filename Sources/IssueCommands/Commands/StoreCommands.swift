@@ -66,7 +66,11 @@ struct BackupCommand: Command {
                 "\(Quantity.text(unreadable, "record")) in the copy can't be read because their blocks are damaged: keep older "
                     + "backups, and see issuectl doctor")
         }
-        return .success
+        guard answer.value.isDamaged == true else { return .success }
+        context.warn(
+            "pages of the database are damaged, and so is the copy: keep older backups, check the disk, and see "
+                + "Operations.md, The database is damaged")
+        return .refused
     }
 }
 

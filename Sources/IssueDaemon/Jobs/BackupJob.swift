@@ -57,12 +57,28 @@ struct BackupJob {
             try run.progress(BackupReply(bytesDone: copy.done, bytesTotal: copy.total))
         }
         try StoreCopy.mark(path)
-        let unreadable = try checkBlocks(of: path, copy.total, &run)
+        let (unreadable, isDamaged) = try check(path, copy.total, &run)
         try FileDescriptor.open(path).synchronize()
         // The client may have left meanwhile.
         try run.checkCancellation()
         return BackupReply(
-            bytesDone: copy.total, bytesTotal: copy.total, unreadable: unreadable > 0 ? unreadable : nil)
+            bytesDone: copy.total, bytesTotal: copy.total, unreadable: unreadable > 0 ? unreadable : nil,
+            isDamaged: isDamaged ? true : nil)
+    }
+
+    /// The maximum duration of the check of all pages.
+    private static let checkTimeout: Duration = .seconds(600)
+
+    /// Checks all pages and blocks of a copy.
+    ///
+    /// - Returns: The number of records in damaged blocks, and `true` if pages are damaged.
+    private func check(
+        _ path: String, _ size: Int64, _ run: inout JobRun
+    ) throws -> (unreadable: Int64, isDamaged: Bool) {
+        let finding = StoreCheck.look(at: path, within: Self.checkTimeout) { _ in }
+        if finding == .damaged { run.log.error(.jobBackupDamaged) }
+        try run.progress(BackupReply(bytesDone: size, bytesTotal: size))
+        return (try checkBlocks(of: path, size, &run), finding == .damaged)
     }
 
     /// Reads all blocks of a copy, and returns the number of records in damaged ones.

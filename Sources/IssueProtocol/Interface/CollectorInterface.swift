@@ -377,10 +377,12 @@ package enum CollectorInterface {
 
         # Writes a copy of the whole store into the daemon's own state directory. With more, replies report progress.
         # unreadable: the number of records in damaged blocks, which the copy has, too; absent if there are none.
+        # damaged: true if pages of the database, and so of the copy, are damaged.
         # With descriptor, the last reply passes an open file descriptor of the copy (SCM_RIGHTS) instead of a path, and
         # no file remains.
         method Backup(descriptor: ?bool) -> (
-          path: ?string, descriptor: ?int, bytes_done: int, bytes_total: int, unreadable: ?int
+          path: ?string, descriptor: ?int, bytes_done: int, bytes_total: int, unreadable: ?int,
+          damaged: ?bool
         )
 
         # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report

@@ -29,15 +29,19 @@ package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
     package var bytesTotal: Int64
     /// The number of records that cannot be read in the copy, because their blocks are damaged; nil if there are none.
     package var unreadable: Int64?
+    /// `true` if pages of the database, and so of the copy, are damaged; nil if no damage was found.
+    package var isDamaged: Bool?
 
     package init(
-        path: String? = nil, descriptor: Int64? = nil, bytesDone: Int64, bytesTotal: Int64, unreadable: Int64? = nil
+        path: String? = nil, descriptor: Int64? = nil, bytesDone: Int64, bytesTotal: Int64, unreadable: Int64? = nil,
+        isDamaged: Bool? = nil
     ) {
         self.path = path
         self.descriptor = descriptor
         self.bytesDone = bytesDone
         self.bytesTotal = bytesTotal
         self.unreadable = unreadable
+        self.isDamaged = isDamaged
     }
 
     package static var initial: Self { Self(bytesDone: 0, bytesTotal: 0) }
@@ -48,6 +52,7 @@ package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
         try members.required("bytes_done", &bytesDone)
         try members.required("bytes_total", &bytesTotal)
         try members.optional("unreadable", &unreadable)
+        try members.optional("damaged", &isDamaged)
     }
 }
 
@@ -67,6 +72,7 @@ package struct PurgeParameters: Equatable, JSONObjectCodable, Sendable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("filter", &filter)
         try members.optional("dry_run", &isDryRun)
+        try members.noOthers()
     }
 }
 

@@ -47,7 +47,8 @@ package struct LogEvent: Hashable, Sendable {
         auditStateChanged, auditGroupingChanged, auditStatesOmitted, auditDeployed,
         auditDeploymentRemoved, auditRequestStarted,
         auditRequestFinished,
-        jobFailed, jobNoSpace, jobBackupFinished, jobBackupUnchecked, jobBackupLeftOver, jobPurged, jobRequeued,
+        jobFailed, jobNoSpace, jobBackupFinished, jobBackupDamaged, jobBackupUnchecked,
+        jobBackupLeftOver, jobPurged, jobRequeued,
         repairFinished, repairSchemaReplaced, repairNoRecords, repairUnreadable, repairNotAFile,
     ]
 
@@ -463,6 +464,11 @@ package struct LogEvent: Hashable, Sendable {
             + "copy has, too.",
         "If `unreadable=` is not 0, see [A block is damaged](Operations.md#a-block-is-damaged), and keep older backups."
     )
+    package static let jobBackupDamaged = LogEvent(
+        "job.backup-damaged", "Database and its backup are damaged",
+        "The backup has been made, but SQLite found damaged pages in it, which it has copied from the database.",
+        "Check the disk, and keep older backups. To recover what is readable, stop the daemon, rename `issues.db` to "
+            + "`issues.db.damaged-TIME` with its WAL, start the daemon and run `issuectl repair`.")
     package static let jobBackupUnchecked = LogEvent(
         "job.backup-unchecked", "Could not check all blocks of a backup",
         "The backup has been made, but its blocks could not all be read, so the database may be damaged.",
