@@ -19,6 +19,8 @@ package final class Daemon {
     private var configuration: Configuration { effective.configuration }
     private let corruptionCheck = CorruptionCheck()
     private let storeLock = StoreLock()
+    /// The counts since the start of the process; nil before the database was first opened.
+    private var board: StatusRegistry?
     /// `true` once readiness was reported to the service manager.
     private var isReady = false
     /// The path of the socket. If the socket is inherited, the unit's path.
@@ -355,11 +357,12 @@ extension Daemon {
             let wakeUp = wakeUp
             do {
                 try prepareFolder()
+                let next = StatusRegistry(path: configuration.store.path, after: board)
                 let run = try DaemonRun(
-                    configuration, listener: socket.listener, metricsListener: metricsListener,
-                    corruptionCheck: corruptionCheck,
-                    storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
+                    configuration, board: next, listener: socket.listener, metricsListener: metricsListener,
+                    corruptionCheck: corruptionCheck, storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
+                board = next
                 configurationTakesEffect(run.board)
                 if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
                 return run
@@ -367,9 +370,11 @@ extension Daemon {
                 if failure != reportedFailure {
                     log.error(.storeOpenFailed, ["file": configuration.store.path, "error": "\(failure)"])
                     unavailableServer?.end(timeout: Self.retry)
+                    let next = StatusRegistry(path: configuration.store.path, after: board)
                     unavailableServer = try UnavailableStoreServer(
-                        effective, listener: socket.listener, metricsListener: metricsListener, reason: failure,
-                        log: log)
+                        effective, board: next, listener: socket.listener, metricsListener: metricsListener,
+                        reason: failure, log: log)
+                    board = next
                     reportedFailure = failure
                 }
                 // The socket is served, so clients that wait for the daemon need not wait for the disk.

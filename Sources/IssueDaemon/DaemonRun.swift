@@ -43,15 +43,14 @@ final class DaemonRun {
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
-        _ configuration: Configuration, listener: ListeningSocket, metricsListener: ListeningSocket?,
-        corruptionCheck: CorruptionCheck,
+        _ configuration: Configuration, board: StatusRegistry, listener: ListeningSocket,
+        metricsListener: ListeningSocket?, corruptionCheck: CorruptionCheck,
         storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
         self.log = log
         fixed = (configuration.socket, path)
-        let board = StatusRegistry(path: path)
         let redactor = RedactionKeyFile(besides: path).redactor(configuration.redaction, log)
         let socket = try SocketService(
             listener: listener, metricsListener: metricsListener, configuration, redactor: redactor, board: board,

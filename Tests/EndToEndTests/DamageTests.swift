@@ -186,6 +186,9 @@ struct DamageTests {
             for _ in 1...10 { _ = try RawClient(path: daemon.socket).report(records) }
             // Everything is copied into the database, and cached pages must be read again.
             try daemon.restart()
+            let startedAt = try RawClient(path: daemon.socket).status().startedAt
+            _ = try RawClient(path: daemon.socket).call(
+                "org.issued.Collector.Report", #"{"records":[{"severity":"error"}]}"#)
             let size = try #require(
                 try FileManager.default.attributesOfItem(atPath: daemon.database)[.size] as? Int)
             let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
@@ -202,6 +205,8 @@ struct DamageTests {
                 return (try? client.report("After")) != nil
             }
             #expect(try !setAside(daemon).isEmpty)
+            let status = try RawClient(path: daemon.socket).status()
+            #expect(status.startedAt == startedAt && status.rejected == 1)
         }
     }
 }

@@ -188,7 +188,7 @@ struct SQLTests {
         #expect(run.outcome.output == lines("n\n1"))
         #expect(
             run.outcome.errors
-                == lines("issuectl: only the first 1 rows are shown: use --limit or --all for more"))
+                == lines("issuectl: there are more rows than the 1 shown: use --limit or --all"))
         #expect(run.outcome.code == .success)
     }
 

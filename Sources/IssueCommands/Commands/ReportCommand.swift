@@ -24,7 +24,7 @@ struct ReportCommand: Command {
             ("Options", [jsonLines, timeout, spool, id, quiet, standardError]),
         ],
         notes: [
-            "Without MESSAGE, each line of standard input is a message. A rejected line is reported with its number; the others are stored, and the exit status is 1.",
+            "Without MESSAGE, each line of standard input that is not blank is a message. A rejected line is reported with its number; the others are stored, and the exit status is 1.",
             "An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment. The default application name is that of the calling script or service.",
             "Exits with 0 if everything was stored or, with --spool, kept; with 69 if the daemon is not reachable; with 75 after a timeout. The records may then have been stored, so retry with the --id in the message.",
         ],

@@ -178,7 +178,8 @@ struct SQLCommand: Command {
                 context.warn("\(Quantity.text(result.unreadable, "record")) left out because their blocks are damaged")
             }
             if result.isCut {
-                context.warn("only the first \(result.rows.count) rows are shown: use --limit or --all for more")
+                context.warn(
+                    "there are more rows than the \(Quantity.text(result.rows.count)) shown: use --limit or --all")
             }
         }
     }

@@ -253,11 +253,10 @@ final class UnavailableStoreServer {
     private static let retryAfter: Duration = .seconds(1)
 
     init(
-        _ effective: EffectiveConfiguration, listener: ListeningSocket, metricsListener: ListeningSocket?,
-        reason: StoreFailure, log: Log
+        _ effective: EffectiveConfiguration, board: StatusRegistry, listener: ListeningSocket,
+        metricsListener: ListeningSocket?, reason: StoreFailure, log: Log
     ) throws {
         let configuration = effective.configuration
-        let board = StatusRegistry(path: configuration.store.path)
         board.update(reason)
         board.update(effective)
         let socket = try SocketService(

@@ -57,13 +57,26 @@ final class StatusRegistry: Sendable {
         var destinationAdvice: [String: String] = [:]
     }
 
-    private let state = Mutex(State())
-    private let startedAt = Clock.wall
-    private let started = Clock.monotonic
+    private let state: Mutex<State>
+    private let startedAt: IssueTimestamp
+    private let started: MonotonicInstant
     private let path: String
 
-    init(path: String) {
+    /// - Parameters:
+    ///   - path: The path of the database.
+    ///   - earlier: The registry for the database that was used before, whose counts since the start continue; nil for the
+    ///     first one.
+    init(path: String, after earlier: StatusRegistry? = nil) {
         self.path = path
+        startedAt = earlier?.startedAt ?? Clock.wall
+        started = earlier?.started ?? Clock.monotonic
+        var state = State()
+        if let before = earlier?.state.withLock({ $0 }) {
+            (state.rejected, state.duplicates) = (before.rejected, before.duplicates)
+            (state.refused, state.refusedAt) = (before.refused, before.refusedAt)
+            state.redactions = before.redactions
+        }
+        self.state = Mutex(state)
     }
 
     func counted(rejected: Int, duplicates: Int) {
