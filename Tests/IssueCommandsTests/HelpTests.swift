@@ -122,8 +122,9 @@ struct HelpTests {
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
-                Without MESSAGE, each line of standard input is a message. A rejected line is
-                reported with its number; the others are stored, and the exit status is 1.
+                Without MESSAGE, each line of standard input that is not blank is a message. A
+                rejected line is reported with its number; the others are stored, and the exit
+                status is 1.
 
                 An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and
                 ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment.
@@ -402,10 +403,11 @@ struct HelpTests {
                 Without DESTINATION, all destinations are flushed.
 
                 Exits with 75 if some of the records or corrections are still pending after the
-                timeout, or after another attempt if their destination is paused; otherwise with
-                1 if records or corrections became dead letters meanwhile, or if no destination
-                is in use and the configuration has an error. Destinations that are no longer
-                configured do not count, nor do paused ones for which nothing is pending.
+                timeout. A paused destination gets one more attempt; if that fails, the command
+                does not wait any longer for it. Otherwise exits with 1 if records or
+                corrections became dead letters meanwhile, or if no destination is in use and
+                the configuration has an error. Destinations that are no longer configured do
+                not count, nor do paused ones for which nothing is pending.
 
                 Examples:
                   issuectl flush
