@@ -143,7 +143,7 @@ struct RegroupingCrashTests {
                 let target = before * Int.random(in: 40...95, using: &random) / 100
                 guard round >= 2 else {
                     // A fast daemon has moved all groups before it accepts connections.
-                    while try remaining(daemon) > target {}
+                    while try remaining(daemon) > target { try #require(daemon.isRunning) }
                     try daemon.kill()
                     if (1..<old.count).contains(try remaining(daemon)) { interrupted += 1 }
                     continue

@@ -16,8 +16,8 @@ struct CodecTests {
         try check(SourceLocation())
         try check(IssueRecord.full.app ?? Application())
         try check(Application())
-        try check(Samples.filter)
-        try check(IssueFilter())
+        try check(Samples.filter, isClosed: true)
+        try check(IssueFilter(), isClosed: true)
         try check(RecordReceipt.stored(id: "r-1"))
         try check(RecordReceipt.duplicate(id: "r-1"))
         try check(RecordReceipt.rejected(field: "source.line", reason: "must be an integer"))
@@ -168,11 +168,12 @@ struct CodecTests {
     }
 
     private func check<Value: JSONCodable & Equatable>(
-        _ value: Value, sourceLocation: Testing.SourceLocation = #_sourceLocation
+        _ value: Value, isClosed: Bool = false, sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) throws {
         #expect(try Value(json: value.json) == value, sourceLocation: sourceLocation)
-        // This version ignores members of later versions and treats null as absent.
-        let later = try JSONValue(json: value.json).with("later", ["a": [1, nil]]).with("also_later", nil)
+        // This version ignores members of later versions, except in closed objects, and treats null as absent.
+        var later = try JSONValue(json: value.json).with("also_later", nil)
+        if !isClosed { later = later.with("later", ["a": [1, nil]]) }
         #expect(try Value(json: later) == value, sourceLocation: sourceLocation)
     }
 

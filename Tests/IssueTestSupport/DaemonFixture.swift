@@ -80,6 +80,9 @@ package final class DaemonFixture {
         process = try ChildProcess(program, command, in: folder, name: "issued", environment: environment)
     }
 
+    /// `true` until the process of the daemon has ended.
+    package var isRunning: Bool { process?.isRunning == true }
+
     package func waitUntilReady(within time: Duration = testTimeout) throws {
         try waits(for: "READY=1", within: time)
     }

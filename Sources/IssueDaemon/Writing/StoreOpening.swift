@@ -23,12 +23,13 @@ struct StoreOpening: Sendable {
     /// - Throws: The failure that a new file would not fix, such as a full disk or a store of another daemon.
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         try StoreLocation(path).check()
+        let index = lock.isHeld(path) ? nil : WALIndex(of: path)
         guard lock.take(path) else { throw .inUse }
         setAsideOrphanedWAL(log)
-        let index = WALIndex(of: path)
         do throws(StoreFailure) {
             let writer = try openWithRetries()
-            if let index, index.hasLostCommits(since: WALIndex(of: path)) {
+            // A checkpoint determines how much of the WAL SQLite has recovered.
+            if let index, index.frames > 0, (try? writer.checkpoint()) != nil, writer.walPages < index.frames {
                 log.error(.storeCommitsLost)
                 writer.assignNewCode(at: Clock.wall)
             }
@@ -155,6 +156,9 @@ final class StoreLock: Sendable {
 
     private let held = Mutex<Held?>(nil)
 
+    /// Returns `true` if this process has the lock, so that it may have the database open.
+    func isHeld(_ path: String) -> Bool { held.withLock { $0?.path == path } }
+
     /// Takes the lock. Returns `false` if another daemon has it.
     func take(_ path: String) -> Bool {
         held.withLock { held in
@@ -171,36 +175,25 @@ final class StoreLock: Sendable {
 
 /// What the file `-shm` states about the WAL (https://sqlite.org/walformat.html#walidxfmt). It stays after a kill, and is
 /// removed when the last connection is closed.
-private struct WALIndex: Equatable {
-    /// The number of frames in the WAL that belong to a commit.
-    private let frames: UInt32
-    /// The number of these that have been copied into the database.
-    private let copied: UInt32
-    /// The numbers that change when the WAL starts again from its beginning.
-    private let salt: UInt64
+private struct WALIndex {
+    /// The number of frames in the WAL that belong to a commit; 0 if all of them have been copied into the database.
+    let frames: Int
 
     /// Reads the file; nil if there is none, or if it does not have two equal headers.
+    ///
+    /// The process must not have the database open: closing any descriptor of the file releases the locks of all its
+    /// connections (fcntl(2)).
     init?(of path: String) {
         var bytes: [UInt8] = []
-        guard let file = try? FileDescriptor.open(path + "-shm", [.noFollow]) else { return nil }
-        while bytes.count < 136, let count = try? file.read(appendingTo: &bytes, atMost: 136 - bytes.count), count > 0 {
-        }
-        guard bytes.count == 136, bytes[..<48] == bytes[48..<96], bytes[12] == 1 else { return nil }
-        func number(at offset: Int) -> UInt32 {
+        guard let file = try? FileDescriptor.open(path + "-shm", [.noFollow]), (try? file.fill(&bytes, to: 136)) != nil,
+            bytes.count == 136, bytes[..<48] == bytes[48..<96], bytes[12] == 1
+        else { return nil }
+        func number(at offset: Int) -> Int {
             // In the byte order of the host.
-            (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << (8 * UInt32($1)) }.littleEndian
+            Int((0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[offset + $1]) << (8 * UInt32($1)) }.littleEndian)
         }
-        frames = number(at: 16)
-        salt = UInt64(number(at: 32)) << 32 | UInt64(number(at: 36))
-        copied = number(at: 96)
-    }
-
-    /// Returns `true` if commits of the last run are in neither the database nor the WAL that SQLite has recovered.
-    ///
-    /// - Parameter recovered: The index after the database was opened.
-    func hasLostCommits(since recovered: WALIndex?) -> Bool {
-        guard frames > copied, let recovered else { return false }
-        return recovered.salt != salt || recovered.frames < frames
+        let (all, copied) = (number(at: 16), number(at: 96))
+        frames = all > copied ? all : 0
     }
 }
 
