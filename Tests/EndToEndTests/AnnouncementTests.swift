@@ -18,7 +18,7 @@ struct AnnouncementTests {
             #expect(daemon.log.contains("app=shop"))
             #expect(daemon.log.contains("issue=Broken"))
             for word in 0..<200 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
-            #expect(try client.status().store.groups == 201)
+            try await eventually("the status has the records") { try client.status().store.groups == 201 }
             // One issue of this user was announced above.
             try await eventually("some are announced") { lines("New issue reported") >= 10 }
             _ = try daemon.terminate()
@@ -32,7 +32,7 @@ struct AnnouncementTests {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=5/15min") { daemon in
             let client = try RawClient(path: daemon.socket)
             for word in 0..<20 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
-            #expect(try client.status().store.groups == 6)
+            try await eventually("the status has the records") { try client.status().store.groups == 6 }
             let message = "User reports too many different names; combining the rest"
             try await eventually("it is logged") { daemon.log.contains(message) }
             _ = try daemon.terminate()

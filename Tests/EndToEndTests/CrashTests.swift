@@ -74,7 +74,9 @@ struct CrashTests {
                 Issue.record("\(straddling[5])")
                 return
             }
-            #expect(try RawClient(path: daemon.socket).status().received == 6)
+            try await eventually("the status has the records") {
+                try RawClient(path: daemon.socket).status().received == 6
+            }
             #expect(try RawClient(path: daemon.socket).allRecords().count == 6)
         }
     }

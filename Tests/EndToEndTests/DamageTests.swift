@@ -135,7 +135,9 @@ struct DamageTests {
             try FileManager.default.removeItem(atPath: daemon.folder["state"])
             try daemon.start()
             #expect(try RawClient(path: daemon.socket).report("After").count == 1)
-            #expect(try RawClient(path: daemon.socket).status().received == 1)
+            try await eventually("the status has the record") {
+                try RawClient(path: daemon.socket).status().received == 1
+            }
         }
     }
 

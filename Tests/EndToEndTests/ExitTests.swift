@@ -19,7 +19,9 @@ struct ExitTests {
             while (try? client.reply()) != nil { receipts += 1 }
             try daemon.start()
             // Each record with a receipt is stored, and each stored record has a receipt.
-            #expect(try RawClient(path: daemon.socket).status().received == Int64(receipts))
+            try await eventually("the status has the records") {
+                try RawClient(path: daemon.socket).status().received == Int64(receipts)
+            }
         }
     }
 

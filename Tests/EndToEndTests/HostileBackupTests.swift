@@ -293,7 +293,7 @@ struct HostileBackupTests {
             // The writer's cache must not write it again.
             try report(20_000..<22_000, isSecret: false)
             #expect(left() == [])
-            #expect(try client.status().store.records == 6_000)
+            try await eventually("the status has the records") { try client.status().store.records == 6_000 }
             try daemon.restart()
             #expect(left() == [])
             #expect(try daemon.file.rows("PRAGMA integrity_check", columns: 1) == [["ok"]])
@@ -362,7 +362,7 @@ struct HostileBackupTests {
             #expect(second.count == 0)
             #expect(left() == [])
             #expect(try daemon.file.ledgerFaults == [])
-            #expect(try again.status().store.records == 100)
+            try await eventually("the status has the records") { try again.status().store.records == 100 }
         }
     }
 

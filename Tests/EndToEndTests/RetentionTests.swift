@@ -28,12 +28,12 @@ struct RetentionTests {
             }
             #expect(throws: (any Error).self) { try client.show(first) }
             #expect(try client.show(last).record?.id == last)
-            #expect(try client.status().received == 70_001)
+            try await eventually("the status has the records") { try client.status().received == 70_001 }
             for destination in try client.status().destinations { #expect(destination.ledger.balances) }
 
             try daemon.restart()
             let again = try RawClient(path: daemon.socket)
-            #expect(try again.status().received == 70_001)
+            try await eventually("the status has the records") { try again.status().received == 70_001 }
             #expect(try again.show(last).record?.id == last)
         }
     }

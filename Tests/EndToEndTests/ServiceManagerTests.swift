@@ -81,7 +81,7 @@ struct ServiceManagerTests {
             let client = try #require(waiting)
             #expect(try client.report("The first of all").count == 1)
             try daemon.waitUntilReady()
-            #expect(try RawClient(path: socket).status().received == 1)
+            try await eventually("the status has the records") { try RawClient(path: socket).status().received == 1 }
             #expect(!daemon.folder.names.contains("issued.sock"))
             #expect(try daemon.terminate() == .exit(0))
         }

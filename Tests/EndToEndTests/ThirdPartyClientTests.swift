@@ -29,7 +29,9 @@ struct ThirdPartyClientTests {
             #expect(ran.end == .exit(0), "\(ran.output)\n\(ran.errors)")
             #expect(ran.output.hasSuffix("all is well\n"))
             // The daemon's state matches the program's output.
-            #expect(try RawClient(path: daemon.socket).status().received == 12)
+            try await eventually("the status has the records") {
+                try RawClient(path: daemon.socket).status().received == 12
+            }
         }
     }
 
@@ -92,7 +94,9 @@ struct ThirdPartyClientTests {
                 ])
             #expect(records.allSatisfy { $0.app?.name == "shop" && $0.app?.version == "2.4.0" })
             #expect(records.first { $0.message == "Cannot count" }?.domain == "ValueError")
-            #expect(try RawClient(path: daemon.socket).status().store.groups == 2)
+            try await eventually("the status has the records") {
+                try RawClient(path: daemon.socket).status().store.groups == 2
+            }
         }
     }
 
