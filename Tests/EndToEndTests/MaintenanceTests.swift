@@ -268,6 +268,8 @@ struct MaintenanceTests {
             #expect(try again.status().store.faults == [])
             // With its old name, the database yields nothing a second time.
             let done = daemon.folder["state/issues.db.repaired-2026-11-21T00:00:00.000Z"]
+            let left = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
+            #expect(!left.contains { $0.hasSuffix("-shm") && !$0.hasPrefix("issues.db-") })
             try FileManager.default.moveItem(atPath: done, toPath: daemon.folder["state/\(name)"])
             #expect(
                 try issuectl(["repair"], daemon)

@@ -27,11 +27,27 @@ struct RepairJob {
     }
 
     private func repair(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws {
+        let log = "\(run.folder)/\(name)-wal"
+        let hadLog = (try? FileSystem.status(of: log)) != nil
+        let isDone: Bool
+        do {
+            // SQLite creates these to read the database.
+            defer {
+                try? FileSystem.remove("\(run.folder)/\(name)-shm")
+                if !hadLog { try? FileSystem.remove(log) }
+            }
+            isDone = try recover(name, &reply, &run)
+        }
+        if isDone { try markRepaired(name, run) }
+    }
+
+    /// Recovers the records of one database. Returns `true` if all of it that is readable was read.
+    private func recover(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws -> Bool {
         let path = "\(run.folder)/\(name)"
         let before = reply
         guard let store = try open(path, run) else {
             reply.hopeless.append(name)
-            return
+            return false
         }
         var isReadable = false
         while let portion = store.step() {
@@ -57,11 +73,12 @@ struct RepairJob {
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
             let end = store.hasGivenUp ? "reading it took too long" : "everything was tried"
-            return run.log.warning(
+            run.log.warning(
                 .repairNoRecords, ["file": path, "records": records, "unreadable": unreadable, "ended": end])
+            return false
         }
-        try markRepaired(name, run)
         run.log.notice(.repairFinished, ["file": path, "records": records, "unreadable": unreadable])
+        return true
     }
 
     /// Imports something other than records from a set-aside database, a part at a time.
@@ -126,7 +143,7 @@ struct RepairJob {
         let path = "\(run.folder)/\(name)"
         let beginning = "\(run.folder)/\(run.fileName)"
         let done = beginning + ".repaired-" + path.dropFirst(beginning.count + ".damaged-".count)
-        for ending in ["", "-wal", "-shm"] {
+        for ending in ["", "-wal"] {
             do throws(Errno) {
                 try FileSystem.rename(path + ending, to: done + ending)
             } catch {
