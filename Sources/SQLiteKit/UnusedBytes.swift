@@ -27,11 +27,7 @@ internal import CSQLite
     /// The number of pages that could not be parsed and were left unchanged.
     package private(set) var unread = 0
 
-    /// The types of pages in the pointer map of a file with `auto_vacuum` (sqlite.org/fileformat2.html, 1.8).
-    private enum Kind: UInt8 {
-        case root = 1
-        case free, firstOverflow, overflow, tree
-    }
+    private typealias Kind = PointerMap.Kind
 
     init(_ connection: DatabaseConnection) throws {
         self.connection = connection
@@ -50,7 +46,7 @@ internal import CSQLite
 
     /// Overwrites the unused parts of a page.
     mutating func erase(_ number: UInt32) throws {
-        guard number > 0, number <= pageCount, number != pendingBytePage, !isMap(number) else { return }
+        guard number > 0, number <= pageCount, !pointers.isReserved(number) else { return }
         if number == 1 { return try eraseInTree(number, from: 100) }
         guard let entry = try entry(of: number), let kind = Kind(rawValue: entry.kind) else {
             unread += 1
@@ -116,24 +112,11 @@ internal import CSQLite
 
     // MARK: Pointer map and free list
 
-    private var pendingBytePage: UInt32 { UInt32(0x4000_0000 / pageBytes + 1) }
-
-    /// Returns the number of the pointer map page that contains the entry of a page.
-    private func map(of number: UInt32) -> UInt32 {
-        let perMap = UInt32(pageBytes / 5 + 1)
-        let map = (number - 2) / perMap * perMap + 2
-        return map == pendingBytePage ? map + 1 : map
-    }
-
-    private func isMap(_ number: UInt32) -> Bool { number > 1 && map(of: number) == number }
+    private var pointers: PointerMap { PointerMap(pageBytes: pageBytes) }
 
     /// Returns a page's entry in the pointer map; nil if the page has none or the map is corrupt.
     private mutating func entry(of number: UInt32) throws -> (kind: UInt8, parent: UInt32)? {
-        guard number > 2, number <= pageCount, number != pendingBytePage, !isMap(number) else { return nil }
-        let map = map(of: number)
-        guard number > map else { return nil }
-        let offset = 5 * Int(number - map - 1)
-        guard offset + 5 <= pageBytes else { return nil }
+        guard number <= pageCount, let (map, offset) = pointers.position(of: number) else { return nil }
         let page = try maps[map] ?? read(map)
         maps[map] = page
         return (page[offset], UInt32(page.number(offset + 1, 4)))
@@ -254,6 +237,38 @@ extension DatabaseConnection {
     }
 }
 
+/// The positions of entries in the pointer map of a file with `auto_vacuum` (sqlite.org/fileformat2.html, 1.8).
+struct PointerMap {
+    let pageBytes: Int
+
+    /// The types of pages.
+    enum Kind: UInt8 {
+        case root = 1
+        case free, firstOverflow, overflow, tree
+    }
+
+    private var pendingBytePage: UInt32 { UInt32(0x4000_0000 / pageBytes + 1) }
+
+    /// Returns the number of the pointer map page that contains the entry of a page.
+    private func map(of number: UInt32) -> UInt32 {
+        let perMap = UInt32(pageBytes / 5 + 1)
+        let map = (number - 2) / perMap * perMap + 2
+        return map == pendingBytePage ? map + 1 : map
+    }
+
+    /// Returns `true` if a page belongs to the pointer map, or if SQLite never uses it.
+    func isReserved(_ number: UInt32) -> Bool {
+        number == pendingBytePage || number > 1 && map(of: number) == number
+    }
+
+    /// Returns the page with a page's entry, and the offset of the entry in it; nil if the page has none.
+    func position(of number: UInt32) -> (map: UInt32, offset: Int)? {
+        guard number > 2, !isReserved(number), case let map = map(of: number), number > map else { return nil }
+        let offset = 5 * Int(number - map - 1)
+        return offset + 5 <= pageBytes ? (map, offset) : nil
+    }
+}
+
 /// The used and unused parts of a b-tree page (sqlite.org/fileformat2.html, 1.6).
 ///
 /// Unused parts still hold old content: SQLite leaves it there when it moves rows to another page, and when it deletes
@@ -266,9 +281,20 @@ package struct PageLayout: Equatable, Sendable {
         package var bytes: Int64
     }
 
+    /// A row on a leaf page of a table.
+    struct TableRow: Equatable, Sendable {
+        var rowID: Int64
+        /// The range of the page that contains the row's record, or its beginning.
+        var local: Range<Int>
+        /// The part of the record that is not on the page; nil if there is none.
+        var overflow: Overflow?
+    }
+
     /// The unused ranges of the page, in ascending order.
     package private(set) var unused: [Range<Int>] = []
     package private(set) var overflows: [Overflow] = []
+    /// The rows, in the order of the page; empty for other types of pages.
+    private(set) var rows: [TableRow] = []
 
     /// Parses a page. Returns nil if it is not a b-tree page, or if it is corrupt.
     ///
@@ -287,7 +313,7 @@ package struct PageLayout: Equatable, Sendable {
         used.reserveCapacity(cells + 8)
         for index in 0..<cells {
             let offset = page.number(pointers + 2 * index, 2)
-            guard offset >= pointers + 2 * cells, let end = form.end(ofCellAt: offset, in: page, &overflows)
+            guard offset >= pointers + 2 * cells, let end = form.end(ofCellAt: offset, in: page, &self)
             else { return nil }
             used.append(offset..<end)
         }
@@ -322,8 +348,9 @@ package struct PageLayout: Equatable, Sendable {
 
         var headerBytes: Int { self == .interiorIndex || self == .interiorTable ? 12 : 8 }
 
-        /// Returns the offset after a cell, and adds its overflow pages to `overflows`. Nil if the cell is corrupt.
-        func end(ofCellAt offset: Int, in page: [UInt8], _ overflows: inout [Overflow]) -> Int? {
+        /// Returns the offset after a cell, and adds its row and overflow pages to the layout. Nil if the cell is
+        /// corrupt.
+        func end(ofCellAt offset: Int, in page: [UInt8], _ layout: inout PageLayout) -> Int? {
             var cursor = offset
             if headerBytes == 12 {
                 cursor += 4
@@ -332,16 +359,19 @@ package struct PageLayout: Equatable, Sendable {
             guard let first = page.variableInteger(at: &cursor) else { return nil }
             var end = cursor
             if self != .interiorTable {
-                if self == .leafTable, page.variableInteger(at: &cursor) == nil { return nil }
+                guard let rowID = self == .leafTable ? page.variableInteger(at: &cursor) : 0 else { return nil }
                 guard let payload = Int64(exactly: first), payload <= 1 << 31 else { return nil }
                 let local = localBytes(of: payload, usable: page.count)
                 end = cursor + Int(local)
+                var row = TableRow(rowID: Int64(bitPattern: rowID), local: cursor..<end)
                 if local < payload {
                     guard end + 4 <= page.count else { return nil }
-                    overflows.append(
-                        Overflow(firstPage: UInt32(page.number(end, 4)), bytes: payload - local))
+                    let overflow = Overflow(firstPage: UInt32(page.number(end, 4)), bytes: payload - local)
+                    layout.overflows.append(overflow)
+                    row.overflow = overflow
                     end += 4
                 }
+                if self == .leafTable { layout.rows.append(row) }
             }
             // A cell takes at least four bytes, so that a free block can replace it.
             end = max(end, offset + 4)

@@ -216,6 +216,37 @@ struct MaintenanceTests {
         }
     }
 
+    @Test("All records are recovered although one byte of the root page of the blocks is damaged")
+    func repairWithoutRoot() async throws {
+        try await DaemonFixture.with { daemon in
+            for part in 0..<20 {
+                let text = String(repeating: "\(part) ", count: 20)
+                let records = (0..<100).map { IssueRecord(message: "Record \(part * 100 + $0): \($0 * 7919) \(text)") }
+                _ = try RawClient(path: daemon.socket).report(records)
+            }
+            try daemon.terminate()
+            let pages = try daemon.file.rows(
+                "SELECT pageno, pagetype FROM dbstat WHERE name = 'blocks' ORDER BY path", columns: 2)
+            #expect(pages[0][1] == "internal")
+            let root = try #require(UInt64(pages[0][0]))
+            let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
+            try file.seek(toOffset: (root - 1) * 8192)
+            try file.write(contentsOf: Data([0]))
+            try file.close()
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("After")
+            #expect(try client.status().store.faults.count == 1)
+            let output = try issuectl(["repair"], daemon)
+            #expect(
+                output.hasPrefix("2,000 records recovered") || output.hasPrefix("2000 records recovered"), "\(output)")
+            #expect(!output.contains("unreadable"), "\(output)")
+            #expect(try client.allRecords().count == 2001)
+            #expect(try daemon.file.ledgerFaults == [])
+            #expect(try client.status().store.faults == [])
+        }
+    }
+
     @Test("A database without any readable record stays where it is, and the command fails with a message")
     func repairOfNothing() async throws {
         try await DaemonFixture.with { daemon in

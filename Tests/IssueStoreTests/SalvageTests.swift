@@ -391,20 +391,20 @@ struct SalvageTests {
         }
     }
 
-    /// Quarantines a store of six calls of 100 records each, without the root pages of some tables and indexes.
+    /// Quarantines a store of six calls of 100 records each, without the pages of some tables and indexes.
     private func setAsideWithout(_ names: [String], _ store: TemporaryStore) throws -> String {
         do {
             let writer = try store.writer()
             var samples = SampleRecords(seed: 4)
             for _ in 0..<6 { try store.store(samples.records(100), to: writer) }
         }
-        let roots = try store.shell().table("SELECT name, rootpage FROM sqlite_schema", columns: 2)
-            .filter { row in names.contains { $0 == row[0] } }.compactMap { $0[1].flatMap { UInt64($0) } }
-        #expect(roots.count == names.count)
+        let lost = try store.shell().table("SELECT name, pageno FROM dbstat", columns: 2)
+            .filter { row in names.contains { $0 == row[0] } }
+        #expect(Set(lost.map { $0[0] }) == Set(names))
         let old = try setAside(store)
         let file = try FileHandle(forUpdating: URL(filePath: old))
-        for root in roots {
-            try file.seek(toOffset: (root - 1) * 8192)
+        for page in lost.compactMap({ $0[1].flatMap { UInt64($0) } }) {
+            try file.seek(toOffset: (page - 1) * 8192)
             try file.write(contentsOf: Data(count: 8192))
         }
         try file.close()

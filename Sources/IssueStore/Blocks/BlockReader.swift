@@ -61,6 +61,9 @@ package final class BlockReader {
         current = nil
     }
 
+    /// Makes further reads of its records use this block, although it may not be in the table; nil to end that.
+    func use(_ block: RecordBlock?) { current = block }
+
     /// Returns the first block that has a record with this id or a higher one; nil if there is none.
     ///
     /// - Parameters:

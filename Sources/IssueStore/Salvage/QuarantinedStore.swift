@@ -34,6 +34,12 @@ package final class QuarantinedStore {
     package private(set) var hasGivenUp = false
     /// `true` if an earlier version created the file, so that it may lack tables.
     private let isOlder: Bool
+    /// Finds the blocks that could not be read; nil if it has ended, or if the file has no blocks.
+    private var scan: BlockScan?
+    /// The block that the scan has found last, and its rows that have not been read yet; nil if there are none.
+    private var found: (block: RecordBlock, rows: ArraySlice<RowID>)?
+    /// The number of records that were read or counted as unreadable.
+    private var countedRecords: Int64 = 0
 
     /// The maximum number of rows per lookup.
     private static let rowsPerLookup = 256
@@ -85,6 +91,9 @@ package final class QuarantinedStore {
         let (bytes, hasOverflowed) = max(pages, 0).multipliedReportingOverflow(by: max(pageBytes, 0))
         failuresLeft = (hasOverflowed ? .max : bytes) / Self.minRowBytes + 131_072
         producer = Self.producer(original ?? path)
+        // A table with this name hides the records in the blocks.
+        let hasRecordTable = try? reader.connection.exists("SELECT 1 FROM sqlite_schema WHERE lower(name) = 'records'")
+        if hasRecordTable == false { scan = BlockScan(reader.connection) }
         reader.connection.setDeadline(nil)
         // Connection numbers of the socket start at 1.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
@@ -101,7 +110,7 @@ package final class QuarantinedStore {
     ///
     /// - Returns: The records that were read; nil after the last row.
     package func step() -> Portion? {
-        guard !waiting.isEmpty else { return nil }
+        guard !waiting.isEmpty else { return stepOfScan() }
         let began = ContinuousClock.now
         reader.connection.setDeadline(.after(Self.stepTimeout))
         defer { reader.connection.setDeadline(nil) }
@@ -125,6 +134,47 @@ package final class QuarantinedStore {
         // Without this limit, reading might never end.
         if fruitlessSteps >= Self.maxFruitlessSteps { giveUp() }
         return portion
+    }
+
+    /// Reads records of blocks that only the scan finds.
+    ///
+    /// - Returns: The records that were read; nil after the last block.
+    private func stepOfScan() -> Portion? {
+        guard scan != nil else { return nil }
+        let began = ContinuousClock.now
+        connection.setDeadline(.after(Self.stepTimeout))
+        defer {
+            connection.setDeadline(nil)
+            reader.blocks.use(nil)
+        }
+        var portion = Portion()
+        var bytes = 0
+        while bytes < Self.maxBytesPerStep, began.duration(to: .now) < Self.stepTimeout {
+            if let (block, rows) = found {
+                reader.blocks.use(block)
+                let rest = read(rows, since: began, bytes: &bytes, into: &portion)
+                found = rest.isEmpty ? nil : (block, rest)
+                continue
+            }
+            switch scan?.step() {
+            case .searched: continue
+            case .found(let block, let rows): found = (block, rows[...])
+            case .ended, nil:
+                portion.unreadable += min(scan?.missing ?? 0, max(0, storedRecords - countedRecords))
+                scan = nil
+                return portion
+            }
+        }
+        return portion
+    }
+
+    /// The maximum number of records that the file can contain. Retention has removed other rows.
+    private var storedRecords: Int64 {
+        let sql: StaticString = "SELECT coalesce(sum(records), 0), coalesce(max(last_id), 0) FROM ranges"
+        let closed = try? connection.first(sql) { (records: max(0, $0.int64(0)), last: $0.id(1, as: RowID.self)) }
+        guard let closed else { return .max }
+        let (sum, overflow) = closed.records.addingReportingOverflow(Int64(max(0, known - closed.last)))
+        return overflow ? .max : sum
     }
 
     private func giveUp() {
@@ -198,27 +248,56 @@ package final class QuarantinedStore {
     private func read(
         _ rows: ClosedRange<RowID>, since began: ContinuousClock.Instant, into portion: inout Portion
     ) throws -> Bool {
-        var bytes = 0
         /// Keeps the rows from this one on for later.
         func leave(_ row: RowID) {
             if row <= rows.upperBound { waiting.append(row...rows.upperBound) }
         }
         let ids = try ids(in: rows)
-        for (index, id) in ids.enumerated() {
-            let isLate = began.duration(to: .now) >= Self.stepTimeout
-            guard !isLate || index == 0, bytes < Self.maxBytesPerStep else {
-                leave(id)
-                return true
-            }
-            guard let record = try? record(id), record.losses.isEmpty || !isLate else {
-                portion.unreadable += 1
-                continue
-            }
-            bytes += record.size
-            add(record, to: &portion)
+        var bytes = 0
+        let rest = read(ids[...], since: began, bytes: &bytes, into: &portion)
+        if let next = rest.first {
+            leave(next)
+            return true
         }
         if ids.count == Self.rowsPerLookup, let last = ids.last { leave(last + 1) }
         return !ids.isEmpty
+    }
+
+    /// Reads records until the limits of a step are reached, but at least one of them if `bytes` is 0.
+    ///
+    /// - Parameters:
+    ///   - ids: The rows of the records.
+    ///   - bytes: The size of the records that the step has read.
+    /// - Returns: The rows that are left.
+    private func read(
+        _ ids: ArraySlice<RowID>, since began: ContinuousClock.Instant, bytes: inout Int, into portion: inout Portion
+    ) -> ArraySlice<RowID> {
+        var block: RecordBlock?
+        for (index, id) in zip(ids.indices, ids) {
+            let isLate = began.duration(to: .now) >= Self.stepTimeout
+            guard !isLate || index == ids.startIndex && bytes == 0, bytes < Self.maxBytesPerStep else {
+                return ids[index...]
+            }
+            guard let record = try? record(id), record.losses.isEmpty || !isLate else {
+                lost(id, &portion)
+                continue
+            }
+            if scan != nil, found == nil {
+                if block?.index(of: id) == nil { block = try? reader.blocks.find(id)?.block }
+                scan?.setRead(id, of: block)
+            }
+            countedRecords += 1
+            bytes += record.size
+            add(record, to: &portion)
+        }
+        return ids[ids.endIndex...]
+    }
+
+    /// Counts a row as unreadable, unless the scan may find it.
+    private func lost(_ row: RowID, _ portion: inout Portion) {
+        if scan?.setFailed(row) == true { return }
+        countedRecords += 1
+        portion.unreadable += 1
     }
 
     /// Splits a range that could not be read, and keeps the parts for later.
@@ -226,7 +305,7 @@ package final class QuarantinedStore {
         failuresLeft -= 1
         guard failuresLeft > 0 else { return giveUp() }
         guard rows.lowerBound < rows.upperBound else {
-            if rows.lowerBound <= known { portion.unreadable += 1 }
+            if rows.lowerBound <= known { lost(rows.lowerBound, &portion) }
             return
         }
         let distance = rows.upperBound - rows.lowerBound

@@ -1,0 +1,133 @@
+import IssueCore
+import SQLiteKit
+
+/// Finds the blocks on all leaf pages of a database, so that damage to the interior pages of `blocks` costs no records.
+///
+/// Searches a part of the file, usually all of it, then returns the blocks in it in ascending order of their ids.
+struct BlockScan {
+    /// What one step has done.
+    enum Step {
+        case searched
+        /// A block, and its records that were not read before.
+        case found(RecordBlock, rows: [RowID])
+        case ended
+    }
+
+    /// The position of a row that may be a block.
+    private struct Candidate {
+        var firstID: RowID
+        var page: UInt32
+        var index: UInt32
+    }
+
+    private var leaves: LeafScan
+    /// The next page to search.
+    private var nextPage: UInt32 = 2
+    /// The blocks that were found and not returned yet.
+    private var candidates: [Candidate] = []
+    private var isSearching = true
+    /// The rows of records that were read, and those next to them that have no record.
+    private var readRows = RangeSet<RowID>()
+    /// The rows that could not be read in another way.
+    private var failedRows = RangeSet<RowID>()
+
+    /// The maximum number of candidates before their blocks are returned: those of about eight gigabytes.
+    private static let maxCandidates = 1 << 18
+    private static let pagesPerStep: UInt32 = 64
+    /// The maximum number of ranges in each set of rows. Usually there are few. Only counts depend on further ones.
+    private static let maxRanges = 1 << 17
+
+    /// Creates a scan of the file that a connection has read. Returns nil if the size of its pages is unknown.
+    init?(_ connection: DatabaseConnection) {
+        guard let leaves = LeafScan(connection) else { return nil }
+        self.leaves = leaves
+    }
+
+    /// Returns `true` if all rows of a range were read.
+    private func areRead(_ rows: ClosedRange<RowID>) -> Bool {
+        let ranges = readRows.ranges
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound <= rows.lowerBound { low = middle + 1 } else { high = middle }
+        }
+        return low < ranges.count && ranges[low].lowerBound <= rows.lowerBound
+            && rows.upperBound < ranges[low].upperBound
+    }
+
+    /// Declares that a record was read, so that the scan does not return it.
+    ///
+    /// - Parameters:
+    ///   - block: Its block, which contains the rows before and after it that have no record; nil if unknown.
+    ///   - row: Its row.
+    mutating func setRead(_ row: RowID, of block: RecordBlock?) {
+        guard let block, let index = block.index(of: row) else { return setRead(row...row) }
+        let first = index == 0 ? block.firstID : block.rows[index - 1].id + 1
+        setRead(first...(index == block.rows.count - 1 ? block.lastID : row))
+    }
+
+    private mutating func setRead(_ rows: ClosedRange<RowID>) {
+        guard readRows.ranges.count < Self.maxRanges else { return }
+        readRows.insert(contentsOf: rows.lowerBound..<rows.upperBound + 1)
+    }
+
+    /// Declares that a row could not be read. Returns `false` if it cannot be found, or there are too many such rows.
+    mutating func setFailed(_ row: RowID) -> Bool {
+        guard !readRows.contains(row), failedRows.ranges.count < Self.maxRanges else { return false }
+        failedRows.insert(contentsOf: row..<row + 1)
+        return true
+    }
+
+    /// The number of rows that could not be read and were not found so far.
+    var missing: Int64 {
+        failedRows.subtracting(readRows).ranges.reduce(0) { $0 + Int64($1.upperBound - $1.lowerBound) }
+    }
+
+    /// Searches a few pages, or decodes a block.
+    mutating func step() -> Step {
+        guard isSearching else {
+            if let candidate = candidates.popLast() { return read(candidate) }
+            guard nextPage <= leaves.lastPage else { return .ended }
+            isSearching = true
+            return .searched
+        }
+        let end = min(UInt64(nextPage) + UInt64(Self.pagesPerStep), UInt64(leaves.lastPage) + 1)
+        while nextPage < end {
+            for row in leaves.rows(onPage: nextPage, integers: 4) {
+                guard let header = unreadHeader(row) else { continue }
+                candidates.append(Candidate(firstID: header.firstID, page: nextPage, index: UInt32(row.index)))
+            }
+            nextPage += 1
+        }
+        if nextPage > leaves.lastPage || candidates.count >= Self.maxCandidates {
+            isSearching = false
+            // The lowest is last. Of several blocks with the same first id, the first in the file comes first.
+            candidates.sort { ($1.firstID, $1.page, $1.index) < ($0.firstID, $0.page, $0.index) }
+        }
+        return .searched
+    }
+
+    /// Returns the columns of a row that may be one of `blocks`, except the body; nil if it is none, or was read before.
+    private func unreadHeader(_ row: LeafScan.Row) -> BlockHeader? {
+        // The column `first_id` is the rowid, so its own value is NULL.
+        guard row.integers[0] == nil, let last = row.integers[1], let records = row.integers[2],
+            let checksum = row.integers[3]
+        else { return nil }
+        let header = BlockHeader(
+            firstID: RowID(rawValue: row.rowID), lastID: RowID(rawValue: last), records: Int(clamping: records),
+            checksum: checksum)
+        guard header.isValid, !areRead(header.firstID...header.lastID) else { return nil }
+        return header
+    }
+
+    /// Decodes a block, unless it is damaged.
+    private mutating func read(_ candidate: Candidate) -> Step {
+        let row = leaves.rows(onPage: candidate.page, integers: 4).first { $0.index == Int(candidate.index) }
+        guard let row, let header = unreadHeader(row), let body = leaves.blob(of: row),
+            let block = RecordBlock(header, body: body.span)
+        else { return .searched }
+        let rows = block.rows.map(\.id).filter { !readRows.contains($0) }
+        setRead(header.firstID...header.lastID)
+        return .found(block, rows: rows)
+    }
+}

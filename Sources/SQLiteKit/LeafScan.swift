@@ -1,0 +1,184 @@
+internal import CSQLite
+
+/// Reads the rows on the leaf pages of all tables, in the file and its WAL, without the pages that lead to them.
+///
+/// So it finds the rows of a table whose interior pages are damaged. The caller must recognize them by their content:
+/// a leaf page does not state to which table it belongs. Only tables with a rowid have such rows.
+///
+/// The content of the file is untrusted: each function does a limited amount of work, and none traps.
+package struct LeafScan {
+    /// A row of some table that has integers or NULL in all columns but the last one, and a blob in that.
+    package struct Row {
+        /// The number of the row among those on its page.
+        package var index: Int
+        package var rowID: Int64
+        package var integers: [Int64?]
+        /// The blob, or its beginning if the rest is on overflow pages.
+        fileprivate var blob: [UInt8]
+        fileprivate var overflow: PageLayout.Overflow?
+    }
+
+    /// The number of the last page.
+    package let lastPage: UInt32
+    private let connection: DatabaseConnection
+    private let pageBytes: Int
+    private let hasPointerMap: Bool
+    /// The pages in the WAL, by number, with their offsets in it.
+    private var walPages: [UInt32: Int64] = [:]
+    /// The pointer map page that was read last, without which each page would be read twice; nil if it is unreadable.
+    private var map: (number: UInt32, page: [UInt8]?) = (0, nil)
+    /// The number of overflow pages that may still be read. Rows of an intact file share none, but those of a
+    /// manipulated one can all refer to the same long chain.
+    private var overflowPagesLeft: Int64
+    /// The maximum size of a blob on overflow pages, in bytes.
+    private static let maxBytes: Int64 = 64 << 20
+
+    /// Examines the WAL of a connection that has read the database. Returns nil if the size of pages is unknown.
+    package init?(_ connection: DatabaseConnection) {
+        guard let pageBytes = try? connection.pragma("page_size"), (512...65_536).contains(pageBytes) else {
+            return nil
+        }
+        self.connection = connection
+        self.pageBytes = Int(pageBytes)
+        hasPointerMap = (try? connection.pragma("auto_vacuum")) != 0
+        let wal = Self.pagesInWAL(connection, pageBytes: Int(pageBytes))
+        walPages = wal.pages
+        // SQLite uses no page with a higher number.
+        let inFile = UInt32(min((connection.fileBytes ?? 0) / pageBytes, 1 << 31))
+        // A commit can have shortened the database since the last checkpoint. Pages after the end of the file are in the
+        // WAL, so a number that is larger than both together is wrong.
+        lastPage = min(wal.pageCount ?? inFile, inFile + UInt32(min(wal.pages.count, 1 << 30)))
+        overflowPagesLeft = 4 * Int64(lastPage)
+    }
+
+    /// Returns the pages in the valid frames of the WAL up to the last commit, with the offset of their newest content,
+    /// and the number of pages after that commit (sqlite.org/fileformat2.html, 4).
+    private static func pagesInWAL(
+        _ connection: DatabaseConnection, pageBytes: Int
+    ) -> (pages: [UInt32: Int64], pageCount: UInt32?) {
+        var committed: [UInt32: Int64] = [:]
+        var pageCount: UInt32?
+        guard let size = connection.walFileBytes, size > 32,
+            let header = try? connection.readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32),
+            header.number(8, 4) == pageBytes
+        else { return ([:], nil) }
+        var uncommitted: [UInt32: Int64] = [:]
+        var checksum = (UInt32(header.number(24, 4)), UInt32(header.number(28, 4)))
+        let isBigEndian = header[3] & 1 == 1
+        let frameBytes = 24 + pageBytes
+        for offset in stride(from: 32, through: size - Int64(frameBytes), by: frameBytes) {
+            guard let frame = try? connection.readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: offset, count: frameBytes),
+                // Frames from before the last restart of the WAL have another salt.
+                frame[8..<16] == header[16..<24]
+            else { break }
+            for range in [0..<8, 24..<frameBytes] { add(frame, range, isBigEndian, to: &checksum) }
+            guard frame.number(16, 4) == checksum.0, frame.number(20, 4) == checksum.1 else { break }
+            uncommitted[UInt32(frame.number(0, 4))] = offset + 24
+            let count = UInt32(frame.number(4, 4))
+            guard count > 0 else { continue }
+            committed.merge(uncommitted) { $1 }
+            uncommitted = [:]
+            pageCount = count
+        }
+        return (committed, pageCount)
+    }
+
+    /// Adds bytes to the checksum of a WAL (4.2).
+    private static func add(
+        _ bytes: [UInt8], _ range: Range<Int>, _ isBigEndian: Bool, to checksum: inout (UInt32, UInt32)
+    ) {
+        for index in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
+            let words = (UInt32(bytes.number(index, 4)), UInt32(bytes.number(index + 4, 4)))
+            checksum.0 &+= (isBigEndian ? words.0 : words.0.byteSwapped) &+ checksum.1
+            checksum.1 &+= (isBigEndian ? words.1 : words.1.byteSwapped) &+ checksum.0
+        }
+    }
+
+    /// Returns a page; nil if it cannot be read.
+    private func read(_ number: UInt32) -> [UInt8]? {
+        guard number > 0, number <= lastPage else { return nil }
+        if let offset = walPages[number] {
+            return try? connection.readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: offset, count: pageBytes)
+        }
+        return try? connection.readFile(at: Int64(number - 1) * Int64(pageBytes), count: pageBytes)
+    }
+
+    /// Returns `false` if a page is free or an overflow page. Its content can then look like a leaf page of a table. If
+    /// the pointer map is damaged, returns `true`.
+    private mutating func isInTree(_ number: UInt32) -> Bool {
+        guard hasPointerMap else { return true }
+        let pointers = PointerMap(pageBytes: pageBytes)
+        guard !pointers.isReserved(number) else { return false }
+        guard let position = pointers.position(of: number) else { return true }
+        if map.number != position.map { map = (position.map, read(position.map)) }
+        guard let map = map.page, let kind = PointerMap.Kind(rawValue: map[position.offset]) else { return true }
+        return kind == .root || kind == .tree
+    }
+
+    /// Returns the rows of a form on a page; none if it is not a leaf page of a table, is not in use, or is damaged.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the page.
+    ///   - integers: The number of columns before the one with the blob.
+    package mutating func rows(onPage number: UInt32, integers count: Int) -> [Row] {
+        // The first page belongs to the schema.
+        guard number > 1, isInTree(number), let page = read(number), let layout = PageLayout(page, from: 0) else {
+            return []
+        }
+        return layout.rows.enumerated().compactMap { Self.row($1, $0, on: page, integers: count) }
+    }
+
+    /// Parses a record (sqlite.org/fileformat2.html, 2.1). Returns nil if its values have other types.
+    private static func row(
+        _ row: PageLayout.TableRow, _ index: Int, on page: [UInt8], integers count: Int
+    ) -> Row? {
+        let end = row.local.upperBound
+        var cursor = row.local.lowerBound
+        guard let headerBytes = page.variableInteger(at: &cursor), headerBytes <= UInt64(row.local.count) else {
+            return nil
+        }
+        let headerEnd = row.local.lowerBound + Int(headerBytes)
+        var start = headerEnd
+        var integers: [Int64?] = []
+        for _ in 0..<count {
+            guard let type = page.variableInteger(at: &cursor), type <= 9, type != 7,
+                case let size = [0, 1, 2, 3, 4, 6, 8, 0, 0, 0][Int(type)], start + size <= end
+            else { return nil }
+            switch type {
+            case 0: integers.append(nil)
+            case 8, 9: integers.append(Int64(type) - 8)
+            default:
+                // The number has a sign.
+                let unused = 64 - 8 * size
+                integers.append((Int64(page.number(start, size)) << Int64(unused)) >> Int64(unused))
+            }
+            start += size
+        }
+        let blobBytes = Int64(end - start) + (row.overflow?.bytes ?? 0)
+        guard let type = page.variableInteger(at: &cursor), cursor == headerEnd, type >= 12, type % 2 == 0,
+            (type - 12) / 2 == UInt64(blobBytes)
+        else { return nil }
+        return Row(
+            index: index, rowID: row.rowID, integers: integers, blob: Array(page[start..<end]), overflow: row.overflow)
+    }
+
+    /// Returns the blob of a row; nil if some of it is missing (sqlite.org/fileformat2.html, 1.7).
+    package mutating func blob(of row: Row) -> [UInt8]? {
+        guard let overflow = row.overflow else { return row.blob }
+        guard overflow.bytes <= Self.maxBytes, overflow.bytes <= Int64(lastPage) * Int64(pageBytes) else { return nil }
+        var blob = row.blob
+        var (next, left) = (overflow.firstPage, Int(overflow.bytes))
+        while left > 0 {
+            overflowPagesLeft -= 1
+            guard overflowPagesLeft >= 0, let page = read(next) else { return nil }
+            let count = min(left, pageBytes - 4)
+            blob += page[4..<4 + count]
+            left -= count
+            next = UInt32(page.number(0, 4))
+        }
+        return blob
+    }
+}
+
+@available(*, unavailable)
+extension LeafScan: Sendable {}
