@@ -30,15 +30,19 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    private struct State: Sendable {
+    /// The counts since the start of the process. All registries of a process share them.
+    private struct Counts: Sendable {
         var rejected = 0
         var duplicates = 0
         var refused = 0
         var refusedAt: IssueTimestamp?
+        var redactions = RedactionCounts()
+    }
+
+    private struct State: Sendable {
         /// `true` if a changed setting takes effect only after a restart.
         var needsRestart = false
         var connections = 0
-        var redactions = RedactionCounts()
         var forwarders: [Forwarder] = []
         /// When destinations began to fail, by name. They are kept when a destination restarts.
         var failingSince: [String: IssueTimestamp] = [:]
@@ -57,31 +61,26 @@ final class StatusRegistry: Sendable {
         var destinationAdvice: [String: String] = [:]
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
+    private let counts: Monitor<Counts>
     private let startedAt: IssueTimestamp
     private let started: MonotonicInstant
     private let path: String
 
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - earlier: The registry for the database that was used before, whose counts since the start continue; nil for the
-    ///     first one.
+    ///   - earlier: The registry for the database that was used before, whose counts since the start continue; nil for
+    ///     the first one.
     init(path: String, after earlier: StatusRegistry? = nil) {
         self.path = path
         startedAt = earlier?.startedAt ?? Clock.wall
         started = earlier?.started ?? Clock.monotonic
-        var state = State()
-        if let before = earlier?.state.withLock({ $0 }) {
-            (state.rejected, state.duplicates) = (before.rejected, before.duplicates)
-            (state.refused, state.refusedAt) = (before.refused, before.refusedAt)
-            state.redactions = before.redactions
-        }
-        self.state = Mutex(state)
+        counts = earlier?.counts ?? Monitor(Counts())
     }
 
     func counted(rejected: Int, duplicates: Int) {
         guard rejected > 0 || duplicates > 0 else { return }
-        state.withLock {
+        counts.withLock {
             $0.rejected += rejected
             $0.duplicates += duplicates
         }
@@ -93,9 +92,9 @@ final class StatusRegistry: Sendable {
     ///   fault.
     func countedRefusal(isLackOfResources: Bool) {
         let now = isLackOfResources ? Clock.wall : nil
-        state.withLock { state in
-            state.refused += 1
-            state.refusedAt = now ?? state.refusedAt
+        counts.withLock { counts in
+            counts.refused += 1
+            counts.refusedAt = now ?? counts.refusedAt
         }
     }
 
@@ -106,7 +105,7 @@ final class StatusRegistry: Sendable {
 
     /// Counts values that were removed from records.
     func counted(_ redactions: RedactionCounts) {
-        state.withLock { $0.redactions.add(redactions) }
+        counts.withLock { $0.redactions.add(redactions) }
     }
 
     func counted(connections: Int) {
@@ -221,6 +220,7 @@ final class StatusRegistry: Sendable {
     /// Returns the part of the status that a viewer may read.
     func status(_ figures: StoreReader.Figures, viewer: Viewer) -> DaemonStatus {
         let state = state.withLock { $0 }
+        let counts = counts.withLock { $0 }
         let isAll = viewer == .everything
         var store = figures.store
         store.faultIDs = store.faults.map { _ in StoreFaultKind.ledger.rawValue }
@@ -248,12 +248,12 @@ final class StatusRegistry: Sendable {
         return DaemonStatus(
             version: ProductVersion.text, host: Host.name, startedAt: startedAt,
             received: Int(clamping: figures.received),
-            rejected: isAll ? state.rejected : 0, duplicates: isAll ? state.duplicates : 0,
-            refused: isAll ? state.refused : 0, connections: isAll ? state.connections : nil, store: store,
+            rejected: isAll ? counts.rejected : 0, duplicates: isAll ? counts.duplicates : 0,
+            refused: isAll ? counts.refused : 0, connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state, isAll: isAll) },
             suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions,
-            refusedAt: isAll ? state.refusedAt : nil, uptime: started.duration(to: Clock.monotonic),
-            redactions: isAll ? Self.redactions(state.redactions) : [],
+            refusedAt: isAll ? counts.refusedAt : nil, uptime: started.duration(to: Clock.monotonic),
+            redactions: isAll ? Self.redactions(counts.redactions) : [],
             notifiers: isAll ? state.notifiers.values.sorted { $0.name < $1.name } : [])
     }
 
