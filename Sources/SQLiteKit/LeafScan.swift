@@ -25,7 +25,7 @@ package struct LeafScan {
     private let hasPointerMap: Bool
     /// The pages in the WAL, by number, with their offsets in it.
     private var walPages: [UInt32: Int64] = [:]
-    /// The pointer map page that was read last, without which each page would be read twice; nil if it is unreadable.
+    /// The pointer map page that was read last, cached because consecutive pages share it; nil if it is unreadable.
     private var map: (number: UInt32, page: [UInt8]?) = (0, nil)
     /// The number of overflow pages that may still be read. Rows of an intact file share none, but those of a
     /// manipulated one can all refer to the same long chain.

@@ -21,6 +21,11 @@ struct BlockScan {
     }
 
     private var leaves: LeafScan
+    /// The page that was parsed last, and its rows.
+    private var lastPage: (number: UInt32, rows: [LeafScan.Row]) = (0, [])
+    /// The number of pages that may still be parsed. Blocks are in the order of their ids on the pages of an intact
+    /// table; in a manipulated file, each of them could need another page.
+    private var parsesLeft: Int64
     /// The next page to search.
     private var nextPage: UInt32 = 2
     /// The blocks that were found and not returned yet.
@@ -34,13 +39,23 @@ struct BlockScan {
     /// The maximum number of candidates before their blocks are returned: those of about eight gigabytes.
     private static let maxCandidates = 1 << 18
     private static let pagesPerStep: UInt32 = 64
-    /// The maximum number of ranges in each set of rows. Usually there are few. Only counts depend on further ones.
+    /// The maximum number of ranges in each set of rows. Usually there are few. Beyond this, only the counts become inexact.
     private static let maxRanges = 1 << 17
 
     /// Creates a scan of the file that a connection has read. Returns nil if the size of its pages is unknown.
     init?(_ connection: DatabaseConnection) {
         guard let leaves = LeafScan(connection) else { return nil }
         self.leaves = leaves
+        parsesLeft = 1024 + 16 * Int64(leaves.lastPage)
+    }
+
+    /// Returns the rows on a page that may be blocks; none if too many pages were parsed.
+    private mutating func rows(onPage number: UInt32) -> [LeafScan.Row] {
+        if lastPage.number == number { return lastPage.rows }
+        parsesLeft -= 1
+        guard parsesLeft >= 0 else { return [] }
+        lastPage = (number, leaves.rows(onPage: number, integers: 4))
+        return lastPage.rows
     }
 
     /// Returns `true` if all rows of a range were read.
@@ -93,7 +108,7 @@ struct BlockScan {
         }
         let end = min(UInt64(nextPage) + UInt64(Self.pagesPerStep), UInt64(leaves.lastPage) + 1)
         while nextPage < end {
-            for row in leaves.rows(onPage: nextPage, integers: 4) {
+            for row in rows(onPage: nextPage) {
                 guard let header = unreadHeader(row) else { continue }
                 candidates.append(Candidate(firstID: header.firstID, page: nextPage, index: UInt32(row.index)))
             }
@@ -122,7 +137,7 @@ struct BlockScan {
 
     /// Decodes a block, unless it is damaged.
     private mutating func read(_ candidate: Candidate) -> Step {
-        let row = leaves.rows(onPage: candidate.page, integers: 4).first { $0.index == Int(candidate.index) }
+        let row = rows(onPage: candidate.page).first { $0.index == Int(candidate.index) }
         guard let row, let header = unreadHeader(row), let body = leaves.blob(of: row),
             let block = RecordBlock(header, body: body.span)
         else { return .searched }
