@@ -23,16 +23,11 @@ struct StoreOpening: Sendable {
     /// - Throws: The failure that a new file would not fix, such as a full disk or a store of another daemon.
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         try StoreLocation(path).check()
-        let index = lock.isHeld(path) ? nil : WALIndex(of: path)
         guard lock.take(path) else { throw .inUse }
-        setAsideOrphanedWAL(log)
+        if setAsideOrphanedWAL(log) { lock.walIsJudged() }
         do throws(StoreFailure) {
             let writer = try openWithRetries()
-            // A checkpoint determines how much of the WAL SQLite has recovered.
-            if let index, index.frames > 0, (try? writer.checkpoint()) != nil, writer.walPages < index.frames {
-                log.error(.storeCommitsLost)
-                writer.assignNewCode(at: Clock.wall)
-            }
+            checkRecovery(of: writer, log)
             return writer
         } catch .foreign(let message) {
             log.error(.storeForeign, ["error": message])
@@ -42,7 +37,24 @@ struct StoreOpening: Sendable {
             log.error(error.isDamage ? .storeDamaged : .storeUnusable, ["error": "\(error)"])
         }
         setAside(log: log)
+        lock.walIsJudged()
         return try StoreWriter(settings(path))
+    }
+
+    /// Gives the store a new code if SQLite has not recovered the whole WAL of the last run.
+    private func checkRecovery(of writer: StoreWriter, _ log: Log) {
+        let frames = lock.walFrames
+        lock.walIsJudged()
+        guard frames > 0 else { return }
+        do throws(StoreFailure) {
+            // This determines how much of the WAL was recovered.
+            try writer.checkpoint()
+            guard writer.walPages < frames else { return }
+            log.error(.storeCommitsLost)
+        } catch {
+            // Unknown. A new code does no harm.
+        }
+        writer.assignNewCode(at: Clock.wall)
     }
 
     /// The identity of the file at the store's path; nil if it can't be determined.
@@ -118,12 +130,15 @@ struct StoreOpening: Sendable {
     }
 
     /// Keeps a WAL whose database is missing or empty. Creating a new database would delete it.
-    private func setAsideOrphanedWAL(_ log: Log) {
+    ///
+    /// - Returns: `true` if there was one.
+    private func setAsideOrphanedWAL(_ log: Log) -> Bool {
         guard (try? FileSystem.status(of: path).size) ?? 0 == 0,
             let size = try? FileSystem.status(of: path + "-wal").size, size > 0
-        else { return }
+        else { return false }
         log.error(.storeWALOrphaned)
         setAside(log: log)
+        return true
     }
 
     /// `true` if a new database can be created next to the file. The folder and the disk are then not the cause of a
@@ -152,19 +167,26 @@ final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
         let lock: FileLock
+        /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
+        var walFrames: Int
     }
 
     private let held = Mutex<Held?>(nil)
 
-    /// Returns `true` if this process has the lock, so that it may have the database open.
-    func isHeld(_ path: String) -> Bool { held.withLock { $0?.path == path } }
+    /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
+    var walFrames: Int { held.withLock { $0?.walFrames ?? 0 } }
+
+    /// Declares that the frames were recovered, or that it is known that they were not.
+    func walIsJudged() { held.withLock { $0?.walFrames = 0 } }
 
     /// Takes the lock. Returns `false` if another daemon has it.
     func take(_ path: String) -> Bool {
         held.withLock { held in
             if held?.path == path { return true }
             do throws(Errno) {
-                held = Held(path: path, lock: try FileLock(path + ".lock"))
+                let lock = try FileLock(path + ".lock")
+                // This process does not have the database open yet.
+                held = Held(path: path, lock: lock, walFrames: WALIndex(of: path)?.frames ?? 0)
             } catch {
                 return error != .wouldBlock
             }
@@ -179,7 +201,8 @@ private struct WALIndex {
     /// The number of frames in the WAL that belong to a commit; 0 if all of them have been copied into the database.
     let frames: Int
 
-    /// Reads the file; nil if there is none, or if it does not have two equal headers.
+    /// Reads the file; nil if there is none, or if it does not have two equal headers. After a power cut it can be older
+    /// than the WAL; nil then, too.
     ///
     /// The process must not have the database open: closing any descriptor of the file releases the locks of all its
     /// connections (fcntl(2)).
@@ -194,6 +217,13 @@ private struct WALIndex {
         }
         let (all, copied) = (number(at: 16), number(at: 96))
         frames = all > copied ? all : 0
+        // Two numbers change whenever the WAL starts again from its beginning.
+        var header: [UInt8] = []
+        if let wal = try? FileDescriptor.open(path + "-wal", [.noFollow]), (try? wal.fill(&header, to: 32)) == true,
+            header.starts(with: [0x37, 0x7F, 0x06]), header[16..<24] != bytes[32..<40]
+        {
+            return nil
+        }
     }
 }
 

@@ -137,10 +137,35 @@ struct StoreOpeningTests {
             }
             let lines = Mutex<[String]>([])
             let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
-            _ = try opening(path).open(log: log)
+            let store = opening(path)
+            _ = try store.open(log: log)
+            // Opening it again in the same process says nothing about the last run.
+            _ = try store.open(log: log)
             let count = lines.withLock { $0.count { $0.contains("id=store.commits-lost") } }
             #expect(count == (wasClosed ? 0 : 1))
             #expect(try names(folder).filter { $0.contains(".damaged-") } == [])
+        }
+    }
+
+    @Test("The shared memory of an earlier WAL, as a power cut may leave it, is ignored")
+    func staleIndex() throws {
+        try inFolder { folder in
+            let path = folder + "/issues.db"
+            try inFolder { other in
+                let writer = try opening(other + "/issues.db").open(log: .silent)
+                writer.assignNewCode(at: IssueTimestamp(millisecondsSince1970: 1))
+                try FileManager.default.copyItem(atPath: other + "/issues.db-shm", toPath: path + "-shm")
+                // The next commit starts the WAL from its beginning.
+                #expect(try writer.checkpoint(restarts: true))
+                writer.assignNewCode(at: IssueTimestamp(millisecondsSince1970: 2))
+                for ending in ["", "-wal"] {
+                    try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
+                }
+            }
+            let lines = Mutex<[String]>([])
+            let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
+            _ = try opening(path).open(log: log)
+            #expect(lines.withLock { $0 } == [])
         }
     }
 
