@@ -123,7 +123,7 @@ struct DamageTests {
                 try issuectl("sql", "\(query); \(query)", errors: true).components(separatedBy: warning).count == 3)
             let purge = try issuectl("purge", "--text", "Record", "--yes")
             #expect(purge.contains("\(lost) records in damaged blocks, which may match"))
-            #expect(purge.contains("commands and units of senders without records"))
+            #expect(purge.contains("commands and units of senders that have no readable records"))
         }
     }
 

@@ -304,7 +304,7 @@ struct MaintenanceTests {
             try FileManager.default.moveItem(atPath: done, toPath: daemon.folder["state/\(name)"])
             #expect(
                 try issuectl(["repair"], daemon)
-                    == "0 records recovered (2 had been stored before), from:\n  \(name)\n")
+                    == "0 records recovered, 2 already stored, from:\n  \(name)\n")
             #expect(try daemon.file.ledgerFaults == [])
         }
     }

@@ -161,7 +161,7 @@ struct MaintenanceTests {
         let reply = #"{"recovered":7,"earlier":12000,"unreadable":3,"done":true,"files":["issues.db.damaged-A"]}"#
         #expect(
             issuectl(["repair"], .parts([reply], nil)).output.hasPrefix(
-                "7 records recovered (12,000 had been stored before), 3 could not be read, from:"))
+                "7 records recovered, 12,000 already stored, 3 could not be read, from:"))
     }
 
     @Test("A backup of a damaged database fails with the advice to keep older ones")

@@ -115,7 +115,7 @@ struct RepairCommand: Command {
 
     private static func recovered(_ reply: RepairReply) -> String {
         let text = "\(Quantity.text(reply.recovered, "record")) recovered"
-        return reply.earlier.map { "\(text) (\(Quantity.text($0)) had been stored before)" } ?? text
+        return reply.earlier.map { "\(text), \(Quantity.text($0)) already stored" } ?? text
     }
 
     private func lines(_ reply: RepairReply) -> [String] {

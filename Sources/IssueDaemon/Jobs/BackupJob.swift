@@ -76,7 +76,11 @@ struct BackupJob {
         _ path: String, _ size: Int64, _ run: inout JobRun
     ) throws -> (unreadable: Int64, isDamaged: Bool) {
         let finding = StoreCheck.look(at: path, within: Self.checkTimeout) { _ in }
-        if finding == .damaged { run.log.error(.jobBackupDamaged) }
+        switch finding {
+        case .whole: break
+        case .damaged: run.log.error(.jobBackupDamaged)
+        case .inconclusive: run.log.warning(.jobBackupUnchecked, ["error": "the check of its pages took too long"])
+        }
         try run.progress(BackupReply(bytesDone: size, bytesTotal: size))
         return (try checkBlocks(of: path, size, &run), finding == .damaged)
     }
@@ -88,12 +92,15 @@ struct BackupJob {
         var unreadable: Int64 = 0
         do {
             let reader = try StoreReader(path: path)
-            reader.blocks.onDamagedBlock = run.writer.noteDamage
             var last = RowID.min
             while let step = try reader.checkBlocks(above: last) {
                 unreadable += step.unreadable
                 last = step.last
                 try run.progress(BackupReply(bytesDone: size, bytesTotal: size))
+            }
+            let original = try StoreReader(path: run.path)
+            for block in reader.blocks.damagedBlocks where try !original.isReadable(block) {
+                run.writer.noteDamage(block)
             }
         } catch let failure as StoreFailure {
             // The copy has all pages that could be read, so it is kept. The writer checks the database.

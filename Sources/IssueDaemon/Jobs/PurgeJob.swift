@@ -94,15 +94,15 @@ struct PurgeJob {
         for some in erasure.series.sorted().portions(of: StoreWriter.maxSeriesPerTransaction) {
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
-        // Processes, senders and accounts that are no longer referenced are erased with the records, unless there are
-        // damaged blocks.
+        // Processes, senders and accounts that are no longer referenced are erased with the records, except
+        // those that records in damaged blocks may refer to.
         let kept = try Collection(isErasing: true).run(run)
         let unreported = try run.reading { try run.reader().unreportedDeployments() }
         let filter = filter
         try writer.perform { try $0.eraseDeployments(unreported, filter) }
         guard kept > 0 else { return [] }
         return [
-            "commands and units of senders without records, which records in damaged blocks may refer to: "
+            "commands and units of senders that have no readable records, but may have some in damaged blocks: "
                 + "see Operations.md, A block is damaged"
         ]
     }

@@ -99,7 +99,7 @@ extension IssueFilter: JSONObjectCodable {
         try members.optional("trace_ids", &traceIDs)
         try members.optional("request_ids", &requestIDs)
         try members.optional("end_users", &endUsers)
-        // Without a condition that it does not know, a filter would select more than what was meant.
+        // Ignoring an unknown condition would select more than the client meant.
         try members.noOthers()
     }
 }

@@ -199,8 +199,8 @@ package struct LogEvent: Hashable, Sendable {
     package static let storeCommitsLost = LogEvent(
         "store.commits-lost", "WAL of the database is missing or damaged; commits in it are lost",
         "The WAL of a run that was killed has been removed, shortened or damaged. Everything that was committed after "
-            + "the part that is left is lost, including records with receipts. New records get ids with a new "
-            + "beginning, so that no id of a lost one is used again.",
+            + "the part that is left is lost, including records with receipts. New records get a new "
+            + "store code in their ids, so no lost id is reused.",
         "Find out what happened to the file, and check the disk.")
     package static let storeKeptDatabase = LogEvent(
         "store.kept-database", "Kept the old database",
@@ -470,8 +470,8 @@ package struct LogEvent: Hashable, Sendable {
         "Check the disk, and keep older backups. To recover what is readable, stop the daemon, rename `issues.db` to "
             + "`issues.db.damaged-TIME` with its WAL, start the daemon and run `issuectl repair`.")
     package static let jobBackupUnchecked = LogEvent(
-        "job.backup-unchecked", "Could not check all blocks of a backup",
-        "The backup has been made, but its blocks could not all be read, so the database may be damaged.",
+        "job.backup-unchecked", "Could not check all of a backup",
+        "The backup has been made, but its pages and blocks could not all be read, so the database may be damaged.",
         "Read `error=`, check the disk, and keep older backups.")
     package static let jobBackupLeftOver = LogEvent(
         "job.backup-left-over", "Could not remove the files of an unfinished backup",

@@ -28,7 +28,7 @@ package final class BlockReader {
     /// The block that could not be decoded last. Its bytes are not checked again for each of its records.
     private var lastDamaged: BlockHeader?
     /// The damaged blocks that were found, each once.
-    private(set) var damagedBlocks: [DamagedBlock] = []
+    package private(set) var damagedBlocks: [DamagedBlock] = []
     /// The damaged blocks that were skipped since the last snapshot began or `takeSkipped()` was called, by their first
     /// ids.
     private(set) var skipped: [RowID: DamagedBlock] = [:]
@@ -52,6 +52,7 @@ package final class BlockReader {
     func beginSnapshot() {
         isInSnapshot = true
         current = nil
+        lastDamaged = nil
         skipped = [:]
     }
 

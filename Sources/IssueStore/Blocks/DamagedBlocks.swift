@@ -17,15 +17,13 @@ package struct DamagedBlock: Equatable, Sendable {
 extension StoreWriter {
     /// Stores that a block is damaged.
     ///
-    /// - Returns: `true` if that is new; `false` if it is known, or if the block was removed or can be read. A copy of the
-    ///   database may have damage that the database itself does not have.
+    /// - Returns: `true` if that is new; `false` if it is known, or if the block was removed.
     package func note(_ block: DamagedBlock) throws(StoreFailure) -> Bool {
         let first = block.rows.lowerBound
-        let isNews = try Self.convertingErrors { () throws(SQLiteError) in
-            if try connection.exists("SELECT 1 FROM damaged_blocks WHERE first_id = ?1", first) { return false }
-            return try !blocks.reader.isReadable(first)
+        let isKnown = try Self.convertingErrors { () throws(SQLiteError) in
+            try connection.exists("SELECT 1 FROM damaged_blocks WHERE first_id = ?1", first)
         }
-        guard isNews else { return false }
+        if isKnown { return false }
         // A note that is lost in a power cut is made again when the block is read.
         return try transaction(isSynced: false) { () throws(SQLiteError) in
             try connection.run(
@@ -115,6 +113,11 @@ extension StoreReader {
             }
             return known.last.map { (unlisted, $0.first) }
         }
+    }
+
+    /// Returns `true` if a block can be read. A new reader reads it from the file; any other may have it in its cache.
+    package func isReadable(_ block: DamagedBlock) throws -> Bool {
+        try snapshot { try blocks.isReadable(block.rows.lowerBound) }
     }
 
     /// Reads the next blocks completely, so that damaged ones are reported.

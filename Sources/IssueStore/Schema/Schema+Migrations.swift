@@ -224,7 +224,7 @@ extension Schema {
     /// The blocks that were found damaged, and the records that were recovered from other databases.
     static let damage: StaticString = """
         -- Blocks that cannot be decoded. Those that were removed since are deleted here at the next start. Their records
-        -- refer to no newer series and processes than these.
+        -- refer to no series or process with a higher id than last_series and last_process.
         CREATE TABLE damaged_blocks (
             first_id INTEGER PRIMARY KEY,
             last_series INTEGER NOT NULL,

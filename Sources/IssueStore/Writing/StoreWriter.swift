@@ -320,7 +320,7 @@ extension StoreWriter {
         }
     }
 
-    /// Gives the store a new code for new records, because commits were lost. Otherwise, their ids would be assigned again,
+    /// Gives the store a new code for new records, because commits were lost. Otherwise, the ids of the lost records would be assigned again,
     /// and destinations would take new records for copies of those that they have.
     package func assignNewCode(at wall: IssueTimestamp) {
         memory.values.needsNewCode = true
