@@ -54,9 +54,9 @@ package enum Schema {
         try connection.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") { $0.text(0) }
     }
 
-    /// Sets the size of the writer's page cache to 6 MiB.
+    /// Sets the size of the writer's page cache to 4 MiB.
     static func setCache(_ connection: DatabaseConnection) throws(SQLiteError) {
-        try connection.setPragma("cache_size", to: -6144)
+        try connection.setPragma("cache_size", to: -4096)
     }
 
     /// Sets the pragmas that must precede the first table, and the options of the writer's connection.
