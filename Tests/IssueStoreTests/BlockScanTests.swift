@@ -271,7 +271,7 @@ struct BlockScanTests {
         }
     }
 
-    @Test("A file with many random changes is read to its end", arguments: 0..<8)
+    @Test("A file with many random changes is read to its end", arguments: 0..<4)
     func noise(seed: UInt64) throws {
         try TemporaryStore.with { store in
             let shape = seed % 2 == 0 ? Shape.small : .overflowing
