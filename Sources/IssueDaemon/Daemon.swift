@@ -357,7 +357,7 @@ extension Daemon {
             let wakeUp = wakeUp
             do {
                 try prepareFolder()
-                let next = StatusRegistry(path: configuration.store.path, after: board)
+                let next = nextBoard
                 let run = try DaemonRun(
                     configuration, board: next, listener: socket.listener, metricsListener: metricsListener,
                     corruptionCheck: corruptionCheck, storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
@@ -370,7 +370,7 @@ extension Daemon {
                 if failure != reportedFailure {
                     log.error(.storeOpenFailed, ["file": configuration.store.path, "error": "\(failure)"])
                     unavailableServer?.end(timeout: Self.retry)
-                    let next = StatusRegistry(path: configuration.store.path, after: board)
+                    let next = nextBoard
                     unavailableServer = try UnavailableStoreServer(
                         effective, board: next, listener: socket.listener, metricsListener: metricsListener,
                         reason: failure, log: log)
@@ -384,6 +384,9 @@ extension Daemon {
             }
         }
     }
+
+    /// A registry for the configured database, which continues the counts.
+    private var nextBoard: StatusRegistry { StatusRegistry(path: configuration.store.path, after: board) }
 
     /// Waits for the time of the next attempt, and handles signals meanwhile. Returns `false` if the daemon must stop.
     private func waitForRetry(_ socket: ListenerMonitor, _ unavailableServer: UnavailableStoreServer?) throws -> Bool {

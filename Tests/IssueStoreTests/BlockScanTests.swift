@@ -8,11 +8,6 @@ import Testing
 
 @Suite("Recovering blocks although their table is damaged")
 struct BlockScanTests {
-    private struct Result: Equatable {
-        var recovered: Int64 = 0
-        var unreadable: Int64 = 0
-    }
-
     /// A page of the table `blocks`.
     private struct Page {
         var number: Int
@@ -113,28 +108,6 @@ struct BlockScanTests {
         try file.close()
     }
 
-    /// Imports the records of a database into the store.
-    private func importSalvaged(_ path: String, _ store: TemporaryStore) throws -> Result {
-        var result = Result()
-        let writer = try store.writer()
-        let old = try QuarantinedStore(path: path, randomBits: 42)
-        var steps = 0
-        while let portion = old.step() {
-            steps += 1
-            #expect(portion.unreadable >= 0)
-            guard steps < 10_000 else {
-                Issue.record("The repair does not end")
-                break
-            }
-            result.unreadable += portion.unreadable
-            guard !portion.submissions.isEmpty else { continue }
-            store.pass(.milliseconds(10))
-            result.recovered += try writer.importSalvaged(
-                portion.submissions, wall: store.wall, monotonic: store.monotonic)
-        }
-        return result
-    }
-
     @Test(
         "All records are recovered although the root page of the blocks is damaged, and once, in their order",
         arguments: [Shape.small, .overflowing], [false, true])
@@ -149,8 +122,8 @@ struct BlockScanTests {
             let before = ["", "-wal"].map { FileManager.default.contents(atPath: old + $0) }
             #expect((before[1]?.count ?? 0 > 0) == wal)
             let count = shape.records + (wal ? 3 : 0)
-            #expect(try importSalvaged(old, store) == Result(recovered: count))
-            #expect(try importSalvaged(old, store) == Result())
+            #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult(recovered: count))
+            #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult())
             try expectSound(store)
             #expect(["", "-wal"].map { FileManager.default.contents(atPath: old + $0) } == before)
             // A query returns fewer of them, since they name their old ids.
@@ -173,7 +146,7 @@ struct BlockScanTests {
             let interior = try pages(old).filter { $0.type == "internal" && $0.path != "/" }
             #expect(interior.count > 1)
             try write([0], ofPage: interior[0].number, old)
-            #expect(try importSalvaged(old, store) == Result(recovered: Shape.deep.records))
+            #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult(recovered: Shape.deep.records))
             try expectSound(store)
         }
     }
@@ -186,7 +159,7 @@ struct BlockScanTests {
             #expect(all[0].path == "/" && all[1].type == "leaf")
             // The rightmost child.
             try write(all[1].number, at: 8, ofPage: all[0].number, old)
-            #expect(try importSalvaged(old, store).recovered == Shape.small.records)
+            #expect(try store.importSalvaged(old, into: store.writer()).recovered == Shape.small.records)
             try expectSound(store)
         }
     }
@@ -201,8 +174,8 @@ struct BlockScanTests {
             try write([0], ofPage: leaf.number, old)
             let lost = leaf.cells * Int64(Shape.small.recordsPerBlock)
             #expect(lost > 0)
-            let result = try importSalvaged(old, store)
-            #expect(result == Result(recovered: Shape.small.records - lost, unreadable: lost))
+            let result = try store.importSalvaged(old, into: store.writer())
+            #expect(result == SalvageResult(recovered: Shape.small.records - lost, unreadable: lost))
             try expectSound(store)
         }
     }
@@ -223,7 +196,7 @@ struct BlockScanTests {
             let free = try DatabaseConnection(path: old).number("PRAGMA freelist_count")
             #expect(free > 5)
             try damageRoot(old)
-            #expect(try importSalvaged(old, store) == Result(recovered: left))
+            #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult(recovered: left))
             try expectSound(store)
         }
     }
@@ -234,7 +207,9 @@ struct BlockScanTests {
             let old = try setAside(.overflowing, store)
             try damageRoot(old)
             try write([UInt8](repeating: 0xEE, count: 8192), ofPage: 2, old)
-            #expect(try importSalvaged(old, store) == Result(recovered: Shape.overflowing.records))
+            #expect(
+                try store.importSalvaged(old, into: store.writer())
+                    == SalvageResult(recovered: Shape.overflowing.records))
             try expectSound(store)
         }
     }
@@ -250,7 +225,7 @@ struct BlockScanTests {
             for page in overflow.prefix(10) {
                 try write(page.number, at: 0, ofPage: page.number, old)
             }
-            let result = try importSalvaged(old, store)
+            let result = try store.importSalvaged(old, into: store.writer())
             #expect(result.recovered + result.unreadable == Shape.overflowing.records)
             #expect(result.recovered >= Shape.overflowing.records - 1000)
             try expectSound(store)
@@ -266,7 +241,7 @@ struct BlockScanTests {
             try file.seek(toOffset: 32)
             try file.write(contentsOf: Data(repeating: 0xFF, count: 8))
             try file.close()
-            #expect(try importSalvaged(old, store).recovered == Shape.small.records)
+            #expect(try store.importSalvaged(old, into: store.writer()).recovered == Shape.small.records)
             try expectSound(store)
         }
     }
@@ -285,7 +260,7 @@ struct BlockScanTests {
                 let offset = random.below(2) == 0 ? random.below(64) : random.below(8190)
                 try write([UInt8(random.below(256)), UInt8(random.below(256))], at: Int(offset), ofPage: page, old)
             }
-            let result = try importSalvaged(old, store)
+            let result = try store.importSalvaged(old, into: store.writer())
             #expect(result.recovered <= shape.records + 3)
             try expectSound(store)
         }

@@ -6,26 +6,33 @@ import Testing
 @testable import IssueCore
 @testable import IssueStore
 
-@Suite("Importing from a quarantined database")
-struct SalvageTests {
-    private struct Result: Equatable {
-        var recovered: Int64 = 0
-        var unreadable: Int64 = 0
-    }
+/// The numbers of records of a quarantined database.
+struct SalvageResult: Equatable {
+    var recovered: Int64 = 0
+    var unreadable: Int64 = 0
+}
 
-    private func importSalvaged(_ path: String, into writer: StoreWriter, of store: TemporaryStore) throws -> Result {
-        var result = Result()
+extension TemporaryStore {
+    /// Imports the records of a quarantined database.
+    func importSalvaged(_ path: String, into writer: StoreWriter) throws -> SalvageResult {
+        var result = SalvageResult()
         let old = try QuarantinedStore(path: path, randomBits: 42)
+        var steps = 0
         while let portion = old.step() {
+            steps += 1
+            try #require(steps < 10_000, "The repair does not end")
+            #expect(portion.unreadable >= 0)
             result.unreadable += portion.unreadable
             guard !portion.submissions.isEmpty else { continue }
-            store.pass(.milliseconds(10))
-            result.recovered += try writer.importSalvaged(
-                portion.submissions, wall: store.wall, monotonic: store.monotonic)
+            pass(.milliseconds(10))
+            result.recovered += try writer.importSalvaged(portion.submissions, wall: wall, monotonic: monotonic)
         }
         return result
     }
+}
 
+@Suite("Importing from a quarantined database")
+struct SalvageTests {
     /// Quarantines the store's file and returns its new path. The next writer creates a new store.
     private func setAside(_ store: TemporaryStore, as name: String = "old") throws -> String {
         let path = "\(store.path).\(name)"
@@ -51,8 +58,8 @@ struct SalvageTests {
             let old = try setAside(store)
             let writer = try store.writer()
             try store.store([IssueRecord(message: "meanwhile")], to: writer)
-            #expect(try importSalvaged(old, into: writer, of: store) == Result(recovered: Int64(log.entries.count)))
-            #expect(try importSalvaged(old, into: writer, of: store) == Result())
+            #expect(try store.importSalvaged(old, into: writer) == SalvageResult(recovered: Int64(log.entries.count)))
+            #expect(try store.importSalvaged(old, into: writer) == SalvageResult())
             try expectSound(store)
 
             let after = try store.reader().records(
@@ -79,7 +86,7 @@ struct SalvageTests {
                 _ = try reader.show(first.id, viewer: .user(foreign))
             }
             // It is still known after a restart.
-            #expect(try importSalvaged(old, into: store.writer(), of: store) == Result())
+            #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult())
         }
     }
 
@@ -105,7 +112,7 @@ struct SalvageTests {
                 let old = try setAside(store, as: "old\(round)")
                 store.settings.randomBits = { UInt64(round + 1) << 32 }
                 let writer = try store.writer()
-                #expect(try importSalvaged(old, into: writer, of: store).recovered == 5)
+                #expect(try store.importSalvaged(old, into: writer).recovered == 5)
                 #expect(try store.shell().table(sql, columns: 3) == before)
                 let found = try store.reader().records(
                     .init(filter: .init(), isAscending: true, limit: 9, after: nil), viewer: .everything
@@ -127,7 +134,7 @@ struct SalvageTests {
                 ids.append(try store.reader().records(query, viewer: .everything).records.map(\.id))
                 let old = try setAside(store, as: "old\(round)")
                 store.settings.randomBits = { UInt64(round + 1) << 32 }
-                _ = try importSalvaged(old, into: store.writer(), of: store)
+                _ = try store.importSalvaged(old, into: store.writer())
             }
             let reader = try store.reader()
             let records = try reader.records(query, viewer: .everything).records
@@ -151,7 +158,7 @@ struct SalvageTests {
             let first = try setAside(store, as: "first")
             do {
                 let writer = try store.writer()
-                #expect(try importSalvaged(first, into: writer, of: store).recovered == 20)
+                #expect(try store.importSalvaged(first, into: writer).recovered == 20)
                 try store.store((0..<5).map { IssueRecord(message: "Second \($0)") }, to: writer)
             }
             let second = try setAside(store, as: "second")
@@ -164,10 +171,10 @@ struct SalvageTests {
                 try connection.transaction { () throws(SQLiteError) in _ = try log.remove(Array(lost)) }
             }
             let files = isNewestFirst ? [second, first] : [first, second]
-            let recovered = try files.map { try importSalvaged($0, into: writer, of: store).recovered }
+            let recovered = try files.map { try store.importSalvaged($0, into: writer).recovered }
             // Only two of them are in neither file.
             #expect(recovered == (isNewestFirst ? [17, 6] : [17, 6]))
-            #expect(try importSalvaged(first, into: writer, of: store) == Result())
+            #expect(try store.importSalvaged(first, into: writer) == SalvageResult())
             try expectSound(store)
         }
     }
@@ -204,7 +211,7 @@ struct SalvageTests {
             let (before, sent) = (try issues(), try records())
             #expect(Set(before.map { $0[0] }) == ["a", "b", "overflow"])
             let old = try setAside(store)
-            #expect(try importSalvaged(old, into: store.writer(), of: store).recovered == 29)
+            #expect(try store.importSalvaged(old, into: store.writer()).recovered == 29)
             let after = try issues()
             #expect(after == before)
             #expect(try records() == sent)
@@ -226,10 +233,10 @@ struct SalvageTests {
             let old = try setAside(store)
             store.settings.limits.applicationsPerUser = 1
             let writer = try store.writer()
-            #expect(try importSalvaged(old, into: writer, of: store).recovered == 60)
+            #expect(try store.importSalvaged(old, into: writer).recovered == 60)
             let commands = try store.shell().table("SELECT command FROM senders", columns: 1).compactMap { $0[0] }
             #expect(Set(commands) == Set(senders.map { "c\($0)" }))
-            #expect(try importSalvaged(old, into: store.writer(), of: store) == Result())
+            #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult())
             #expect(try store.shell().number("SELECT count(*) FROM processes") == 60)
         }
     }
@@ -249,7 +256,7 @@ struct SalvageTests {
             }
             let old = try setAside(store)
             #expect(
-                try importSalvaged(old, into: store.writer(), of: store) == Result(recovered: 70, unreadable: 10))
+                try store.importSalvaged(old, into: store.writer()) == SalvageResult(recovered: 70, unreadable: 10))
         }
     }
 
@@ -284,7 +291,7 @@ struct SalvageTests {
             // A group of another user with the same name.
             try store.store(
                 [IssueRecord(message: "muted", app: Application(name: "shop"))], from: .of(uid: 7), to: writer)
-            _ = try importSalvaged(old, into: writer, of: store)
+            _ = try store.importSalvaged(old, into: writer)
             try writer.importSalvaged(QuarantinedStore(path: old, randomBits: 42).notes()?.items ?? [])
             let query = """
                 SELECT uid, title, state, muted_until, muted_version, regressed, fixed_version, changed_at, change_note
@@ -337,7 +344,7 @@ struct SalvageTests {
             func forwarded(from path: String) throws -> [Bool] {
                 let writer = try store.writer()
                 _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
-                #expect(try importSalvaged(path, into: writer, of: store).recovered == 6)
+                #expect(try store.importSalvaged(path, into: writer).recovered == 6)
                 try expectSound(store)
                 return try store.reader().walk(after: 0, limit: 10).map(\.candidate.isReportable)
             }
@@ -382,11 +389,11 @@ struct SalvageTests {
             try file.close()
 
             let writer = try store.writer()
-            let result = try importSalvaged(old, into: writer, of: store)
+            let result = try store.importSalvaged(old, into: writer)
             #expect(result.unreadable > 0)
             #expect(result.recovered > 3000)
             #expect(result.recovered + result.unreadable >= 6000)
-            #expect(try importSalvaged(old, into: writer, of: store).recovered == 0)
+            #expect(try store.importSalvaged(old, into: writer).recovered == 0)
             try expectSound(store)
         }
     }
@@ -421,7 +428,7 @@ struct SalvageTests {
         try TemporaryStore.with { store in
             let old = try setAsideWithout(names, store)
             let writer = try store.writer()
-            #expect(try importSalvaged(old, into: writer, of: store) == Result(recovered: 600))
+            #expect(try store.importSalvaged(old, into: writer) == SalvageResult(recovered: 600))
             let found = try store.reader().records(
                 .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
             ).records
@@ -438,7 +445,7 @@ struct SalvageTests {
         try TemporaryStore.with { store in
             let old = try setAsideWithout(["series"], store)
             let writer = try store.writer()
-            #expect(try importSalvaged(old, into: writer, of: store) == Result(recovered: 600))
+            #expect(try store.importSalvaged(old, into: writer) == SalvageResult(recovered: 600))
             let found = try store.reader().records(
                 .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
             ).records
@@ -454,7 +461,7 @@ struct SalvageTests {
         try TemporaryStore.with { store in
             let old = try setAsideWithout(["blocks"], store)
             let writer = try store.writer()
-            #expect(try importSalvaged(old, into: writer, of: store) == Result(unreadable: 600))
+            #expect(try store.importSalvaged(old, into: writer) == SalvageResult(unreadable: 600))
             try expectSound(store)
         }
     }
@@ -476,7 +483,7 @@ struct SalvageTests {
             let size = try file.seekToEnd()
             try file.truncate(atOffset: size - 8192)
             let writer = try store.writer()
-            let result = try importSalvaged(old, into: writer, of: store)
+            let result = try store.importSalvaged(old, into: writer)
             #expect(result.recovered > 1500)
             // The original number is unknown.
             #expect(result.recovered + result.unreadable >= 2000)

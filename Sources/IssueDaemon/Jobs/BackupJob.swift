@@ -79,7 +79,8 @@ struct BackupJob {
         switch finding {
         case .whole: break
         case .damaged: run.log.error(.jobBackupDamaged)
-        case .inconclusive: run.log.warning(.jobBackupUnchecked, ["error": "the check of its pages took too long"])
+        case .inconclusive:
+            run.log.warning(.jobBackupUnchecked, ["error": "the check of its pages could not be completed"])
         }
         try run.progress(BackupReply(bytesDone: size, bytesTotal: size))
         return (try checkBlocks(of: path, size, &run), finding == .damaged)

@@ -24,7 +24,7 @@ struct StoreOpening: Sendable {
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         try StoreLocation(path).check()
         guard lock.take(path) else { throw .inUse }
-        if setAsideOrphanedWAL(log) { lock.walIsJudged() }
+        if setAsideOrphanedWAL(log) { lock.walWasChecked() }
         do throws(StoreFailure) {
             let writer = try openWithRetries()
             checkRecovery(of: writer, log)
@@ -37,14 +37,14 @@ struct StoreOpening: Sendable {
             log.error(error.isDamage ? .storeDamaged : .storeUnusable, ["error": "\(error)"])
         }
         setAside(log: log)
-        lock.walIsJudged()
+        lock.walWasChecked()
         return try StoreWriter(settings(path))
     }
 
     /// Gives the store a new code if SQLite has not recovered the whole WAL of the last run.
     private func checkRecovery(of writer: StoreWriter, _ log: Log) {
         let frames = lock.walFrames
-        lock.walIsJudged()
+        lock.walWasChecked()
         guard frames > 0 else { return }
         do throws(StoreFailure) {
             // This determines how much of the WAL was recovered.
@@ -176,8 +176,8 @@ final class StoreLock: Sendable {
     /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
     var walFrames: Int { held.withLock { $0?.walFrames ?? 0 } }
 
-    /// Declares that the frames were recovered, or that it is known that they were not.
-    func walIsJudged() { held.withLock { $0?.walFrames = 0 } }
+    /// Declares that it was checked how many of the frames SQLite has recovered.
+    func walWasChecked() { held.withLock { $0?.walFrames = 0 } }
 
     /// Takes the lock. Returns `false` if another daemon has it.
     func take(_ path: String) -> Bool {
@@ -201,8 +201,8 @@ private struct WALIndex {
     /// The number of frames in the WAL that belong to a commit; 0 if all of them have been copied into the database.
     let frames: Int
 
-    /// Reads the file; nil if there is none, or if it does not have two equal headers. After a power cut it can be older
-    /// than the WAL; nil then, too.
+    /// Reads the file; nil if there is none, if it does not have two equal headers, or if it is older than the WAL, as
+    /// it may be after a power cut.
     ///
     /// The process must not have the database open: closing any descriptor of the file releases the locks of all its
     /// connections (fcntl(2)).

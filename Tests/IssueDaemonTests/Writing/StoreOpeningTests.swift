@@ -4,7 +4,6 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 import SQLiteKit
-import Synchronization
 import Testing
 import UnixIO
 
@@ -68,6 +67,14 @@ struct StoreOpeningTests {
         StoreOpening(path: path, limits: LimitSettings(), retention: RetentionSettings())
     }
 
+    /// Returns a log, and a function that returns its lines so far.
+    private func keptLog() -> (Log, lines: () -> [String]) {
+        let lines = Monitor<[String]>([])
+        return (
+            Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }, { lines.withLock { $0 } }
+        )
+    }
+
     private func names(_ folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "issues.db.lock" }.sorted()
     }
@@ -81,12 +88,11 @@ struct StoreOpeningTests {
             var contents: [String: Data] = [:]
             for name in try names(folder) { contents[name] = try? Data(contentsOf: URL(filePath: folder + "/" + name)) }
 
-            let lines = Mutex<[String]>([])
-            let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
+            let (log, lines) = keptLog()
             let writer = try opening(path).open(log: log)
             #expect(writer.nextID == 1)
             #expect(try writer.configure([], at: IssueTimestamp(millisecondsSince1970: 1)).isEmpty)
-            #expect(lines.withLock { $0.count { $0.contains("moving") && $0.contains("aside") } } == 1)
+            #expect(lines().count { $0.contains("moving") && $0.contains("aside") } == 1)
 
             let kept = try names(folder).filter { $0.contains(".damaged-") }
             #expect(!kept.isEmpty)
@@ -135,13 +141,12 @@ struct StoreOpeningTests {
                 }
                 #expect(writer.nextID == 1)
             }
-            let lines = Mutex<[String]>([])
-            let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
+            let (log, lines) = keptLog()
             let store = opening(path)
             _ = try store.open(log: log)
             // Opening it again in the same process says nothing about the last run.
             _ = try store.open(log: log)
-            let count = lines.withLock { $0.count { $0.contains("id=store.commits-lost") } }
+            let count = lines().count { $0.contains("id=store.commits-lost") }
             #expect(count == (wasClosed ? 0 : 1))
             #expect(try names(folder).filter { $0.contains(".damaged-") } == [])
         }
@@ -162,10 +167,9 @@ struct StoreOpeningTests {
                     try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
                 }
             }
-            let lines = Mutex<[String]>([])
-            let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
+            let (log, lines) = keptLog()
             _ = try opening(path).open(log: log)
-            #expect(lines.withLock { $0 } == [])
+            #expect(lines() == [])
         }
     }
 
