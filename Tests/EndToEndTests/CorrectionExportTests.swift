@@ -33,7 +33,7 @@ struct CorrectionExportTests {
             let merge = MergeGroupsParameters(into: ann.id, groups: [bob.id], reason: "same person")
             let reply = try client.call(.mergeGroups, merge, returning: MergeGroupsReply.self)
             #expect(reply.count == 1 && reply.corrections == [1])
-            try await eventually("the log has its number") { daemon.log.contains("corrections=1") }
+            try await daemon.logs("corrections=1")
             let split = SplitGroupParameters(group: io.id, template: "Write *")
             let pieces = try client.call(.splitGroup, split, returning: SplitGroupReply.self)
             #expect(pieces.corrections == [2])

@@ -16,7 +16,7 @@ struct EnvironmentFaultTests {
                 (try? RawClient(path: daemon.socket).report("After"))?.count == 1
             }
             #expect(try before.report("Still connected").count == 1)
-            #expect(daemon.log.split(separator: "\n").count { $0.contains("Socket file was removed") } == 1)
+            try await daemon.logs("Socket file was removed", count: 1)
             let mode = try FileSystem.status(of: daemon.socket).mode
             #expect(mode == 0o666)
             try await eventually("the status has the records") { try before.status().received == 3 }
@@ -55,7 +55,7 @@ struct EnvironmentFaultTests {
                 try client.begin(.status, JSONValue.object([]))
                 clients.append(client)
             }
-            try await eventually("the shortage is logged") { daemon.log.contains("Could not accept a connection") }
+            try await daemon.logs("Could not accept a connection")
             // Long enough for another attempt.
             let ticks = try daemon.processorTicks
             for number in 1...15 {
@@ -77,8 +77,8 @@ struct EnvironmentFaultTests {
             }
             #expect(refused < 8)
             #expect(try RawClient(path: daemon.socket).report("Afterwards").count == 1)
-            #expect(daemon.log.split(separator: "\n").count { $0.contains("Could not accept a connection") } == 1)
-            try await eventually("it is logged") { daemon.log.contains("Accepting connections again") }
+            try await daemon.logs("Could not accept a connection", count: 1)
+            try await daemon.logs("Accepting connections again")
         }
     }
 
@@ -100,15 +100,15 @@ struct EnvironmentFaultTests {
             for _ in 0..<3 {
                 #expect(CollectorError(try client.reply()) == .busy(retryAfter: .seconds(1)))
             }
-            #expect(daemon.log.split(separator: "\n").count { $0.contains("Could not open the database") } == 1)
-            #expect(daemon.log.contains("retrying file=\(daemon.database)"))
+            try await daemon.logs("Could not open the database", count: 1)
+            try await daemon.logs("retrying file=\(daemon.database)")
 
             try FileManager.default.removeItem(atPath: folder)
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             try await eventually("the database is open") {
                 (try? RawClient(path: daemon.socket).report("Late"))?.count == 1
             }
-            #expect(daemon.log.contains("Database opened"))
+            try await daemon.logs("Database opened")
             #expect(try daemon.terminate() == .exit(0))
         }
     }
@@ -118,7 +118,7 @@ struct EnvironmentFaultTests {
         try await DaemonFixture.with(starts: false) { daemon in
             _ = try daemon.takeStateFolder()
             try daemon.start()
-            #expect(daemon.log.contains("Could not open the database; retrying"))
+            try await daemon.logs("Could not open the database; retrying")
             try daemon.reload()
             #expect(try daemon.terminate(within: .seconds(10)) == .exit(0))
         }

@@ -58,7 +58,7 @@ struct ExitTests {
         try await DaemonFixture.with(starts: false) { daemon in
             try daemon.launch(arguments: ["--confg", "x"])
             #expect(try daemon.end() == .exit(64))
-            #expect(daemon.log.contains("--config"))
+            try await daemon.logs("--config")
         }
     }
 
@@ -86,7 +86,7 @@ struct ExitTests {
             try daemon.folder.write("[Socket]\nPath=\(daemon.socket)\n[Store]\nPath=\(blocked)\n", to: "issued.conf")
             try daemon.launch()
             #expect(try daemon.end() == .exit(73))
-            #expect(daemon.log.contains("\(daemon.folder.path)/file"))
+            try await daemon.logs("\(daemon.folder.path)/file")
         }
     }
 
@@ -96,9 +96,9 @@ struct ExitTests {
             let file = try daemon.folder.write("[Socket]\nMod=0666\n[Store]\nMaxSize=plenty\n", to: "issued.conf")
             try daemon.launch(arguments: ["--check", file, "--user", "\(getuid())"])
             #expect(try daemon.end() == .exit(78))
-            #expect(daemon.log.contains("\(file):2:"))
-            #expect(daemon.log.contains("\(file):4:"))
-            #expect(daemon.log.contains("Mode"))
+            try await daemon.logs("\(file):2:")
+            try await daemon.logs("\(file):4:")
+            try await daemon.logs("Mode")
         }
     }
 

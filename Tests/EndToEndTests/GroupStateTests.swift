@@ -35,7 +35,7 @@ struct GroupStateTests {
             #expect(group.records == 4)
             // A later announcement shows that the first one is not repeated.
             _ = try client.report("Another one")
-            try await eventually("it is announced") { daemon.log.contains("Another one") }
+            try await daemon.logs("Another one")
             #expect(Self.lines(Self.back, of: daemon) == 1)
         }
     }

@@ -38,8 +38,8 @@ struct HostileConnectionsTests {
             for number in 1...20 as ClosedRange<UInt32> {
                 #expect(try OtherUser.client(Self.quiet + number, of: daemon).report("New").count == 1)
             }
+            try await daemon.logs("Too many connections", count: 1)
             let lines = daemon.log.split(separator: "\n").filter { $0.contains("Too many connections") }
-            #expect(lines.count == 1)
             #expect(try #require(lines.first).contains("largest_uid=4000"))
             _ = consume hostile
         }
@@ -70,7 +70,7 @@ struct HostileConnectionsTests {
                 #expect(try client.report("New").count == 1)
                 clients.append(client)
             }
-            #expect(daemon.log.contains("Closing connections of the user with the most, to admit others"))
+            try await daemon.logs("Closing connections of the user with the most, to admit others")
             // None of the new connections replaced another new one.
             for client in clients { #expect(try client.report("Again").count == 1) }
             _ = consume hostile
@@ -108,7 +108,7 @@ struct HostileConnectionsTests {
             #expect(try quiet.report("Afterwards").count == 1)
             let cost = try daemon.kilobytes("VmHWM") - before
             #expect(cost < 128 << 10, "\(cost) KiB")
-            #expect(daemon.log.contains("Connections use too much memory"))
+            try await daemon.logs("Connections use too much memory")
             _ = (consume hostile, consume again)
         }
     }
@@ -270,6 +270,13 @@ struct HostileConnectionsTests {
         .enabled(if: HostileSenders.obstacle == nil, "only root may choose a pid"),
         arguments: [("late", 40_001), ("late", 0), ("early", 40_001), ("early", 0)])
     func reusedPid(accepted: String, uid: Int) async throws {
+        // Another process can get the pid first, and keep it.
+        for _ in 0..<20 where try await reusesPid(accepted: accepted, uid: uid) { return }
+        Issue.record("No pid could be reused.")
+    }
+
+    /// Returns `false` if another process got the pid.
+    private func reusesPid(accepted: String, uid: Int) async throws -> Bool {
         try await DaemonFixture.with { daemon in
             let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
             let script = "\(TestBinaries.repository)Tests/EndToEndTests/pid_reuse.py"
@@ -279,9 +286,11 @@ struct HostileConnectionsTests {
                 name: "reuse")
             #expect(try process.end() == .exit(0), "\(folder.text(of: "reuse.err"))")
             let output = process.output.split(separator: " ", maxSplits: 1)
+            if output.first == "taken\n" { return false }
             if output.first == "impossible" {
                 // Without the right to choose a pid, as in a container without CAP_SYS_ADMIN.
-                return print("A pid could not be reused: \(output.last ?? "")")
+                print("A pid could not be reused: \(output.last ?? "")")
+                return true
             }
             let maker = try #require(output.first.flatMap { Int32($0) })
             let client = try RawClient(path: daemon.socket)
@@ -296,6 +305,7 @@ struct HostileConnectionsTests {
                 // the command is nil.
                 #expect(record.sender.command?.hasPrefix("python") == (accepted == "early" ? true : nil))
             }
+            return true
         }
     }
 }

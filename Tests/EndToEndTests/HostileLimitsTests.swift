@@ -22,7 +22,7 @@ struct HostileLimitsTests {
             }
             let victim = try OtherUser.client(Self.victim, of: daemon)
             _ = try victim.report([IssueRecord(message: "INTRUSION DETECTED", severity: .critical)])
-            try await eventually("it is announced") { daemon.log.contains("INTRUSION DETECTED") }
+            try await daemon.logs("INTRUSION DETECTED")
             _ = try daemon.terminate()
             let summary = daemon.log.split(separator: "\n").filter {
                 $0.contains("Too many issues to announce individually")
@@ -40,7 +40,7 @@ struct HostileLimitsTests {
             }
             let victim = try OtherUser.client(Self.victim, of: daemon)
             _ = try victim.report([IssueRecord(message: "INTRUSION DETECTED", severity: .critical)])
-            try await eventually("it is announced") { daemon.log.contains("INTRUSION DETECTED") }
+            try await daemon.logs("INTRUSION DETECTED")
             _ = try daemon.terminate()
             let alerts = daemon.log.split(separator: "\n").filter { $0.contains("Critical issue reported") }
             #expect(alerts.count < 20)

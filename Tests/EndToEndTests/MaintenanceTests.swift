@@ -92,7 +92,7 @@ struct MaintenanceTests {
             try daemon.start()
             let copy = daemon.folder["copy.db"]
             #expect(try issuectl(["backup", copy], daemon, ends: .exit(1)).hasPrefix("\(copy): "))
-            #expect(daemon.log.contains("id=job.backup-damaged"))
+            try await daemon.logs("id=job.backup-damaged")
         }
     }
 

@@ -41,7 +41,7 @@ struct OperatorMistakeTests {
             #expect(destination.advice?.hasPrefix(location) == true, "\(destination.advice ?? "")")
             let fault = try #require(try client.status().store.faults.first)
             #expect(fault.contains("destination logzio") && fault.contains(location))
-            #expect(daemon.log.contains(location))
+            try await daemon.logs(location)
 
             if mistake == "a folder" { try FileSystem.removeEmptyFolder(daemon.tokenFile) }
             if mistake == "open to all" { try FileSystem.setMode(0o600, of: daemon.tokenFile) }
@@ -64,7 +64,7 @@ struct OperatorMistakeTests {
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Collected")
             try await eventually("it is paused") { try client.destination().reason == "no_credential" }
-            #expect(daemon.log.contains("Configuration reloaded"))
+            try await daemon.logs("Configuration reloaded")
         }
     }
 
@@ -188,7 +188,7 @@ struct OperatorMistakeTests {
             #expect(try client.report("Collected").count == 1)
             let fault = try #require(try client.status().store.faults.first)
             #expect(fault.contains("10-secret.conf") && fault.contains("Permission denied"))
-            #expect(daemon.log.contains("10-secret.conf"))
+            try await daemon.logs("10-secret.conf")
         }
     }
 
@@ -297,7 +297,7 @@ struct OperatorMistakeTests {
             try FileSystem.setOwner(4242, group: 4242, of: state)
             try daemon.launch()
             #expect(try daemon.end() == .exit(73))
-            #expect(daemon.log.contains("belongs to user 4242"))
+            try await daemon.logs("belongs to user 4242")
             #expect(try FileSystem.names(in: state) == ["issues.db"])
             #expect(!FileManager.default.fileExists(atPath: target))
         }
@@ -355,7 +355,7 @@ struct OperatorMistakeTests {
             #expect(try check(as: "nobody") == .exit(0))
             try daemon.folder.write("[Store]\nPath=\(daemon.database)\n", to: "issued.conf.d/a.conf", mode: 0o644)
             #expect(try check(as: "nobody") == .exit(78))
-            #expect(daemon.log.contains("is not writable"))
+            try await daemon.logs("is not writable")
         }
     }
 }

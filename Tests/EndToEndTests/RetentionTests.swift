@@ -20,7 +20,7 @@ struct RetentionTests {
 
             try daemon.configure("[Store]\nMaxSize=1M")
             try daemon.reload()
-            try await eventually("the removal is logged") { daemon.log.contains("Removed the oldest records") }
+            try await daemon.logs("Removed the oldest records")
             let last = try client.report("The last")[0]
             try await eventually("the file has become smaller") {
                 let store = try client.status().store

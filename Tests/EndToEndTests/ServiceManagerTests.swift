@@ -49,7 +49,7 @@ struct ServiceManagerTests {
             try FileDescriptor.open(pipe, .writeOnly).writeAll(Array("[Log]\nLevel=debug\n".utf8))
             try daemon.waitUntilReady()
             #expect(states() == ["READY=1", "RELOADING=1", "READY=1"])
-            #expect(daemon.log.contains("id=config.reloaded"))
+            try await daemon.logs("id=config.reloaded")
         }
     }
 

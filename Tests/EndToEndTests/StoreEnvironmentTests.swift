@@ -36,7 +36,7 @@ struct StoreEnvironmentTests {
             _ = try RawClient(path: daemon.socket).report("Before")
             for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: daemon.database + ending) }
             try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("After"))?.count == 1 }
-            #expect(daemon.log.contains("Database was removed or replaced"))
+            try await daemon.logs("Database was removed or replaced")
             try daemon.kill()
             try daemon.start()
             #expect(try RawClient(path: daemon.socket).allRecords().map(\.record.message) == ["After"])

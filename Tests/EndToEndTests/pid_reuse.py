@@ -6,8 +6,8 @@ DAEMON is the daemon's pid. ACCEPTED is `late` if the daemon accepts the
 connection only when the pid has been reused (it is stopped until then), or
 `early` if it has accepted it before. The maker of the connection has the user
 id UID; the process that gets its pid afterwards is one of root, by the name
-`impostor`. Must be run by root. Prints the pid and the answer to the report, or
-`impossible` and why.
+`impostor`. Must be run by root. Prints the pid and the answer to the report,
+`taken` if another process got the pid, or `impossible` and why.
 """
 import os, shutil, signal, socket, sys, time
 
@@ -50,7 +50,7 @@ def take(pid):
         if child == pid:
             return
         os.waitpid(child, 0)
-    print("impossible: another process always had that pid")
+    print("taken")
     sys.exit(0)
 
 
