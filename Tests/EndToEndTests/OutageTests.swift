@@ -247,6 +247,38 @@ struct OutageTests {
         }
     }
 
+    @Test("Lines to which the destination does not respond, each in a batch of its own, do not block other records")
+    func unanswered() async throws {
+        try await withListener("BatchDelay=50ms\nCriticalDelay=50ms") { daemon, listener, client in
+            try listener.plan(FaultStep(.resetOn("ATTACK"), times: .forever))
+            for number in 1...2 as ClosedRange<Int64> {
+                // Each line is tried alone until other batches may be sent before it.
+                let before = try client.destination().requests
+                _ = try report(1, as: "ATTACK \(number)", to: client)
+                try await eventually("line \(number) was tried", within: .seconds(600)) {
+                    try client.destination().requests >= before + 5
+                }
+            }
+            let good = try report(1, as: "Good", to: client)
+            try await eventually("the other record is accepted", within: .seconds(600)) {
+                try client.destination().ledger.delivered == 1
+            }
+            #expect(listener.compare(with: good).missing.isEmpty)
+            let pending = try client.destination().ledger.pending
+            #expect(pending == 2)
+            // The merged batch is stored.
+            try daemon.kill()
+            #expect(try daemon.file.ledgerFaults == [])
+            try listener.plan()
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            try await eventually("all are accepted", within: .seconds(600)) {
+                try client.destination().ledger.delivered == 3
+            }
+            #expect(try client.destination().ledger.balances)
+        }
+    }
+
     @Test("If most lines are rejected the destination is paused, and critical records are still sent")
     func mostlyBad() async throws {
         // On a busy machine a request may take longer than the usual timeouts, which would end the pause.

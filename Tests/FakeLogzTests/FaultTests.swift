@@ -176,6 +176,19 @@ struct FaultTests {
         }
     }
 
+    @Test("reset_on: the connection is reset if the request contains the text, and nothing of it is accepted")
+    func resetOn() throws {
+        try listening(FaultStep(.resetOn("bad"), times: .forever)) { fake in
+            let client = try RawClient(port: fake.port)
+            try client.post("{\"event_id\":\"a\"}\n{\"event_id\":\"bad\"}")
+
+            let (bytes, end) = try client.remainder()
+            #expect(bytes.isEmpty && end == .reset)
+            #expect(try fake.answer(to: "{\"event_id\":\"c\"}").status == 200)
+            #expect(fake.acceptedIDs == ["c"])
+        }
+    }
+
     @Test("truncated_answer: 100 bytes are declared and 10 are sent")
     func truncated() throws {
         try listening(FaultStep(.truncatedAnswer)) { fake in

@@ -27,6 +27,7 @@ struct PlanTests {
         ("\"400_bad_json\"", .badRequestWithBadJSON),
         ("{\"reset_mid_body\":{\"after\":5}}", .resetMidBody(after: 5)),
         ("\"reset_before_answer\"", .resetBeforeAnswer),
+        ("{\"reset_on\":{\"substring\":\"x\"}}", .resetOn("x")),
         ("\"truncated_answer\"", .truncatedAnswer),
         ("\"garbage\"", .garbage),
         ("\"huge_answer\"", .hugeAnswer(bytes: nil)),

@@ -113,6 +113,36 @@ struct BatchTests {
         }
     }
 
+    @Test("Two batches that are merged are one unfinished batch, whose records are settled once")
+    func isMerged() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            let first = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 6)))
+            let second = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 6, limit: 6)))
+            let both = first.merged(
+                with: second, order: MergedLines(summaries: (0, 0), first.sent.map(\.row), second.sent.map(\.row)))
+            var state = DestinationRow.State()
+            state.unacknowledged = [first.id: LineSet(), second.id: LineSet()]
+            let merged = try #require(
+                try fixture.writer.merge(
+                    [first.id, second.id], into: both, unacknowledged: LineSet([1..<2]),
+                    destination: fixture.destination, state, at: store.wall))
+            #expect(try fixture.fates() == Self.stored + Self.stored)
+            let found = try #require(try fixture.reader.unansweredBatch(of: fixture.destination))
+            #expect(found.id == merged.id && found.sent == both.sent)
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination, after: found.id) == nil)
+            let kept = try #require(try fixture.reader.destination(fixture.destination))
+            #expect(kept.state.unacknowledged == [merged.id: LineSet([1..<2])])
+            try expectSound(store)
+            try fixture.writer.settle(
+                fixture.settlement(merged, dead: [1: .refused]), destination: fixture.destination)
+            let fates = try fixture.fates()
+            #expect(fates.count { $0 == .delivered } == 3 && fates.count { $0 == .deadLettered } == 1)
+            #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == nil)
+            try expectSound(store)
+        }
+    }
+
     @Test("A batch shows the refusal only with its dead letters, and each with its own response")
     func isSettledInPart() throws {
         try TemporaryStore.with { store in

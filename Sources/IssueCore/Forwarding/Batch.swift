@@ -115,6 +115,22 @@ struct BatchProgress: Sendable {
         sentUpTo = LineSet([0..<current.sentUpTo]).counted(among: left).count
     }
 
+    /// Creates the progress of a batch with the lines of two others, to none of which the destination responds.
+    init(
+        _ merged: ForwardingBatch, of first: BatchProgress, and second: BatchProgress, order: MergedLines,
+        at now: MonotonicInstant
+    ) {
+        batch = merged
+        bisection = first.bisection
+        bisection.merge(second.bisection, order: order)
+        // Otherwise a line could be given up long before `RetryFor=` has elapsed.
+        clock = first.clock.spent(at: now) < second.clock.spent(at: now) ? first.clock : second.clock
+        unacknowledged = order.lines(ofFirst: first.unacknowledged, ofSecond: second.unacknowledged)
+        isConfirmed = first.isConfirmed && second.isConfirmed
+        isBacklog = first.isBacklog && second.isBacklog
+        sentUpTo = merged.count
+    }
+
     /// The outcome so far.
     var outcome: BatchOutcome {
         var maybe = unacknowledged
@@ -125,6 +141,52 @@ struct BatchProgress: Sendable {
             delivered: delivered, dead: bisection.dead.sorted { $0.line < $1.line }, left: bisection.left,
             maybeDuplicate: possibleDuplicates > 0, possibleDuplicates: possibleDuplicates, isConfirmed: isConfirmed,
             requests: requests)
+    }
+}
+
+/// The order of the lines of two batches that become one: the summaries of both, then the records of both by their ids.
+package struct MergedLines: Equatable, Sendable {
+    /// The new index of each line of the first batch.
+    private var first: [Int]
+    /// The new index of each line of the second batch.
+    private var second: [Int]
+
+    /// - Parameters:
+    ///   - summaries: The numbers of summaries in the first and in the second batch. Their lines precede the records.
+    ///   - firstRecords: The records of the first batch, in ascending order.
+    ///   - secondRecords: The records of the second batch, in ascending order.
+    package init(summaries: (first: Int, second: Int), _ firstRecords: [RowID], _ secondRecords: [RowID]) {
+        first = Array(0..<summaries.first)
+        second = Array(summaries.first..<summaries.first + summaries.second)
+        var (taken, next) = (0, summaries.first + summaries.second)
+        for record in firstRecords {
+            while taken < secondRecords.count, secondRecords[taken] < record {
+                second.append(next)
+                (taken, next) = (taken + 1, next + 1)
+            }
+            first.append(next)
+            next += 1
+        }
+        second += next..<next + secondRecords.count - taken
+    }
+
+    /// Returns the new indexes of lines of the first batch.
+    func lines(ofFirst lines: Range<Int>) -> LineSet { LineSet(first[lines].map { $0..<$0 + 1 }) }
+
+    /// Returns the new indexes of lines of the second batch.
+    func lines(ofSecond lines: Range<Int>) -> LineSet { LineSet(second[lines].map { $0..<$0 + 1 }) }
+
+    /// Returns lines of both batches by their new indexes.
+    package func lines(ofFirst first: LineSet, ofSecond second: LineSet) -> LineSet {
+        LineSet(
+            first.ranges.flatMap { lines(ofFirst: $0).ranges } + second.ranges.flatMap { lines(ofSecond: $0).ranges })
+    }
+
+    /// Returns the values of all lines of both batches in the new order; none if those of one batch are unknown.
+    package func values<Value>(ofFirst first: [Value], ofSecond second: [Value]) -> [Value] {
+        guard first.count == self.first.count, second.count == self.second.count else { return [] }
+        let values = zip(self.first + self.second, first + second)
+        return values.sorted { $0.0 < $1.0 }.map(\.1)
     }
 }
 

@@ -33,6 +33,19 @@ package struct Bisection: Equatable, Sendable {
             self.range = range
         }
 
+        /// Returns the part with other indexes of its lines, without `otherHalf` and `isCut`.
+        ///
+        /// - Parameter indexes: Returns the new indexes. The part is split if they are several ranges.
+        func moved(_ indexes: (Range<Int>) -> [Range<Int>]) -> [Part] {
+            indexes(range).map { range in
+                var moved = self
+                moved.range = range
+                moved.otherHalf = nil
+                moved.isCut = false
+                return moved
+            }
+        }
+
         /// The number of consecutive accepted requests after which a request without a response is a proof.
         ///
         /// Two before every second proof. Otherwise a destination that fails for every second request, such as a load
@@ -105,12 +118,16 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// `true` if other batches may be sent first: the destination works, but probably responds to none of the remaining
-    /// lines, or each of these has been tried often.
-    package var isBlocked: Bool { hasProof && isStuck || isExhausted }
+    /// lines, or enough of these have been tried often.
+    package var isBlocked: Bool { isProven || isExhausted }
 
-    /// `true` if each remaining line was sent alone `maxUnanswered` times and got no response.
+    /// `true` if the destination works, but probably responds to none of the remaining lines.
+    var isProven: Bool { hasProof && isStuck }
+
+    /// `true` if each remaining line, or `maxSuspects` of them, was sent alone `maxUnanswered` times and got no response.
     private var isExhausted: Bool {
-        !parts.isEmpty && parts.allSatisfy { $0.unansweredCount >= Self.maxUnanswered }
+        let count = parts.count { $0.unansweredCount >= Self.maxUnanswered }
+        return count > 0 && count >= min(parts.count, Self.maxSuspects)
     }
 
     /// `true` if only suspects are left, and more requests of other batches must be accepted before the next request
@@ -167,6 +184,7 @@ package struct Bisection: Equatable, Sendable {
         unansweredInSequence = 0
         isStuck = false
         if let last = parts.indices.last, parts[last].otherHalf == part.range { parts[last].isKnownBad = true }
+        if part.isSuspect { clearSuspects() }
         // They may be old, and the destination works now.
         if hasKeptRefusals { takeBack() }
         return isDone ? .done : .proceed
@@ -316,6 +334,14 @@ package struct Bisection: Equatable, Sendable {
         }
         guard let index = parts.lastIndex(where: { !$0.isSuspect }) else { return }
         parts.append(parts.remove(at: index))
+    }
+
+    /// Sends suspects without proof together again, after one of them was accepted: the destination was probably the
+    /// cause of their failures.
+    private mutating func clearSuspects() {
+        let cleared = parts.filter { $0.isSuspect && $0.provenCount == 0 }.map(\.range)
+        parts.removeAll { $0.isSuspect && $0.provenCount == 0 }
+        parts += LineSet(cleared).ranges.reversed().map { Part($0) }
     }
 
     /// Gives up all lines without an outcome, because the time for retries has elapsed.
@@ -489,20 +515,33 @@ package struct Bisection: Equatable, Sendable {
             guard let index = indexes[part.range.lowerBound] else {
                 preconditionFailure("A part is not among the remaining lines")
             }
-            var moved = Part(index..<index + part.range.count)
-            moved.wasRepeated = part.wasRepeated
-            moved.isKnownBad = part.isKnownBad
-            moved.unansweredCount = part.unansweredCount
-            moved.provenCount = part.provenCount
-            moved.hasFailedAgain = part.hasFailedAgain
-            moved.isSuspect = part.isSuspect
-            return moved
+            return part.moved { [index..<index + $0.count] }[0]
         }
         parts = parts.map(moved)
         inFlight = inFlight.map(moved)
         delivered = []
         skipped = []
         dead = []
+    }
+
+    /// `true` if the batch can be merged with another one: no line is in flight, and no outcome waits to be stored.
+    var isMergeable: Bool { inFlight == nil && !isUnderWay }
+
+    /// Adds the lines of another batch. Both must be mergeable.
+    mutating func merge(_ other: Bisection, order: MergedLines) {
+        precondition(isMergeable && other.isMergeable, "A batch is merged while some of its lines have an outcome")
+        repeated = order.lines(ofFirst: repeated, ofSecond: other.repeated)
+        users = order.values(ofFirst: users, ofSecond: other.users)
+        // The lines of this batch are sent first.
+        parts =
+            other.parts.flatMap { $0.moved { order.lines(ofSecond: $0).ranges } }
+            + parts.flatMap { $0.moved { order.lines(ofFirst: $0).ranges } }
+        evidence.merge(other.evidence)
+        unansweredUsers.formUnion(other.unansweredUsers)
+        hasProof = hasProof || other.hasProof
+        hasSuspects = true
+        isStuck = isStuck || other.isStuck
+        acceptedInSequence = 0
     }
 }
 
@@ -524,6 +563,15 @@ struct RefusalEvidence: Equatable, Sendable {
     }
 
     mutating func recordTakenBack(refused: Int) { maxTakenBack = max(maxTakenBack, refused) }
+
+    /// Adds the evidence about another batch.
+    mutating func merge(_ other: RefusalEvidence) {
+        delivered += other.delivered
+        refused += other.refused
+        triedUsers.merge(other.triedUsers)
+        maxTakenBack = max(maxTakenBack, other.maxTakenBack)
+        met(refused: other.largestRefused, of: other.largestCount)
+    }
 
     /// - Parameter users: The users of these lines and of those removed before.
     mutating func ended(delivered: Int, refused: Int, _ users: TriedUsers) {
@@ -567,6 +615,11 @@ struct TriedUsers: Equatable, Sendable {
 
     mutating func refuse(_ user: UInt32?) {
         if let user { refused.insert(user) }
+    }
+
+    mutating func merge(_ other: TriedUsers) {
+        accepted.formUnion(other.accepted)
+        refused.formUnion(other.refused)
     }
 
     /// `true` if some users had lines refused, and at least as many other users had all of their tried lines accepted.

@@ -213,6 +213,7 @@ extension Forwarding {
     /// probably responds only to those. Of two unfinished batches, the lines of only one may be the cause of the
     /// failures, so a batch that gets no response does not block the other one.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
+        if let action = mergeBlocked(at: now) { return action }
         if canPreempt(at: now) { return preempt(at: now) }
         if let action = overtake(at: now) { return action }
         if preempted != nil, current?.bisection.isStuck == true || isPriorityStuckBehindCurrent {
@@ -238,14 +239,66 @@ extension Forwarding {
     private mutating func overtake(at now: MonotonicInstant) -> NextAction? {
         guard let blocked = current, blocked.bisection.isBlocked, preempted == nil, !isStopping, pending.records > 0
         else { return nil }
+        guard blocked.bisection.isProven || mayOvertake(at: now) else { return nil }
         let isBacklog = pending.oldest.map { $0.duration(to: now) > Self.freshness } ?? false
         // The breaker limits each request, not the batch. Otherwise only one record would be sent for each request with
         // the blocked lines, and a single record is more likely to be from the same user as those.
-        let wanted = min(pending.records, settings.batchRecords)
+        var wanted = min(pending.records, settings.batchRecords)
+        if !blocked.bisection.isProven { wanted = min(wanted, maxMergedLines - blocked.batch.count) }
+        guard wanted > 0 else { return nil }
         guard case .now(let records) = pacer.pace(of: wanted, isBacklog: isBacklog, at: now) else { return nil }
         preempted = blocked
         current = nil
         return prepare(records, isBacklog: isBacklog, at: now)
+    }
+
+    private func mayOvertake(at now: MonotonicInstant) -> Bool { nextOvertaking.map { $0 <= now } ?? true }
+
+    /// Delays the next overtaking if this batch overtakes another one without proof.
+    mutating func delayOvertaking(after batch: ForwardingBatch, at now: MonotonicInstant) {
+        guard let preempted, !batch.isPriority, !preempted.bisection.isProven else { return }
+        nextOvertaking = now.advanced(by: overtakingDelay)
+        overtakingDelay = min(overtakingDelay * 2, Self.maxOvertakingDelay)
+    }
+
+    private var maxMergedLines: Int { 2 * settings.batchRecords }
+
+    /// Asks for the two unfinished batches to be merged, so that other records can be sent before them, if enough of
+    /// their lines were tried without a response. For priority records, the newer batch need not have been tried.
+    private mutating func mergeBlocked(at now: MonotonicInstant) -> NextAction? {
+        guard let current, let preempted, preemptedPause == nil, !isStopping, preempted.bisection.isBlocked,
+            current.bisection.isMergeable, preempted.bisection.isMergeable,
+            current.batch.count + preempted.batch.count <= maxMergedLines,
+            current.batch.bytes + preempted.batch.bytes <= Self.maxMergedBytes
+        else { return nil }
+        let isForAny = pending.records > 0 && current.bisection.isBlocked && mayOvertake(at: now)
+        guard isForAny || pending.priorityRecords > 0 && !current.batch.isPriority else { return nil }
+        state = .settling(.sendNext)
+        return .merge(preempted.batch.id, with: current.batch.id)
+    }
+
+    /// Handles the end of storing two batches as one.
+    ///
+    /// - Parameters:
+    ///   - batch: The merged batch; nil if all its records were removed.
+    ///   - order: The order of its lines.
+    ///   - now: The current time.
+    /// - Returns: The action the caller must perform.
+    package mutating func merged(
+        into batch: ForwardingBatch?, order: MergedLines, at now: MonotonicInstant
+    ) -> NextAction {
+        switch state {
+        case .settling:
+            guard let first = preempted, let second = current else {
+                preconditionFailure("Batches were merged that were not there")
+            }
+            preempted = nil
+            current = batch.map { BatchProgress($0, of: first, and: second, order: order, at: now) }
+            return current == nil ? plan(at: now) : follow(.sendNext, at: now)
+        case .stopped: return .none
+        case .idle, .batching, .preparing, .sending, .waiting, .paused, .probing:
+            preconditionFailure("Batches were merged in a state that did not ask for it")
+        }
     }
 
     /// Ends a pause with a probe. Sends priority records first if there are any.
@@ -421,6 +474,8 @@ extension Forwarding {
         failing = nil
         pauseReason = nil
         requestedWait = nil
+        nextOvertaking = nil
+        overtakingDelay = Self.firstOvertakingDelay
     }
 
     private mutating func go(on step: Bisection.Step?, at now: MonotonicInstant) -> AnswerAction {

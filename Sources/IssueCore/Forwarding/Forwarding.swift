@@ -5,7 +5,8 @@ package import IssueProtocol
 /// There is one batch at a time. It is stored before its first request, and its outcome is stored after its last one.
 /// In between the store holds the batch, so a stop or a crash at any point means that it is sent again. A batch that
 /// cannot be finished may be preempted by a batch of critical or new records, or of any records if the destination
-/// probably responds only to those. At most one batch is preempted at a time.
+/// probably responds only to those. At most one batch is preempted at a time. If the destination responds to no line of
+/// both batches, they are merged, so that other records can be sent.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
@@ -51,6 +52,11 @@ package struct Forwarding: Sendable {
     static let minEmptyBuildDelay: Duration = .seconds(1)
     /// The maximum number of requests for parts of a batch before their outcomes are stored.
     package static let maxUnstoredRequests = 64
+    /// The maximum size of merged batches, because all their lines are kept in memory.
+    static let maxMergedBytes = 16 << 20
+    /// The time after one batch is overtaken until another one is, if no request gets a response. It doubles each time.
+    static let firstOvertakingDelay: Duration = .seconds(60)
+    static let maxOvertakingDelay: Duration = .seconds(3600)
     /// The age from which pending records count as backlog.
     package static let freshness: Duration = .seconds(60)
     /// The interval at which one retry in an outage gets the full request timeout. Otherwise requests to a destination
@@ -92,6 +98,10 @@ package struct Forwarding: Sendable {
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
+    /// The time of the next overtaking without proof; nil if it may be at once, as after each response. Limits how many
+    /// lines are tried in an outage, because they may arrive without a response.
+    var nextOvertaking: MonotonicInstant?
+    var overtakingDelay = Self.firstOvertakingDelay
     /// Why the last request failed; nil after a request was accepted.
     var failing: FailureClass?
     /// Why the last response paused the destination; nil if it did not. It stays if all records of the batch are
@@ -171,6 +181,7 @@ package struct Forwarding: Sendable {
         switch state {
         case .preparing:
             current = BatchProgress(batch, isBacklog: isBuildingBacklog, unansweredUsers: unansweredUsers)
+            delayOvertaking(after: batch, at: now)
             guard !isStopping else {
                 state = .stopped
                 return .none
@@ -346,6 +357,8 @@ extension Forwarding {
         case build(BatchLimit)
         /// Build a batch of priority records only. The current batch is preempted.
         case preempt(BatchLimit)
+        /// Store the two unfinished batches as one, then call `merged`.
+        case merge(BatchID, with: BatchID)
         case send(Shipment)
         case wait(until: MonotonicInstant)
         case none

@@ -389,6 +389,16 @@ struct BatchLines {
         (users, bytes, whole) = (users(in: left), left, nil)
     }
 
+    /// Adds the lines of another batch. The individual lines of both must have been built.
+    mutating func merge(_ other: BatchLines, order: MergedLines) {
+        all = order.values(ofFirst: all ?? [], ofSecond: other.all ?? [])
+        lineUsers = order.values(ofFirst: lineUsers, ofSecond: other.lineUsers)
+        count += other.count
+        bytes += other.bytes
+        users.merge(other.users, uniquingKeysWith: +)
+        whole = nil
+    }
+
     /// Returns each user's share of `bytes`, in proportion to the user's share of the whole batch.
     func users(in bytes: Int) -> [UInt32: Int] {
         let part = Double(bytes) / Double(max(1, self.bytes))

@@ -203,6 +203,52 @@ extension ForwardingLoop where Destination: ~Copyable {
         return machine.settled(try pending(), rest: left, at: now)
     }
 
+    /// Stores the two unfinished batches as one.
+    func merge(_ firstID: BatchID, with secondID: BatchID) throws -> Forwarding.NextAction {
+        makeCurrent(secondID)
+        _ = try allLines()
+        makeCurrent(firstID)
+        _ = try allLines()
+        guard var first = current, let second = preempted else {
+            preconditionFailure("Two batches are merged, but not both were stored")
+        }
+        let order = MergedLines(
+            summaries: (first.batch.summaries.count, second.batch.summaries.count), first.batch.sent.map(\.row),
+            second.batch.sent.map(\.row))
+        let now = Clock.monotonic
+        state.progress = machine.progress(at: now)
+        updatePace(at: now)
+        // Without an entry, each line may have been delivered.
+        var unacknowledged: LineSet?
+        if state.unacknowledged[firstID] != nil, state.unacknowledged[secondID] != nil {
+            let known = machine.unacknowledged
+            unacknowledged = order.lines(
+                ofFirst: known[firstID] ?? LineSet(), ofSecond: known[secondID] ?? LineSet())
+        }
+        let both = first.batch.merged(with: second.batch, order: order)
+        let (known, state, id, wall) = (unacknowledged, state, service.destination.id, Clock.wall)
+        let merged = try service.writer.perform {
+            try $0.merge(
+                [firstID, secondID], into: both, unacknowledged: known, destination: id, state, at: wall)
+        }
+        for batch in [firstID, secondID] { self.state.unacknowledged[batch] = nil }
+        preempted = nil
+        self.state.batchAttempts = max(self.state.batchAttempts, second.attempts)
+        if let merged {
+            self.state.unacknowledged[merged.id] = unacknowledged
+            first.lines.merge(second.lines, order: order)
+            first.batch = merged
+            first.refusal = first.refusal ?? second.refusal
+            first.acceptance = first.acceptance ?? second.acceptance
+            first.hasDelivered = first.hasDelivered || second.hasDelivered
+            current = first
+        } else {
+            current = nil
+        }
+        machine.learned(try pending())
+        return machine.merged(into: current?.fresh, order: order, at: now)
+    }
+
     /// Stores the fates of a batch, or of its finished lines. Returns the batch with the remaining lines, if any.
     @discardableResult
     func book(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {

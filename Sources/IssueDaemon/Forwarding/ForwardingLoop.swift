@@ -172,6 +172,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             switch next {
             case .build(let limit): next = try build(limit)
             case .preempt(let limit): next = try buildPreempting(limit)
+            case .merge(let first, let second): next = try merge(first, with: second)
             case .send(let shipment): next = try send(shipment)
             case .wait(let until):
                 deadline = until

@@ -23,6 +23,25 @@ extension StoreWriter {
         try transaction { () throws(SQLiteError) in try outbox.settle(settlement, destination: destination, &memory) }
     }
 
+    /// Stores unfinished batches as one.
+    ///
+    /// - Parameters:
+    ///   - batches: The unfinished batches.
+    ///   - merged: Their summaries, and their records in ascending order.
+    ///   - unacknowledged: The lines of the new batch that may have been delivered; nil if that is unknown.
+    ///   - destination: The id of the destination.
+    ///   - state: The state of the destination, to be stored with the batch.
+    ///   - now: The current time.
+    /// - Returns: The new batch; nil if all its records are gone.
+    package func merge(
+        _ batches: [BatchID], into merged: StoredBatch, unacknowledged: LineSet?, destination: Int64,
+        _ state: DestinationRow.State, at now: IssueTimestamp
+    ) throws(StoreFailure) -> StoredBatch? {
+        try transaction { () throws(SQLiteError) in
+            try outbox.merge(batches, into: merged, unacknowledged, destination, state, at: now, &memory)
+        }
+    }
+
     /// Stores the state of a destination, so that a restart continues from it.
     package func save(_ state: DestinationRow.State, destination: Int64) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in try outbox.write(state, of: destination) }
@@ -121,7 +140,11 @@ struct ForwardingOutbox {
         try ledger.write(on: connection)
         try expireRemainingOccurrences(of: [destination], after: ledger)
         try answer(settlement, dead: deadRows)
-        let rest = try storeRest(of: settlement, without: gone.subtracting(unreadable), destination, memory)
+        var rest: StoredBatch?
+        if let unfinished = settlement.rest {
+            rest = try store(
+                rest: unfinished, without: gone.subtracting(unreadable), destination, memory, at: settlement.at)
+        }
         var state = settlement.state
         if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
         try write(state, of: destination)
@@ -130,15 +153,39 @@ struct ForwardingOutbox {
         return rest
     }
 
-    /// Stores the unfinished lines as a new batch. They are rebuilt identically.
+    /// Stores unfinished batches as one. Returns nil if all their records are gone.
+    func merge(
+        _ batches: [BatchID], into all: StoredBatch, _ unacknowledged: LineSet?, _ destination: Int64,
+        _ state: DestinationRow.State, at now: IssueTimestamp, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> StoredBatch? {
+        let gone = try missing(all.sent.map(\.row))
+        let merged = try store(
+            rest: all, without: gone.subtracting(unreadable(among: gone)), destination, memory, at: now)
+        var state = state
+        for batch in batches {
+            try connection.run(
+                "UPDATE batches SET state = 1, at = ?2, notes = json_remove(notes, '$.sent') WHERE id = ?1", batch,
+                now.millisecondsSince1970)
+            state.unacknowledged[batch] = nil
+            memory.values.removals.settled(batch: batch)
+        }
+        if let merged {
+            state.unacknowledged[merged.id] = unacknowledged
+            if gone.isEmpty { memory.values.removals.stored(batch: merged.id) }
+        }
+        try write(state, of: destination)
+        return merged
+    }
+
+    /// Stores unfinished lines as a new batch. They are rebuilt identically.
     ///
     /// - Parameter gone: The records that were removed, without unreadable ones. Those stay in the batch and expire when
     ///   it is settled.
-    private func storeRest(
-        of settlement: BatchSettlement, without gone: Set<RowID>, _ destination: Int64, _ memory: WriterMemory
+    private func store(
+        rest: StoredBatch, without gone: Set<RowID>, _ destination: Int64, _ memory: WriterMemory,
+        at now: IssueTimestamp
     ) throws(SQLiteError) -> StoredBatch? {
-        guard let rest = settlement.rest else { return nil }
-        var batch = NewBatch(destination: destination, kind: .requeued, at: settlement.at)
+        var batch = NewBatch(destination: destination, kind: .requeued, at: now)
         batch.summaries = rest.summaries
         let erased = memory.values.removals.erasedInFlight
         batch.sent = rest.sent.filter { !gone.contains($0.row) && !erased.contains($0.row) }
@@ -425,4 +472,14 @@ package struct StoredBatch: Equatable, Sendable {
     package var kind = BatchKind.walk
     package var summaries: [Int64]
     package var sent: [SentRecord]
+
+    /// Returns a batch with the lines of both, not stored yet.
+    package func merged(with other: StoredBatch, order: MergedLines) -> StoredBatch {
+        let records = order.values(ofFirst: records, ofSecond: other.records)
+        return StoredBatch(
+            id: 0, kind: .requeued, summaries: summaries + other.summaries, sent: records.compactMap(\.self))
+    }
+
+    /// The record of each line; nil for a summary.
+    private var records: [SentRecord?] { summaries.map { _ in nil } + sent }
 }

@@ -42,6 +42,7 @@ extension Fault {
         case "400_bad_json": .badRequestWithBadJSON
         case "reset_mid_body": .resetMidBody(after: try given.neededCount("after"))
         case "reset_before_answer": .resetBeforeAnswer
+        case "reset_on": .resetOn(try given.neededText("substring"))
         case "truncated_answer": .truncatedAnswer
         case "garbage": .garbage
         case "huge_answer": .hugeAnswer(bytes: try given.count("bytes"))

@@ -30,6 +30,9 @@ package enum Fault: Hashable, Sendable {
     case resetMidBody(after: Int)
     /// The lines are accepted, and the connection is reset instead of a response.
     case resetBeforeAnswer
+    /// The connection is reset instead of a response to a request that contains this text, as by a firewall that
+    /// examines requests. Others are not affected.
+    case resetOn(String)
     case truncatedAnswer
     /// A response that is not HTTP.
     case garbage
@@ -65,6 +68,7 @@ package enum Fault: Hashable, Sendable {
         case .badRequestWithBadJSON: "400_bad_json"
         case .resetMidBody: "reset_mid_body"
         case .resetBeforeAnswer: "reset_before_answer"
+        case .resetOn: "reset_on"
         case .truncatedAnswer: "truncated_answer"
         case .garbage: "garbage"
         case .hugeAnswer: "huge_answer"
@@ -82,7 +86,7 @@ package enum Fault: Hashable, Sendable {
         case .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip, .status, .authFlip, .tooLargeLate,
             .tooLargeEarly,
             .tooLargeAbove, .poison, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON, .resetMidBody,
-            .resetBeforeAnswer, .truncatedAnswer, .garbage, .hugeAnswer, .keepAliveClose:
+            .resetBeforeAnswer, .resetOn, .truncatedAnswer, .garbage, .hugeAnswer, .keepAliveClose:
             nil
         }
     }
@@ -98,7 +102,7 @@ package enum Fault: Hashable, Sendable {
         switch self {
         case .down, .blackhole, .flap, .acceptSilent, .readSilent, .resetMidBody, .resetBeforeAnswer, .garbage: true
         case .slowAnswer, .slowRead, .drip, .status, .authFlip, .tooLargeLate, .tooLargeEarly, .tooLargeAbove, .poison,
-            .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON, .truncatedAnswer, .hugeAnswer,
+            .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON, .resetOn, .truncatedAnswer, .hugeAnswer,
             .keepAliveClose:
             false
         }

@@ -19,6 +19,8 @@ extension ListenerRules {
             rules.bodyLimit = min(bytes, bodyLimit)
         case .poison(let text):
             rules.poison = text
+        case .resetOn(let text):
+            rules.unanswered = text
         case .authFlip:
             return rules.evaluate(head, body: body, tokens: [])
         case nil, .down, .blackhole, .flap, .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip,

@@ -10,6 +10,8 @@ struct ListenerRules: Hashable, Sendable {
     var emptyLineIsError = true
     /// Lines that contain one of these texts count as malformed.
     var poison: String?
+    /// There is no response to a request that contains this text.
+    var unanswered: String?
 
     func evaluate(_ head: RequestHead, body: [UInt8], tokens: Set<String>) -> AdmissionDecision {
         if let refusal = refusal(of: head, tokens: tokens) { return .answer(refusal) }
@@ -47,6 +49,7 @@ struct ListenerRules: Hashable, Sendable {
     }
 
     private func evaluate(text: [UInt8]) -> AdmissionDecision {
+        if let unanswered, text[...].contains(Array(unanswered.utf8)) { return .answer(HTTPAnswer(status: 0)) }
         var counters = LineCounters()
         var accepted: [AdmissionDecision.Line] = []
         let poison = poison.map { Array($0.utf8) }

@@ -20,6 +20,8 @@ extension ConnectionService {
             return (true, next)
         case .resetMidBody, .resetBeforeAnswer:
             return (false, .reset)
+        case .resetOn where answer.status == 0:
+            return (false, .reset)
         case .truncatedAnswer:
             let answer = HTTPAnswer(status: 200, body: Array("0123456789".utf8))
             _ = send(answer.bytes(closing: false, declaredLength: 100))
@@ -33,7 +35,7 @@ extension ConnectionService {
             // The headers announce that the connection stays open, but it does not.
             return (send(answer.bytes(closing: false)), crossing ? .resetOnNext : .close)
         case nil, .down, .blackhole, .flap, .acceptSilent, .slowRead, .status, .authFlip, .tooLargeLate, .tooLargeEarly,
-            .tooLargeAbove, .poison, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON:
+            .tooLargeAbove, .poison, .resetOn, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON:
             return (send(bytes), next)
         }
     }

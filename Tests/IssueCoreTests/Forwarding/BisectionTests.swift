@@ -278,7 +278,6 @@ extension BisectionTests {
         var bisection = Bisection(count: 100)
         _ = run(&bisection, unanswerable: [], isUp: { _ in false })
         #expect(bisection.dead.isEmpty)
-        #expect(!bisection.isBlocked)
         #expect(bisection.left.count == 100)
 
         // An intermittent outage.

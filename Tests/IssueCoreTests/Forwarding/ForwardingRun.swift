@@ -33,6 +33,8 @@ struct ForwardingRun {
     var poison: Set<Int> = []
     /// The numbers of the lines after which the destination closes the connection without a response.
     var unanswerable: Set<Int> = []
+    /// `true` if all of those lines are known to belong to one user, and all others to another.
+    var areUsersKnown = false
     var mood: (Double) -> ServerBehaviour = { _ in .takes }
     /// The times at which a critical record arrives while a request is in flight.
     var critical: [Double] = []
@@ -80,7 +82,8 @@ struct ForwardingRun {
         let known = batches.keys.sorted().map {
             ForwardingBatch(
                 id: $0, count: batches[$0]?.count ?? 0, bytes: 100, isPriority: priorityBatches.contains($0),
-                unacknowledged: unacknowledged[$0] ?? LineSet([0..<(batches[$0]?.count ?? 0)]))
+                unacknowledged: unacknowledged[$0] ?? LineSet([0..<(batches[$0]?.count ?? 0)]),
+                users: users(of: batches[$0] ?? []))
         }
         deadline = nil
         guard let first = known.first else { return perform(forwarding.recordsArrived(pending, at: Self.at(now))) }
@@ -98,6 +101,10 @@ struct ForwardingRun {
             perform(forwarding.waited(at: Self.at(now)))
         }
         now = max(now, end)
+    }
+
+    private func users(of lines: [Int]) -> [UInt32?] {
+        areUsersKnown ? lines.map { unanswerable.contains($0) ? 1 : 2 } : []
     }
 
     private var unit: Double {
@@ -119,6 +126,7 @@ struct ForwardingRun {
                 let isAhead = !priority.isEmpty && waiting.count > limit.records
                 next = store(isAhead ? limit.records : 0, isAhead ? 0 : limit.records)
             case .preempt(let limit): next = store(limit.records, 0)
+            case .merge(let first, let second): next = merge(first, second)
             case .send(let shipment): next = send(shipment)
             case .wait(let until):
                 // In whole milliseconds, like all times here.
@@ -143,7 +151,26 @@ struct ForwardingRun {
         batches[lastBatch] = lines
         if isPriority { priorityBatches.insert(lastBatch) }
         return forwarding.batchStored(
-            ForwardingBatch(id: lastBatch, count: lines.count, bytes: lines.count * 100, isPriority: isPriority),
+            ForwardingBatch(
+                id: lastBatch, count: lines.count, bytes: lines.count * 100, isPriority: isPriority,
+                users: users(of: lines)),
+            at: Self.at(now))
+    }
+
+    private mutating func merge(_ first: BatchID, _ second: BatchID) -> Forwarding.NextAction {
+        let lines = (batches.removeValue(forKey: first) ?? [], batches.removeValue(forKey: second) ?? [])
+        lastBatch = BatchID(lastBatch.rawValue + 1)
+        // Every third line stands for a summary.
+        func split(_ lines: [Int]) -> (summaries: Int, records: [RowID]) {
+            let summaries = lines.prefix { $0.isMultiple(of: 3) }.count
+            return (summaries, lines[summaries...].map { RowID($0) })
+        }
+        let (first, second) = (split(lines.0), split(lines.1))
+        let order = MergedLines(summaries: (first.summaries, second.summaries), first.records, second.records)
+        let merged = order.values(ofFirst: lines.0, ofSecond: lines.1)
+        batches[lastBatch] = merged
+        return forwarding.merged(
+            into: ForwardingBatch(id: lastBatch, count: merged.count, bytes: merged.count * 100), order: order,
             at: Self.at(now))
     }
 

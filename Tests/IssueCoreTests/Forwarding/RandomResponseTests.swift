@@ -71,7 +71,7 @@ struct RandomResponseTests: ForwardingSteps {
         case .wait(let until):
             now = max(now, until.sinceBoot / .seconds(1) - 1000)
             return waited(forwarding.waited(at: until), &forwarding, &now)
-        case .build, .preempt, .none: return nil
+        case .build, .preempt, .merge, .none: return nil
         }
     }
 }

@@ -164,6 +164,76 @@ struct RefusedLinesTests {
         #expect(run.pendingLines == 0)
     }
 
+    @Test(
+        "Lines that get no response do not block other records, in however many batches they are", arguments: [2, 30])
+    func blockedOneByOne(count: Int) {
+        var run = ForwardingRun(Self.unlimited, seed: 13)
+        run.areUsersKnown = true
+        run.unanswerable = Set(0..<count)
+        var time = 0.0
+        for _ in 0..<count {
+            run.report(1)
+            time += 120
+            run.run(until: time)
+        }
+        #expect(run.pendingLines == count)
+        // Each other record is a proof about one of the lines. The first one may wait, as in an outage.
+        for number in 1...5 * count {
+            run.report(1, isPriority: number.isMultiple(of: 2))
+            time += number == 1 ? 3700 : 120
+            run.run(until: time)
+            #expect(run.delivered == number)
+        }
+        #expect(run.dead == count)
+        #expect(run.pendingLines == 0)
+    }
+
+    @Test("After an outage without responses in which single records arrived, they are not sent one at a time")
+    func singleRecordsInOutage() {
+        var run = ForwardingRun(Self.unlimited, seed: 14)
+        run.mood = { $0 < 20_000 ? .answers(.noAnswer) : .takes }
+        for number in 1...100 {
+            run.report(1)
+            run.run(until: 200 * Double(number))
+        }
+        let before = run.requests.count
+        run.run(until: 20_060)
+        #expect(run.delivered == 100)
+        #expect(run.dead == 0)
+        #expect(run.requests.count - before < 20)
+    }
+
+    @Test(
+        "Whatever lines get no response and whenever records arrive, all others are delivered, before and after restarts",
+        arguments: 0..<20 as Range<UInt64>)
+    func randomUnanswered(seed: UInt64) {
+        var traffic = SeededGenerator(seed: seed)
+        var run = ForwardingRun(Self.unlimited, seed: seed)
+        run.mood = { Int($0 / 1000).isMultiple(of: 5) ? .silent : .takes }
+        run.areUsersKnown = seed.isMultiple(of: 2)
+        var time = 0.0
+        for _ in 0..<30 {
+            let count = 1 + Int(traffic.number(below: traffic.happens(oneIn: 5) ? 50 : 3))
+            for line in run.reported..<run.reported + count where traffic.happens(oneIn: 4) {
+                run.unanswerable.insert(line)
+            }
+            run.report(count, isPriority: traffic.happens(oneIn: 4))
+            time += Double(1 + traffic.number(below: 300))
+            run.run(until: time)
+            if traffic.happens(oneIn: 10) { run.restart() }
+        }
+        let good = run.reported - run.unanswerable.count
+        var number = 0
+        while run.pendingLines > 0, number < 600 {
+            run.report(1)
+            time += 60
+            run.run(until: time)
+            number += 1
+        }
+        #expect(run.dead == run.unanswerable.count)
+        #expect(run.delivered == good + number)
+    }
+
     @Test("A priority record that gets no response does not block the batch that it preempted")
     func blockedByPriority() {
         var run = ForwardingRun(Self.unlimited, seed: 9)

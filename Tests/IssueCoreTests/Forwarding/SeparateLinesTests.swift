@@ -63,6 +63,17 @@ struct SeparateLinesTests {
         #expect(bisection.dead.map(\.line) == sent.filter { $0 % 3 == 1 })
     }
 
+    @Test("Merged batches have the summaries of both, then the records of both in ascending order")
+    func mergedLines() {
+        let order = MergedLines(summaries: (1, 2), [3, 7, 9], [5, 8])
+        let merged = order.values(ofFirst: ["s", "3", "7", "9"], ofSecond: ["t", "u", "5", "8"])
+        #expect(merged == ["s", "t", "u", "3", "5", "7", "8", "9"])
+        let lines = order.lines(ofFirst: LineSet([0..<2]), ofSecond: LineSet([1..<3]))
+        #expect(lines.ranges.joined().map { merged[$0] } == ["s", "u", "3", "5"])
+        #expect(order.values(ofFirst: [], ofSecond: [1, 2, 3, 4]).isEmpty)
+        #expect(MergedLines(summaries: (0, 0), [1], []).values(ofFirst: [1], ofSecond: []) == [1])
+    }
+
     private func numbers(_ set: LineSet) -> Set<Int> { Set(set.ranges.joined()) }
 
     private func expectNormalForm(_ set: LineSet) {
