@@ -28,8 +28,7 @@ struct FakeLogzArguments: Hashable, Sendable {
         read_silent, slow_answer {ms}, slow_read {bytesPerSec}, drip {ms}, status {code, headers, body}, 413_late,
         413_early {reset}, 413_above {bytes}, 400_poison {substring}, 400_all, 400_no_body,
         400_bad_json, reset_mid_body {after}, reset_before_answer, reset_on {substring},
-        truncated_answer, garbage,
-        huge_answer {bytes}, keepalive_close {crossing}.
+        truncated_answer, garbage, huge_answer {bytes}, keepalive_close {crossing}.
 
         """
 
