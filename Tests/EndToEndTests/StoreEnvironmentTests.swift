@@ -18,7 +18,7 @@ struct StoreEnvironmentTests {
                 let refusal = try RawClient(path: second.socket).refusal(
                     of: .report, ReportParameters(records: [IssueRecord(message: "To the second")]))
                 #expect(refusal == .busy(retryAfter: .seconds(1)))
-                #expect(second.log.contains("another daemon has the database open"))
+                try await second.logs("another daemon has the database open")
                 #expect(try RawClient(path: first.socket).report("To the first again").count == 1)
                 #expect(try first.terminate() == .exit(0))
                 try await eventually("the second has it") {
