@@ -115,7 +115,7 @@ struct BatchProgress: Sendable {
         sentUpTo = LineSet([0..<current.sentUpTo]).counted(among: left).count
     }
 
-    /// Creates the progress of a batch with the lines of two others, to none of which the destination responds.
+    /// Creates the progress of a batch that was merged from two others.
     init(
         _ merged: ForwardingBatch, of first: BatchProgress, and second: BatchProgress, order: MergedLines,
         at now: MonotonicInstant
@@ -123,7 +123,7 @@ struct BatchProgress: Sendable {
         batch = merged
         bisection = first.bisection
         bisection.merge(second.bisection, order: order)
-        // Otherwise a line could be given up long before `RetryFor=` has elapsed.
+        // With the longer time, lines of the newer batch would be given up long before `RetryFor=` has elapsed.
         clock = first.clock.spent(at: now) < second.clock.spent(at: now) ? first.clock : second.clock
         unacknowledged = order.lines(ofFirst: first.unacknowledged, ofSecond: second.unacknowledged)
         isConfirmed = first.isConfirmed && second.isConfirmed

@@ -254,7 +254,7 @@ extension Forwarding {
 
     private func mayOvertake(at now: MonotonicInstant) -> Bool { nextOvertaking.map { $0 <= now } ?? true }
 
-    /// Delays the next overtaking if this batch overtakes another one without proof.
+    /// Delays the next batch that may be sent before a blocked one, if this batch is sent without proof.
     mutating func delayOvertaking(after batch: ForwardingBatch, at now: MonotonicInstant) {
         guard let preempted, !batch.isPriority, !preempted.bisection.isProven else { return }
         nextOvertaking = now.advanced(by: overtakingDelay)
@@ -263,8 +263,8 @@ extension Forwarding {
 
     private var maxMergedLines: Int { 2 * settings.batchRecords }
 
-    /// Asks for the two unfinished batches to be merged, so that other records can be sent before them, if enough of
-    /// their lines were tried without a response. For priority records, the newer batch need not have been tried.
+    /// Asks for the two unfinished batches to be merged if enough of their lines got no response, so that other records
+    /// can be sent before them. For priority records, it is enough that the preempted batch is blocked.
     private mutating func mergeBlocked(at now: MonotonicInstant) -> NextAction? {
         guard let current, let preempted, preemptedPause == nil, !isStopping, preempted.bisection.isBlocked,
             current.bisection.isMergeable, preempted.bisection.isMergeable,
@@ -290,7 +290,7 @@ extension Forwarding {
         switch state {
         case .settling:
             guard let first = preempted, let second = current else {
-                preconditionFailure("Batches were merged that were not there")
+                preconditionFailure("Two batches were merged, but fewer were unfinished")
             }
             preempted = nil
             current = batch.map { BatchProgress($0, of: first, and: second, order: order, at: now) }

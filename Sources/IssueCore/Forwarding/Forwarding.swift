@@ -5,8 +5,8 @@ package import IssueProtocol
 /// There is one batch at a time. It is stored before its first request, and its outcome is stored after its last one.
 /// In between the store holds the batch, so a stop or a crash at any point means that it is sent again. A batch that
 /// cannot be finished may be preempted by a batch of critical or new records, or of any records if the destination
-/// probably responds only to those. At most one batch is preempted at a time. If the destination responds to no line of
-/// both batches, they are merged, so that other records can be sent.
+/// probably responds only to those. At most one batch is preempted at a time. If enough lines of
+/// both batches get no response, the two are merged, so that other records can be sent.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
@@ -54,7 +54,8 @@ package struct Forwarding: Sendable {
     package static let maxUnstoredRequests = 64
     /// The maximum size of merged batches, because all their lines are kept in memory.
     static let maxMergedBytes = 16 << 20
-    /// The time after one batch is overtaken until another one is, if no request gets a response. It doubles each time.
+    /// The first delay between two batches that are sent before a blocked one, if no request gets a response. It doubles
+    /// each time.
     static let firstOvertakingDelay: Duration = .seconds(60)
     static let maxOvertakingDelay: Duration = .seconds(3600)
     /// The age from which pending records count as backlog.
@@ -98,9 +99,11 @@ package struct Forwarding: Sendable {
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
-    /// The time of the next overtaking without proof; nil if it may be at once, as after each response. Limits how many
-    /// lines are tried in an outage, because they may arrive without a response.
+    /// The earliest time at which another batch may be sent before a blocked one, without a proof that the lines are the
+    /// cause; nil after each response. Limits how many lines are tried in an outage, because these may arrive although
+    /// there is no response.
     var nextOvertaking: MonotonicInstant?
+    /// The delay from the next such batch to the one after it.
     var overtakingDelay = Self.firstOvertakingDelay
     /// Why the last request failed; nil after a request was accepted.
     var failing: FailureClass?
