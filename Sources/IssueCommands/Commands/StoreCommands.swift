@@ -123,13 +123,16 @@ struct RepairCommand: Command {
         guard parameters.isDryRun != true else { return reply.files.map { TerminalSanitizer.line($0) } }
         var lines: [String] = []
         let read = reply.files.filter { !reply.hopeless.contains($0) }
-        if !read.isEmpty {
+        let isAnyRead = reply.recovered > 0 || (reply.earlier ?? 0) > 0
+        if !read.isEmpty || isAnyRead {
             var text = Self.recovered(reply)
             if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
-            lines += ["\(text), from:"] + read.map { "  \(TerminalSanitizer.line($0))" }
+            lines += ["\(text)\(read.isEmpty ? "." : ", from:")"] + read.map { "  \(TerminalSanitizer.line($0))" }
         }
         if !reply.hopeless.isEmpty {
-            lines += ["Nothing could be read from these; they are unchanged (see journalctl -u issued):"]
+            let failure =
+                read.isEmpty && isAnyRead ? "These could not be read to the end" : "Nothing could be read from these"
+            lines += ["\(failure); they are unchanged (see journalctl -u issued):"]
             lines += reply.hopeless.map { "  \(TerminalSanitizer.line($0))" }
         }
         return lines

@@ -28,7 +28,8 @@ struct RepairJob {
 
     private func repair(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws {
         let log = "\(run.folder)/\(name)-wal"
-        let hadLog = (try? FileSystem.status(of: log)) != nil
+        let hadLog: Bool
+        do throws(Errno) { hadLog = try FileSystem.status(of: log).size >= 0 } catch { hadLog = error != .noSuchFile }
         let isDone: Bool
         do {
             // SQLite creates these to read the database.

@@ -30,11 +30,12 @@ package final class QuarantinedStore {
     private var failuresLeft: Int64
     /// The number of consecutive steps that reached their deadline without reading anything.
     private var fruitlessSteps = 0
-    /// `true` if reading was abandoned, so that some rows were left out.
+    /// `true` if reading was abandoned, so that some rows were left out that the scan has not searched for either.
     package private(set) var hasGivenUp = false
     /// `true` if an earlier version created the file, so that it may lack tables.
     private let isOlder: Bool
-    /// Finds the blocks that could not be read; nil if it has ended, or if the file has no blocks.
+    /// Finds the blocks that could not be read; nil if it has ended, if the file has no blocks, or if its page size is
+    /// unknown.
     private var scan: BlockScan?
     /// The block that the scan has found last, and its rows that have not been read yet; nil if there are none.
     private var found: (block: RecordBlock, rows: ArraySlice<RowID>)?
@@ -160,7 +161,11 @@ package final class QuarantinedStore {
             case .searched: continue
             case .found(let block, let rows): found = (block, rows[...])
             case .ended, nil:
-                portion.unreadable += min(scan?.missing ?? 0, max(0, storedRecords - countedRecords))
+                // The scan does not miss rows that were left out.
+                let missing = hasGivenUp && storedRecords < .max ? storedRecords : scan?.missing ?? 0
+                portion.unreadable += min(missing, max(0, storedRecords - countedRecords))
+                // It has searched the whole file.
+                hasGivenUp = false
                 scan = nil
                 return portion
             }
