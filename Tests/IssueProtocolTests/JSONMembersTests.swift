@@ -39,6 +39,15 @@ struct JSONMembersTests {
             try PurgeParameters(json: #"{"filter":{"apps":["a"],"end_user":["b"]}}"#)
         }
         #expect(throws: FieldError(field: "dryrun", reason: "is unknown")) {
+            try RepairParameters(json: #"{"dryrun":true}"#)
+        }
+        #expect(throws: FieldError(field: "record", reason: "is unknown")) {
+            try RequeueParameters(json: #"{"record":["a"]}"#)
+        }
+        // A null member is absent, and affects no other one.
+        #expect(try PurgeParameters(json: #"{"filter":{},"dry_run":true,"x":null}"#).isDryRun == true)
+        #expect(try RequeueParameters(json: #"{"x":null,"destination":"d","y":null}"#).destination == "d")
+        #expect(throws: FieldError(field: "dryrun", reason: "is unknown")) {
             try PurgeParameters(json: #"{"filter":{"apps":["a"]},"dryrun":true}"#)
         }
     }

@@ -113,6 +113,7 @@ package struct RepairParameters: Equatable, JSONObjectCodable, Sendable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.optional("file", &file)
         try members.optional("dry_run", &isDryRun)
+        try members.noOthers()
     }
 }
 
@@ -207,6 +208,7 @@ package struct RequeueParameters: Equatable, JSONObjectCodable, Sendable {
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.optional("destination", &destination)
         try members.optional("records", &records)
+        try members.noOthers()
     }
 }
 

@@ -294,7 +294,8 @@ package struct JSONMembers: ~Escapable {
     /// version does not know would change the meaning of the others.
     package mutating func noOthers() throws(FieldError) {
         guard pass == .reading, scanner.position == passStart, let key else { return }
-        let isNull = try passNull()
+        let isNull: Bool
+        do { isNull = try scanner.null() } catch { throw FieldError(error, expected: "a value").inside(key) }
         guard isNull else { throw FieldError(field: key, reason: "is unknown") }
         try findKey()
     }
