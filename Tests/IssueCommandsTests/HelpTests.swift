@@ -160,7 +160,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all these words or "phrases", no wildcards
+                      --text TEXT           Only with all these strings or "quoted phrases"
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -224,7 +224,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all these words or "phrases", no wildcards
+                      --text TEXT           Only with all these strings or "quoted phrases"
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -309,7 +309,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all these words or "phrases", no wildcards
+                      --text TEXT           Only with all these strings or "quoted phrases"
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)

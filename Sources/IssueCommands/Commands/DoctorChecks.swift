@@ -148,7 +148,7 @@ extension DoctorCheck {
 
     /// Returns the advice that lets all users enter the folder of the socket. A folder with the database has mode 0700.
     private static func enteringFix(_ folder: String) -> String {
-        "chmod 0755 \(folder). If the database is in it, set Path= of [Socket] in issued.conf to another folder instead"
+        "chmod 0755 \(folder). If the database is in it, set Path= of [Socket] in issued.conf to a path in another folder instead"
     }
 
     private static func octal(_ mode: UInt32) -> String {

@@ -16,7 +16,7 @@ enum FilterOptions {
     static let code = OptionSpecification("code", value: "NUMBER", "Only this error code (repeatable)")
     static let file = OptionSpecification("file", value: "FILE", from: .files, "Only this source file (repeatable)")
     static let text = OptionSpecification(
-        "text", value: "TEXT", "Only with all these words or \"phrases\", no wildcards")
+        "text", value: "TEXT", "Only with all these strings or \"quoted phrases\"")
     static let metadata = OptionSpecification(
         "metadata", value: "KEY=VALUE", "Only this metadata; nested keys as a.b (repeatable)")
     static let group = OptionSpecification("group", value: "ID", from: .groups, "Only this group (repeatable)")
@@ -205,7 +205,7 @@ extension PagingOptions {
     }
 
     /// Returns a hint for users who do not see the records of all users; nil for others, or if the daemon doesn't reply.
-    private static func rightsHint(in context: CommandContext) -> String? {
+    static func rightsHint(in context: CommandContext) -> String? {
         guard let store = try? context.collector().call(CollectorCalls.status).value.store, !store.id.isEmpty,
             store.bytes == nil
         else { return nil }

@@ -58,6 +58,11 @@ struct HistogramCommand: Command {
                 titles: titles
             ).lines
         }
+        if context.format == .human, !answer.value.series.contains(where: { $0.sum > 0 }),
+            let hint = PagingOptions.rightsHint(in: context)
+        {
+            context.warn(hint)
+        }
         return .success
     }
 

@@ -198,9 +198,9 @@ package struct LogEvent: Hashable, Sendable {
         "Find out who removed the database, and restore a backup.")
     package static let storeCommitsLost = LogEvent(
         "store.commits-lost", "WAL of the database is missing or damaged; commits in it are lost",
-        "The WAL of a run that was killed has been removed, shortened or damaged. Everything that was committed after "
-            + "the part that is left is lost, including records with receipts. New records get a new "
-            + "store code in their ids, so no lost id is reused.",
+        "The WAL of a run that was killed has been removed, shortened or damaged. All commits after its readable part are "
+            + "lost, including records with receipts. New records get a new store code in their ids, so no lost id is "
+            + "reused.",
         "Find out what happened to the file, and check the disk.")
     package static let storeKeptDatabase = LogEvent(
         "store.kept-database", "Kept the old database",
@@ -466,7 +466,7 @@ package struct LogEvent: Hashable, Sendable {
     )
     package static let jobBackupDamaged = LogEvent(
         "job.backup-damaged", "Database and its backup are damaged",
-        "The backup has been made, but SQLite found damaged pages in it, which it has copied from the database.",
+        "The backup has been made, but SQLite found damaged pages in the copy. They are probably in the database, too.",
         "Check the disk, and keep older backups. To recover what is readable, stop the daemon, rename `issues.db` to "
             + "`issues.db.damaged-TIME` with its WAL, start the daemon and run `issuectl repair`.")
     package static let jobBackupUnchecked = LogEvent(
