@@ -100,7 +100,7 @@ package struct Forwarding: Sendable {
     var isStopping = false
     var lastAnswer: ResponseSummary?
     /// The earliest time at which another batch may be sent before a blocked one, without a proof that the lines are the
-    /// cause; nil after each response. Limits how many lines are tried in an outage, because these may arrive although
+    /// cause; nil after a response that accepts or rejects lines. Limits how many lines are tried in an outage, because these may arrive although
     /// there is no response.
     var nextOvertaking: MonotonicInstant?
     /// The delay from the next such batch to the one after it.
