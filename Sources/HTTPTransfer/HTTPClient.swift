@@ -73,7 +73,8 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Writes bytes to a TLS connection without reading a response, and keeps the connection for later writes.
+/// Writes bytes to a connection, with TLS if the scheme of the URL is `https`, without reading a response. Keeps the
+/// connection for later writes.
 ///
 /// It blocks the thread that uses it. Written bytes have been passed to the kernel, but may not have arrived. The
 /// process must ignore SIGPIPE.

@@ -13,7 +13,8 @@ package struct TerminalInfo: Equatable, Sendable {
     /// `true` if a user types the input and sees the output.
     var isInteractive: Bool { isTerminal && isInputTerminal }
 
-    /// Returns the width to which tables are cut; nil if the output is not a terminal and must not be cut.
+    /// Returns the width to which tables are cut: `COLUMNS` if it is set, otherwise that of the terminal; nil if the
+    /// output is not a terminal, so that nothing is cut.
     func tableWidth(_ environment: (String) -> String?) -> Int? {
         if let width = environment("COLUMNS").flatMap({ Int($0) }), width > 0 { return width }
         guard isTerminal else { return nil }
@@ -21,7 +22,7 @@ package struct TerminalInfo: Equatable, Sendable {
     }
 
     /// Returns the number of table rows that fit on a screen together with the heading and the prompt; 50 if the output
-    /// is not a terminal.
+    /// is not a terminal or its height is unknown.
     func tableRows(_ environment: (String) -> String?) -> Int {
         let variable = environment("LINES").flatMap { Int($0) }
         guard isTerminal, let rows = variable ?? rows, rows > 0 else { return 50 }

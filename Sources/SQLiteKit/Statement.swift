@@ -314,7 +314,7 @@ extension Statement {
     }
 }
 
-/// The compiled statements of a connection. Each SQL text is compiled once.
+/// The compiled statements of a connection. An SQL text is compiled again only while its cached statement is in use.
 ///
 /// The key is the address of the string literal, so a lookup does not hash the SQL. The number of literals in the
 /// program limits the size of the cache.

@@ -2,8 +2,9 @@ package import HTTPTransfer
 package import IssueCore
 package import IssueProtocol
 
-// The texts below consist of the status, numbers within known bounds and fixed text. Text of a response is never used:
-// it may repeat a credential or the record of another user, and readers of the log see these texts.
+// The texts below consist of the status, the host and port of the destination, numbers within known bounds, and fixed
+// text. Text of a response is never used: it may repeat a credential or the record of another user, and readers of
+// the log see these texts.
 
 extension HTTPFormat {
     /// Returns the meaning of a response for the lines of the request.

@@ -2,7 +2,7 @@ package import HTTPTransfer
 package import IssueCore
 import IssueProtocol
 
-/// Sends lines to a Logz.io listener.
+/// The format of lines and requests for a Logz.io listener.
 package struct LogzFormat: HTTPFormat {
     package static var kind: String { "logzio" }
     package static var section: String { "LogzIO" }
@@ -33,7 +33,7 @@ package struct LogzFormat: HTTPFormat {
         request.headers = ["Content-Type": "text/plain"]
     }
 
-    /// Sends an empty line, which Logz.io counts but does not store. The token is checked first.
+    /// Completes a request with an empty line, which Logz.io counts but does not store. The token is checked first.
     package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
         complete(&request, token: token)
         request.body = [UInt8(ascii: "\n")]

@@ -4,7 +4,8 @@ import UnixIO
 
 /// `issuectl bundle`: writes a text file with what is needed to examine a fault, without messages and secrets.
 ///
-/// Like `sql`, it runs `issued-sql` for the parts that need the database. Without that program, they are missing.
+/// Like `sql`, it runs in `issued-sql`, which can open the database. If that program is missing, `issuectl` writes the
+/// bundle without the parts that need the database.
 struct BundleCommand: Command {
     static let output = OptionSpecification(
         "output", short: "o", value: "FILE", from: .files,

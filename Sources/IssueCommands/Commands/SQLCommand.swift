@@ -193,7 +193,7 @@ struct SQLCommand: Command {
     }
 }
 
-/// How `issuectl sql` reaches SQLite.
+/// How `issuectl sql` and `issuectl bundle` reach SQLite.
 package enum SQLAccess {
     /// Runs the program with this name in this process, with the same arguments. Returns only in tests.
     case program((_ name: String) throws(CommandFailure) -> ExitCode)

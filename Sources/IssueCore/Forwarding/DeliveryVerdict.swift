@@ -137,7 +137,7 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
     case forbidden
     /// 404.
     case notFound = "not_found"
-    /// 405.
+    /// 405 or another 4xx: this address does not accept records. Also a table or user of ClickHouse that is read-only.
     case methodNotAllowed = "method_not_allowed"
     /// 3xx. Redirects are never followed, since the token could be sent to the wrong server.
     case redirected

@@ -83,7 +83,7 @@ package struct CollectorConnection: ~Copyable {
         return try reply(deadline: deadline)
     }
 
-    /// Waits for the reply, but no longer than the delay of `delayNotice`, and then calls its action.
+    /// Waits until the reply arrives or the delay of `delayNotice` has passed. In the latter case, calls its action.
     ///
     /// Does nothing if the deadline is earlier.
     private func noticeDelay(deadline: KernelInstant?) throws(CollectorConnectionError) {
