@@ -139,7 +139,7 @@ struct BlockScanTests {
         ).records.map(\.record)
     }
 
-    @Test("All records are recovered although so many rows are missing that reading the table is given up")
+    @Test("All records are recovered although reading the table is given up because too many rows are missing")
     func manyMissingRows() throws {
         try TemporaryStore.with { store in
             let old = try setAside(.small, store) { shell in

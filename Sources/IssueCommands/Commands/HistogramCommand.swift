@@ -58,9 +58,7 @@ struct HistogramCommand: Command {
                 titles: titles
             ).lines
         }
-        if context.format == .human, !answer.value.series.contains(where: { $0.sum > 0 }),
-            let hint = PagingOptions.rightsHint(in: context)
-        {
+        if context.format == .human, !answer.value.hasRecords, let hint = PagingOptions.rightsHint(in: context) {
             context.warn(hint)
         }
         return .success
@@ -107,7 +105,7 @@ struct HistogramPage {
     private static let defaultWidth = 80
 
     var lines: [String] {
-        guard reply.series.contains(where: { $0.sum > 0 }) else { return ["No records match."] }
+        guard reply.hasRecords else { return ["No records match."] }
         return dimension == .total ? bars : sparklines
     }
 
@@ -238,4 +236,9 @@ package enum Sparkline {
                 return bars[min(max(step, 0), bars.count - 1)]
             })
     }
+}
+
+extension HistogramReply {
+    /// `false` if no bucket has a record.
+    fileprivate var hasRecords: Bool { series.contains { $0.sum > 0 } }
 }

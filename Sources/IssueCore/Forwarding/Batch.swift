@@ -170,16 +170,10 @@ package struct MergedLines: Equatable, Sendable {
         second += next..<next + secondRecords.count - taken
     }
 
-    /// Returns the new indexes of lines of the first batch.
-    func lines(ofFirst lines: Range<Int>) -> LineSet { LineSet(first[lines].map { $0..<$0 + 1 }) }
-
-    /// Returns the new indexes of lines of the second batch.
-    func lines(ofSecond lines: Range<Int>) -> LineSet { LineSet(second[lines].map { $0..<$0 + 1 }) }
-
-    /// Returns lines of both batches by their new indexes.
-    package func lines(ofFirst first: LineSet, ofSecond second: LineSet) -> LineSet {
-        LineSet(
-            first.ranges.flatMap { lines(ofFirst: $0).ranges } + second.ranges.flatMap { lines(ofSecond: $0).ranges })
+    /// Returns lines of the batches by their new indexes.
+    package func lines(ofFirst first: LineSet = LineSet(), ofSecond second: LineSet = LineSet()) -> LineSet {
+        let lines = first.ranges.flatMap { self.first[$0] } + second.ranges.flatMap { self.second[$0] }
+        return LineSet(lines.map { $0..<$0 + 1 })
     }
 
     /// Returns the values of all lines of both batches in the new order; none if those of one batch are unknown.

@@ -34,16 +34,12 @@ package struct Bisection: Equatable, Sendable {
         }
 
         /// Returns the part with other indexes of its lines, without `otherHalf` and `isCut`.
-        ///
-        /// - Parameter indexes: Returns the new indexes. The part is split if they are several ranges.
-        func moved(_ indexes: (Range<Int>) -> [Range<Int>]) -> [Part] {
-            indexes(range).map { range in
-                var moved = self
-                moved.range = range
-                moved.otherHalf = nil
-                moved.isCut = false
-                return moved
-            }
+        func moved(to range: Range<Int>) -> Part {
+            var moved = self
+            moved.range = range
+            moved.otherHalf = nil
+            moved.isCut = false
+            return moved
         }
 
         /// The number of consecutive accepted requests after which a request without a response is a proof.
@@ -515,7 +511,7 @@ package struct Bisection: Equatable, Sendable {
             guard let index = indexes[part.range.lowerBound] else {
                 preconditionFailure("A part is not among the remaining lines")
             }
-            return part.moved { [index..<index + $0.count] }[0]
+            return part.moved(to: index..<index + part.range.count)
         }
         parts = parts.map(moved)
         inFlight = inFlight.map(moved)
@@ -534,8 +530,12 @@ package struct Bisection: Equatable, Sendable {
         users = order.values(ofFirst: users, ofSecond: other.users)
         // The lines of this batch are sent first.
         parts =
-            other.parts.flatMap { $0.moved { order.lines(ofSecond: $0).ranges } }
-            + parts.flatMap { $0.moved { order.lines(ofFirst: $0).ranges } }
+            other.parts.flatMap { part in
+                order.lines(ofSecond: LineSet([part.range])).ranges.map { part.moved(to: $0) }
+            }
+            + parts.flatMap { part in
+                order.lines(ofFirst: LineSet([part.range])).ranges.map { part.moved(to: $0) }
+            }
         evidence.merge(other.evidence)
         unansweredUsers.formUnion(other.unansweredUsers)
         hasProof = hasProof || other.hasProof

@@ -271,8 +271,8 @@ extension Forwarding {
             current.batch.count + preempted.batch.count <= maxMergedLines,
             current.batch.bytes + preempted.batch.bytes <= Self.maxMergedBytes
         else { return nil }
-        let isForAny = pending.records > 0 && current.bisection.isBlocked && mayOvertake(at: now)
-        guard isForAny || pending.priorityRecords > 0 && !current.batch.isPriority else { return nil }
+        let mayTryOtherRecords = pending.records > 0 && current.bisection.isBlocked && mayOvertake(at: now)
+        guard mayTryOtherRecords || pending.priorityRecords > 0 && !current.batch.isPriority else { return nil }
         state = .settling(.sendNext)
         return .merge(preempted.batch.id, with: current.batch.id)
     }

@@ -29,7 +29,12 @@ struct RepairJob {
     private func repair(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws {
         let log = "\(run.folder)/\(name)-wal"
         let hadLog: Bool
-        do throws(Errno) { hadLog = try FileSystem.status(of: log).size >= 0 } catch { hadLog = error != .noSuchFile }
+        do throws(Errno) {
+            _ = try FileSystem.status(of: log)
+            hadLog = true
+        } catch {
+            hadLog = error != .noSuchFile
+        }
         let isDone: Bool
         do {
             // SQLite creates these to read the database.

@@ -160,7 +160,7 @@ struct ForwardingRun {
     private mutating func merge(_ first: BatchID, _ second: BatchID) -> Forwarding.NextAction {
         let lines = (batches.removeValue(forKey: first) ?? [], batches.removeValue(forKey: second) ?? [])
         lastBatch = BatchID(lastBatch.rawValue + 1)
-        // Every third line stands for a summary.
+        // The lines at the start whose numbers are divisible by three are summaries.
         func split(_ lines: [Int]) -> (summaries: Int, records: [RowID]) {
             let summaries = lines.prefix { $0.isMultiple(of: 3) }.count
             return (summaries, lines[summaries...].map { RowID($0) })
