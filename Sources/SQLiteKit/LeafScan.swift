@@ -30,6 +30,8 @@ package struct LeafScan {
     /// The number of overflow pages that may still be read. Rows of an intact file share none, but those of a
     /// manipulated one can all refer to the same long chain.
     private var overflowPagesLeft: Int64
+    /// A bit for each page, which is set if the page is free; nil until it is needed.
+    private var freePages: [UInt64]?
     /// The maximum size of a blob on overflow pages, in bytes.
     private static let maxBytes: Int64 = 64 << 20
 
@@ -104,15 +106,45 @@ package struct LeafScan {
     }
 
     /// Returns `false` if a page is free or an overflow page. Its content can then look like a leaf page of a table. If
-    /// the pointer map is damaged, returns `true`.
+    /// the pointer map is damaged, returns `false` only if the page is in the list of free pages.
     private mutating func isInTree(_ number: UInt32) -> Bool {
-        guard hasPointerMap else { return true }
+        guard hasPointerMap else { return !isFree(number) }
         let pointers = PointerMap(pageBytes: pageBytes)
         guard !pointers.isReserved(number) else { return false }
-        guard let position = pointers.position(of: number) else { return true }
+        guard let position = pointers.position(of: number) else { return !isFree(number) }
         if map.number != position.map { map = (position.map, read(position.map)) }
-        guard let map = map.page, let kind = PointerMap.Kind(rawValue: map[position.offset]) else { return true }
+        guard let map = map.page, let kind = PointerMap.Kind(rawValue: map[position.offset]) else {
+            return !isFree(number)
+        }
         return kind == .root || kind == .tree
+    }
+
+    /// Returns `true` if a page is in the list of free pages. Removed records can still be on it.
+    private mutating func isFree(_ number: UInt32) -> Bool {
+        let bits = freePages ?? readFreePages()
+        freePages = bits
+        return bits[Int(number / 64)] & 1 << UInt64(number % 64) != 0
+    }
+
+    /// Reads the list of free pages (sqlite.org/fileformat2.html, 1.5). Ends at the first page of it that is not valid.
+    ///
+    /// - Returns: A bit for each page.
+    private func readFreePages() -> [UInt64] {
+        var bits = [UInt64](repeating: 0, count: Int(lastPage / 64) + 1)
+        /// Adds a page to the result. Returns `false` if it does not exist or was added before.
+        func add(_ page: UInt32) -> Bool {
+            let (word, bit) = (Int(page / 64), UInt64(1) << UInt64(page % 64))
+            guard page > 1, page <= lastPage, bits[word] & bit == 0 else { return false }
+            bits[word] |= bit
+            return true
+        }
+        var next = read(1).map { UInt32($0.number(32, 4)) } ?? 0
+        while add(next), let trunk = read(next) {
+            let count = min(trunk.number(4, 4), pageBytes / 4 - 2)
+            for index in 0..<count { _ = add(UInt32(trunk.number(8 + 4 * index, 4))) }
+            next = UInt32(trunk.number(0, 4))
+        }
+        return bits
     }
 
     /// Returns the rows of a form on a page; none if it is not a leaf page of a table, is not in use, or is damaged.

@@ -160,6 +160,44 @@ struct BlockScanTests {
         }
     }
 
+    @Test("All records are recovered although no table that states how many there are can be read")
+    func allRoots() throws {
+        try TemporaryStore.with { store in
+            let old = try setAside(.small, store)
+            let tables = "'blocks', 'ranges', 'groups', 'ledger', 'postings', 'totals', 'stores'"
+            let roots = try DatabaseConnection(path: old).numbers(
+                "SELECT rootpage FROM sqlite_schema WHERE name IN (\(tables))")
+            #expect(roots.count == 7)
+            for root in roots { try write([UInt8](repeating: 0, count: 8192), ofPage: Int(root), old) }
+            let result = try store.importSalvaged(old, into: store.writer())
+            #expect(result == SalvageResult(recovered: Shape.small.records))
+            try expectSound(store)
+        }
+    }
+
+    @Test("Records that retention removed do not count as unreadable if the table of ranges is damaged, too")
+    func removedWithoutRanges() throws {
+        try TemporaryStore.with { store in
+            let old = try setAside(.small, store) { shell in
+                try shell.execute(
+                    "DELETE FROM blocks WHERE first_id <= (SELECT last_id FROM ranges ORDER BY id LIMIT 1 OFFSET 2)")
+            }
+            let left = try DatabaseConnection(path: old).number("SELECT sum(records) FROM blocks")
+            #expect(left < Shape.small.records)
+            let leaves = try pages(old).filter { $0.type == "leaf" }
+            let ranges = try DatabaseConnection(path: old).number(
+                "SELECT rootpage FROM sqlite_schema WHERE name = 'ranges'")
+            try write([UInt8](repeating: 0, count: 8192), ofPage: Int(ranges), old)
+            try damageRoot(old)
+            let lost = leaves[leaves.count / 2]
+            try write([0], ofPage: lost.number, old)
+            let unreadable = lost.cells * Int64(Shape.small.recordsPerBlock)
+            let result = try store.importSalvaged(old, into: store.writer())
+            #expect(result == SalvageResult(recovered: left - unreadable, unreadable: unreadable))
+            try expectSound(store)
+        }
+    }
+
     @Test("All records are recovered although an interior page of the blocks is damaged")
     func interior() throws {
         try TemporaryStore.with { store in
@@ -201,8 +239,10 @@ struct BlockScanTests {
         }
     }
 
-    @Test("Removed records on free pages are neither recovered nor counted", arguments: [Shape.small, .overflowing])
-    func removed(shape: Shape) throws {
+    @Test(
+        "Removed records on free pages are neither recovered nor counted, even if the pointer map is damaged",
+        arguments: [Shape.small, .overflowing], [false, true])
+    func removed(shape: Shape, isMapDamaged: Bool) throws {
         try TemporaryStore.with { store in
             let old = try setAside(shape, store) { shell in
                 try shell.execute(
@@ -217,6 +257,7 @@ struct BlockScanTests {
             let free = try DatabaseConnection(path: old).number("PRAGMA freelist_count")
             #expect(free > 5)
             try damageRoot(old)
+            if isMapDamaged { try write([UInt8](repeating: 0xEE, count: 8192), ofPage: 2, old) }
             #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult(recovered: left))
             try expectSound(store)
         }

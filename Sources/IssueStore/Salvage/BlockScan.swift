@@ -93,9 +93,11 @@ struct BlockScan {
         return true
     }
 
-    /// The number of rows that could not be read and were not found so far.
-    var missing: Int64 {
-        failedRows.subtracting(readRows).ranges.reduce(0) { $0 + Int64($1.upperBound - $1.lowerBound) }
+    /// Returns the number of rows from `first` on that could not be read and were not found so far.
+    func missing(from first: RowID = 0) -> Int64 {
+        failedRows.subtracting(readRows).ranges.reduce(0) { count, rows in
+            count + Int64(max(rows.upperBound - max(rows.lowerBound, first), 0))
+        }
     }
 
     /// Searches a few pages, or decodes a block.

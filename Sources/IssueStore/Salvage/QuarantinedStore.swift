@@ -41,6 +41,8 @@ package final class QuarantinedStore {
     private var found: (block: RecordBlock, rows: ArraySlice<RowID>)?
     /// The number of records that were read or counted as unreadable.
     private var countedRecords: Int64 = 0
+    /// The lowest row that was read; nil if none was.
+    private var firstReadRow: RowID?
 
     /// The maximum number of rows per lookup.
     private static let rowsPerLookup = 256
@@ -65,8 +67,8 @@ package final class QuarantinedStore {
     ///   - original: The path of the file that this one is a copy of; nil if it is not a copy.
     ///   - randomBits: Random bits for the seed of hash tables and for connection numbers.
     ///   - redactor: Removes secrets from the records, and finds values that were removed before.
-    /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if nothing can be
-    ///   determined about its records.
+    /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if SQLite cannot read
+    ///   its schema.
     package init(
         path: String, original: String? = nil, randomBits: UInt64, redactor: Redactor = Redactor()
     ) throws(StoreFailure) {
@@ -80,7 +82,7 @@ package final class QuarantinedStore {
                 throw SQLiteError(code: .corrupt, message: "\(name) is not a table")
             }
             id = Int32(truncatingIfNeeded: try reader.connection.pragma("application_id"))
-            (known, last) = id == Schema.applicationID ? try Self.lastRow(reader.connection) : (0, 0)
+            (known, last) = id == Schema.applicationID ? Self.lastRow(reader.connection) : (0, 0)
             isOlder = try reader.connection.pragma("user_version") < Int64(Schema.migrator.newestVersion)
         } catch {
             throw StoreFailure(error)
@@ -161,9 +163,7 @@ package final class QuarantinedStore {
             case .searched: continue
             case .found(let block, let rows): found = (block, rows[...])
             case .ended, nil:
-                // The scan does not miss rows that were left out.
-                let missing = hasGivenUp && storedRecords < .max ? storedRecords : scan?.missing ?? 0
-                portion.unreadable += min(missing, max(0, storedRecords - countedRecords))
+                portion.unreadable += unreadableAfterScan
                 // It has searched the whole file.
                 hasGivenUp = false
                 scan = nil
@@ -173,13 +173,25 @@ package final class QuarantinedStore {
         return portion
     }
 
-    /// The maximum number of records that the file can contain. Retention has removed other rows.
-    private var storedRecords: Int64 {
+    /// The number of records that are known to have existed, but were found neither by the scan nor before.
+    private var unreadableAfterScan: Int64 {
+        guard let storedRecords else {
+            // Retention removes the oldest records first, so those before the first one were probably removed.
+            return scan?.missing(from: firstReadRow ?? 0) ?? 0
+        }
+        // The scan does not miss rows that were left out when reading was abandoned.
+        let missing = hasGivenUp ? storedRecords : scan?.missing() ?? 0
+        return min(missing, max(0, storedRecords - countedRecords))
+    }
+
+    /// The maximum number of records that the file can contain; nil if it cannot be read. Retention has removed other
+    /// rows.
+    private var storedRecords: Int64? {
         let sql: StaticString = "SELECT coalesce(sum(records), 0), coalesce(max(last_id), 0) FROM ranges"
         let closed = try? connection.first(sql) { (records: max(0, $0.int64(0)), last: $0.id(1, as: RowID.self)) }
-        guard let closed else { return .max }
+        guard let closed else { return nil }
         let (sum, overflow) = closed.records.addingReportingOverflow(Int64(max(0, known - closed.last)))
-        return overflow ? .max : sum
+        return overflow ? nil : sum
     }
 
     private func giveUp() {
@@ -215,27 +227,21 @@ package final class QuarantinedStore {
         ).first { $0.text(0) }
     }
 
-    /// Returns the newest row to which a readable table refers, and the last row to look for.
-    private static func lastRow(_ connection: DatabaseConnection) throws(SQLiteError) -> (known: RowID, last: RowID) {
-        var failure: SQLiteError?
+    /// Returns the newest row to which a readable table refers, and the last row to look for. The first is 0 if no table
+    /// is readable: the scan can still find blocks.
+    private static func lastRow(_ connection: DatabaseConnection) -> (known: RowID, last: RowID) {
+        var hasFailed = false
         var rows: [RowID] = []
         for sql: StaticString in [
             "SELECT max(id) FROM records", "SELECT max(last_id) FROM ranges", "SELECT max(first_record) FROM groups",
             // Each received record has a row id of its own, starting at 1.
             "SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7",
         ] {
-            do throws(SQLiteError) {
-                rows.append(RowID(try connection.integer(sql)))
-            } catch {
-                failure = error
-            }
+            if let row = try? connection.integer(sql) { rows.append(RowID(row)) } else { hasFailed = true }
         }
-        guard let newest = rows.max() else {
-            throw failure ?? SQLiteError(code: .corrupt, message: "no row id can be read")
-        }
-        let last = min(max(newest, 0), maxRow)
+        let last = min(max(rows.max() ?? 0, 0), maxRow)
         // If a table is unreadable, up to a range of records may follow the last known one.
-        return (last, failure == nil ? last : min(last + 65_536, maxRow))
+        return (last, hasFailed ? min(last + 65_536, maxRow) : last)
     }
 
     /// Derives a producer id from the path of a database, or from the name of the file that it is a copy of.
@@ -277,21 +283,27 @@ package final class QuarantinedStore {
     private func read(
         _ ids: ArraySlice<RowID>, since began: ContinuousClock.Instant, bytes: inout Int, into portion: inout Portion
     ) -> ArraySlice<RowID> {
+        func hasEnded() -> Bool { began.duration(to: .now) >= Self.stepTimeout }
         var block: RecordBlock?
         for (index, id) in zip(ids.indices, ids) {
-            let isLate = began.duration(to: .now) >= Self.stepTimeout
-            guard !isLate || index == ids.startIndex && bytes == 0, bytes < Self.maxBytesPerStep else {
-                return ids[index...]
-            }
-            guard let record = try? record(id), record.losses.isEmpty || !isLate else {
+            let isAlone = index == ids.startIndex && bytes == 0
+            guard isAlone || !hasEnded(), bytes < Self.maxBytesPerStep else { return ids[index...] }
+            if isAlone, hasEnded() { connection.setDeadline(.after(Self.stepTimeout)) }
+            guard let record = try? record(id) else {
+                // The deadline of the step can pass meanwhile. The row is then read again at the beginning of the next
+                // step.
+                if hasEnded(), !isAlone { return ids[index...] }
                 lost(id, &portion)
                 continue
             }
+            // Of a record that was read after the deadline, the sender or series can be missing because of it.
+            if !record.losses.isEmpty, !isAlone, hasEnded() { return ids[index...] }
             if scan != nil, found == nil {
                 if block?.index(of: id) == nil { block = try? reader.blocks.find(id)?.block }
                 scan?.setRead(id, of: block)
             }
             countedRecords += 1
+            firstReadRow = min(id, firstReadRow ?? id)
             bytes += record.size
             add(record, to: &portion)
         }
