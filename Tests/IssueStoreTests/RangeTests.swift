@@ -39,6 +39,25 @@ struct RangeTests {
         }
     }
 
+    @Test(
+        "Ranges of a small database are small, so that removing one leaves most records",
+        arguments: [(1 << 20, 128 << 10), (16 << 20, 2 << 20), (1 << 30, 16 << 20)] as [(Int64, Int)])
+    func smallDatabase(maxSize: Int64, rangeBytes: Int) throws {
+        try TemporaryStore.with { store in
+            store.settings.retention.maxSize = maxSize
+            let writer = try store.writer()
+            // A record whose message has no template takes as many bytes as its text.
+            let text = String(repeating: "x", count: 32 << 10)
+            var sent = 0
+            while try store.shell().number("SELECT count(*) FROM ranges") == 0, sent < 1000 {
+                try store.store([IssueRecord(message: "\u{1}" + text)], to: writer)
+                sent += 1
+            }
+            #expect(abs(sent * text.utf8.count - rangeBytes) <= 64 << 10)
+            try expectSound(store)
+        }
+    }
+
     @Test("Ranges of the record log close when they contain enough series, however few records")
     func closeBySeries() throws {
         try TemporaryStore.with { store in

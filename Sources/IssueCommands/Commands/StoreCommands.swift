@@ -220,8 +220,8 @@ struct RetentionCommand: Command {
                 + "the number of records that MaxAge= then removes. For MaxSize= and KeepFree= it is not known, "
                 + "because it depends on the records that arrive until then. These two remove records of frequent "
                 + "issues of the user with the most data until enough space is free.",
-            "MaxAge= removes records in portions of up to 65,536 or 16 MiB, once the newest record of a portion is "
-                + "old enough. No rule removes records from the open range, the portion that is still being written. "
+            "MaxAge= removes records in portions of up to 65,536, 16 MiB or an eighth of MaxSize=, once the newest "
+                + "record of a portion is old enough. No rule removes records from the open range, the portion that is still being written. "
                 + "Counts of issues stay exact.",
             "Needs the right to see all records.",
         ],

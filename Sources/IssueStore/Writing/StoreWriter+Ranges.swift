@@ -5,7 +5,7 @@ import SQLiteKit
 extension StoreWriter {
     /// `true` if the open range has reached its maximum number of records, bytes or series.
     var isRangeFull: Bool {
-        memory.open.count >= settings.rangeRecords || memory.open.byteCount >= settings.rangeBytes
+        memory.open.count >= settings.rangeRecords || memory.open.byteCount >= settings.maxRangeBytes
             || memory.open.seriesEstimate >= settings.rangeSeries
     }
 

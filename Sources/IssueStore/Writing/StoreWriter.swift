@@ -375,6 +375,10 @@ package struct StoreWriterSettings: Sendable {
     /// it.
     package var rangeRecords = 65_536
     package var rangeBytes = 16 << 20
+    /// `rangeBytes`, or an eighth of the maximum size of the database. As a range is removed at once, larger ranges would
+    /// leave little of a small database.
+    var maxRangeBytes: Int { min(rangeBytes, max(Int(retention.maxSize / 8), Self.minRangeBytes)) }
+    private static let minRangeBytes = 128 << 10
     /// The commit that closes a range writes about three rows per series, so this bounds its duration.
     package var rangeSeries = 16_384
     /// The maximum number of records in a block.
