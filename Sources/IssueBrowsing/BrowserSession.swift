@@ -67,7 +67,7 @@ package struct BrowserSession<Failure: Error> {
         return (answer, answer.value.descriptor == 0 ? file : nil)
     }
 
-    /// Returns the failure for a reply that is well-formed but invalid.
+    /// Returns the error for a reply that is well-formed JSON, but invalid for the given reason.
     package func invalid(_ reason: String) -> Failure {
         makeFailure(.malformed(reason))
     }
@@ -133,7 +133,8 @@ extension FlushParameters {
 ///
 /// Replies are not decoded here, so that a command that prints them includes fields that only a newer daemon knows.
 package protocol BrowserLink: AnyObject {
-    /// Calls a method and returns its reply, or throws if the reply takes longer than `timeout`. Parameters are JSON.
+    /// Calls a method and returns its reply, or throws if the reply takes longer than `timeout`. The parameters and the
+    /// reply are JSON.
     func call(
         _ method: CollectorMethod, parameters: [UInt8], timeout: Duration
     ) throws(CollectorConnectionError) -> [UInt8]

@@ -9,11 +9,11 @@ extension IssueBrowser {
     ///   - group: The id of the group.
     ///   - isUntilNewerVersion: `true` if only a record from a version that is newer than all versions so far reopens
     ///     the issue.
-    ///   - note: A note of at most 1024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
+    ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
-    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it;
+    ///   `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
     @discardableResult
     public func resolve(
         _ group: String, untilNewerVersion isUntilNewerVersion: Bool = false, note: String? = nil
@@ -26,18 +26,18 @@ extension IssueBrowser {
     /// Marks an issue as resolved in a version of its application. Records of versions without the fix do not reopen
     /// it.
     ///
-    /// A version has the fix if it is the given one or was deployed later. If no deployments were declared, the numbers
-    /// of the versions are compared.
+    /// A version has the fix if it is the given one or was deployed later. If no deployments were declared, the version
+    /// numbers are compared.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared as
     ///     deployed; until then, no record reopens the issue.
-    ///   - note: A note of at most 1024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
+    ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
-    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it;
+    ///   `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
     @discardableResult
     public func resolve(_ group: String, in version: String?, note: String? = nil) async throws -> IssueGroup {
         try await setState(
@@ -56,11 +56,11 @@ extension IssueBrowser {
     ///   - isUntilNewerVersion: `true` if muting ends with a record from a version that is newer than all versions so
     ///     far.
     ///   - count: The number of further occurrences after which muting ends. Nil if their number does not end it.
-    ///   - note: A note of at most 1024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
+    ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already muted; an empty note removes it.
     /// - Returns: The group after the change.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
-    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it;
+    ///   `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
     @discardableResult
     public func mute(
         _ group: String, until end: IssueTimestamp? = nil, untilNewerVersion isUntilNewerVersion: Bool = false,
@@ -76,17 +76,17 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - note: A note of at most 1024 bytes, which users see with the issue. Nil for none.
+    ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil for none.
     /// - Returns: The group after the change.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
-    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it;
+    ///   `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
     @discardableResult
     public func reopen(_ group: String, note: String? = nil) async throws -> IssueGroup {
         try await setState(SetStateParameters(group: group, state: .open, note: note))
     }
 
     private func setState(_ parameters: SetStateParameters) async throws -> IssueGroup {
-        let reply = try await ask(CollectorCalls.setState, parameters)
+        let reply = try await call(CollectorCalls.setState, parameters)
         return reply.group
     }
 }
@@ -103,14 +103,14 @@ extension IssueBrowser {
     ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes. Nil for none.
     /// - Returns: `group` is the group after the change. `count` is the number of groups that were merged, without
     ///   those that belonged to it already.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if a group does not exist or the caller may not see it,
-    ///   `.denied` if the caller may not change it, `.refused` if the groups belong to different applications or there
-    ///   are too many corrections, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if a group does not exist or the caller may not see it;
+    ///   `.denied` if the caller may not change it; `.refused` if the groups belong to different applications or there
+    ///   are too many corrections; or another code if the daemon cannot be reached.
     @discardableResult
     public func merge(
         _ groups: [String], into target: String, reason: String? = nil
     ) async throws -> (group: IssueGroup, count: Int) {
-        let reply = try await ask(
+        let reply = try await call(
             CollectorCalls.mergeGroups, MergeGroupsParameters(into: target, groups: groups, reason: reason))
         return (reply.group, Int(clamping: reply.count))
     }
@@ -123,12 +123,12 @@ extension IssueBrowser {
     ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes. Nil for none.
     /// - Returns: The new group, then the old one.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it, `.denied` if the caller may not change it, `.refused` if no record matches, if all match or if there are
-    ///   too many corrections, or another code if the daemon cannot be reached.
+    ///   it; `.denied` if the caller may not change it; `.refused` if no record matches, if all match or if there are
+    ///   too many corrections; or another code if the daemon cannot be reached.
     @discardableResult
     public func split(_ group: String, template: String, reason: String? = nil) async throws -> [IssueGroup] {
         let parameters = SplitGroupParameters(group: group, template: template, reason: reason)
-        return try await order(CollectorCalls.splitGroup, parameters).groups
+        return try await runOperation(CollectorCalls.splitGroup, parameters).groups
     }
 
     /// Splits an issue by a field: the records with each value of the field move to a separate issue. Records with the
@@ -142,15 +142,15 @@ extension IssueBrowser {
     /// - Returns: `values` are the values of the field, oldest first; an empty string means records without a value.
     ///   `groups` are the groups in the same order, and empty after a dry run.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it, `.denied` if the caller may not change it, `.refused` if there is one value only or if there are too many
-    ///   values or corrections, or another code if the daemon cannot be reached.
+    ///   it; `.denied` if the caller may not change it; `.refused` if there is one value only or if there are too many
+    ///   values or corrections; or another code if the daemon cannot be reached.
     @discardableResult
     public func split(
         _ group: String, by field: IssueSplitField, reason: String? = nil, dryRun isDryRun: Bool = false
     ) async throws -> (groups: [IssueGroup], values: [String]) {
         let parameters = SplitByFieldParameters(
             group: group, field: field, reason: reason, isDryRun: isDryRun ? true : nil)
-        let reply = try await order(CollectorCalls.splitByField, parameters)
+        let reply = try await runOperation(CollectorCalls.splitByField, parameters)
         return (reply.groups, reply.values)
     }
 
@@ -159,11 +159,11 @@ extension IssueBrowser {
     /// - Parameter group: The id of the group.
     /// - Returns: The groups that the records belong to now.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it, `.denied` if the caller may not change it, `.refused` if it was not merged, or another code if the daemon
+    ///   it; `.denied` if the caller may not change it; `.refused` if it was not merged; or another code if the daemon
     ///   cannot be reached.
     @discardableResult
     public func undoMerges(of group: String) async throws -> [IssueGroup] {
-        try await order(CollectorCalls.splitGroup, SplitGroupParameters(group: group)).groups
+        try await runOperation(CollectorCalls.splitGroup, SplitGroupParameters(group: group)).groups
     }
 
     /// Merges all issues whose titles match a pattern into one issue, including future ones.
@@ -175,15 +175,15 @@ extension IssueBrowser {
     ///   - isDryRun: `true` to count the groups without merging them.
     /// - Returns: `group` is the group after the change. `count` is the number of groups that match now.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it, `.denied` if the caller may not change it, `.refused` if the pattern is invalid, if more than 1,000 groups
-    ///   match or if there are too many rules, or another code if the daemon cannot be reached.
+    ///   it; `.denied` if the caller may not change it; `.refused` if the pattern is invalid, if more than 1,000 groups
+    ///   match or if there are too many rules; or another code if the daemon cannot be reached.
     @discardableResult
     public func addRule(
         _ template: String, mergingInto group: String, reason: String? = nil, dryRun isDryRun: Bool = false
     ) async throws -> (group: IssueGroup, count: Int) {
         let parameters = AddGroupRuleParameters(
             group: group, template: template, reason: reason, isDryRun: isDryRun ? true : nil)
-        let reply = try await ask(CollectorCalls.addGroupRule, parameters)
+        let reply = try await call(CollectorCalls.addGroupRule, parameters)
         return (reply.group, Int(clamping: reply.count))
     }
 
@@ -194,7 +194,7 @@ extension IssueBrowser {
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
     ///   it, or another code if the daemon cannot be reached.
     public func corrections(of group: String? = nil) async throws -> [GroupCorrection] {
-        let reply = try await ask(CollectorCalls.corrections, CorrectionsParameters(group: group))
+        let reply = try await call(CollectorCalls.corrections, CorrectionsParameters(group: group))
         return reply.corrections
     }
 
@@ -205,10 +205,10 @@ extension IssueBrowser {
     /// - Parameter correction: ``GroupCorrection/id`` of the correction.
     /// - Returns: The groups that the records belong to now; at most 1,000.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the correction does not exist or the caller may not
-    ///   see it, `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
+    ///   see it; `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
     @discardableResult
     public func undo(_ correction: Int64) async throws -> [IssueGroup] {
-        try await order(CollectorCalls.undoCorrection, UndoCorrectionParameters(id: correction)).groups
+        try await runOperation(CollectorCalls.undoCorrection, UndoCorrectionParameters(id: correction)).groups
     }
 
     /// Returns why a record is in its group.
@@ -218,7 +218,7 @@ extension IssueBrowser {
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or the caller may not
     ///   see it, or another code if the daemon cannot be reached.
     public func explain(_ id: String) async throws -> GroupExplanation {
-        try await ask(CollectorCalls.explain, IDParameters(id: id))
+        try await call(CollectorCalls.explain, IDParameters(id: id))
     }
 
     /// Returns pairs of issues that may be the same, because their titles differ in one word or value. Merges nothing.
@@ -229,7 +229,7 @@ extension IssueBrowser {
     /// - Returns: The pairs.
     /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
     public func suggestMerges(app: String? = nil, limit: Int? = nil) async throws -> [MergeSuggestion] {
-        let reply = try await ask(
+        let reply = try await call(
             CollectorCalls.suggestMerges, SuggestMergesParameters(app: app, limit: limit))
         return reply.suggestions
     }
@@ -244,13 +244,13 @@ extension IssueBrowser {
     ///   - destination: The name of a destination. Nil forwards to all destinations.
     ///   - timeout: The maximum time to wait. After it, the function returns the current status.
     /// - Returns: The status of the destinations.
-    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, `.notFound` if no such
-    ///   destination exists, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if no such
+    ///   destination exists; or another code if the daemon cannot be reached.
     @discardableResult
     public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [DestinationStatus]
     {
         let parameters = FlushParameters(destination: destination, timeout: timeout)
-        let reply = try await ask(
+        let reply = try await call(
             CollectorCalls.flush, parameters, timeout: parameters.replyTimeout, isLong: true
         ) {
             IssueDeliveryError($0, destination: destination)
@@ -274,7 +274,7 @@ extension IssueBrowser {
         destination: String? = nil, records: [String]? = nil
     ) async throws -> (requeued: Int, left: Int) {
         let parameters = RequeueParameters(destination: destination, records: records)
-        let reply = try await order(CollectorCalls.requeue, parameters)
+        let reply = try await runOperation(CollectorCalls.requeue, parameters)
         return (Int(clamping: reply.count), Int(clamping: reply.left))
     }
 
@@ -285,14 +285,15 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - filter: Selects the records. The daemon refuses an empty filter.
     ///   - isDryRun: `true` to count the records without erasing them.
-    /// - Returns: `count` is the number of records. `unreachable` lists the places that may still contain some of them.
+    /// - Returns: `count` is the number of records. `unreachable` describes what may still contain some of them, such as
+    ///   backups and destinations.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon refuses the filter or cannot be reached.
     public func purge(
         _ filter: IssueFilter, dryRun isDryRun: Bool = false
     ) async throws -> (count: Int, unreachable: [String]) {
         let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
-        let reply = try await order(CollectorCalls.purge, parameters)
+        let reply = try await runOperation(CollectorCalls.purge, parameters)
         return (Int(clamping: reply.count), reply.unreachable)
     }
 
@@ -304,7 +305,7 @@ extension IssueBrowser {
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   copy fails or the daemon cannot be reached.
     public func backup() async throws -> String {
-        let reply = try await order(CollectorCalls.backup, BackupParameters())
+        let reply = try await runOperation(CollectorCalls.backup, BackupParameters())
         guard let path = reply.path else {
             throw IssueDeliveryError(.malformed, "The daemon's reply contains no file path.")
         }
@@ -326,7 +327,7 @@ extension IssueBrowser {
         _ file: String? = nil, dryRun isDryRun: Bool = false
     ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {
         let parameters = RepairParameters(file: file, isDryRun: isDryRun ? true : nil)
-        let reply = try await order(CollectorCalls.repair, parameters)
+        let reply = try await runOperation(CollectorCalls.repair, parameters)
         return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files, reply.hopeless)
     }
 }
@@ -347,8 +348,8 @@ extension IssueBrowser {
     ///   - user: The id of the user whose application it is. Nil means the caller or, if the caller is an operator, all
     ///     users that have an application of this name.
     /// - Returns: `deployment` is the deployment. `isNew` is `false` if the version was in use already.
-    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller may not declare it, `.refused` if an
-    ///   argument is invalid, or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller may not declare it; `.refused` if an
+    ///   argument is invalid; or another code if the daemon cannot be reached.
     @discardableResult
     public func deploy(
         _ app: String, version: String, at time: IssueTimestamp? = nil, commit: String? = nil, note: String? = nil,
@@ -356,7 +357,7 @@ extension IssueBrowser {
     ) async throws -> (deployment: IssueDeployment, isNew: Bool) {
         let parameters = DeployParameters(
             app: app, version: version, at: time, commit: commit, note: note, user: user)
-        let reply = try await ask(CollectorCalls.deploy, parameters)
+        let reply = try await call(CollectorCalls.deploy, parameters)
         return (reply.deployment, reply.isKnown != true)
     }
 
@@ -369,14 +370,14 @@ extension IssueBrowser {
     ///   - version: The version as it was declared.
     ///   - user: As in ``deploy(_:version:at:commit:note:user:)``.
     /// - Returns: The deployment that was removed.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such deployment was declared, `.denied` if the
-    ///   caller may not remove it, or another code if the daemon cannot be reached or is too old.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such deployment was declared; `.denied` if the
+    ///   caller may not remove it; or another code if the daemon cannot be reached or is too old.
     @discardableResult
     public func removeDeployment(
         _ app: String, version: String, user: UInt32? = nil
     ) async throws -> IssueDeployment {
         let parameters = RemoveDeploymentParameters(app: app, version: version, user: user)
-        let reply = try await ask(CollectorCalls.removeDeployment, parameters)
+        let reply = try await call(CollectorCalls.removeDeployment, parameters)
         return reply.deployment
     }
 
@@ -391,7 +392,7 @@ extension IssueBrowser {
     public func deployments(
         of app: String? = nil, limit: Int? = nil, after page: String? = nil
     ) async throws -> Page<IssueDeployment> {
-        let reply = try await ask(
+        let reply = try await call(
             CollectorCalls.deployments, DeploymentsParameters(app: app, limit: limit, after: page))
         return Page(elements: reply.deployments, next: reply.next)
     }

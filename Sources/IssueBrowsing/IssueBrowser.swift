@@ -45,7 +45,7 @@ public struct IssueBrowser: Sendable {
     ) async throws -> Page<IssueGroup> {
         let parameters = ListParameters(
             filter: filter, order: order, limit: limit, after: page, sparkline: sparkline)
-        let reply = try await ask(CollectorCalls.list, parameters)
+        let reply = try await call(CollectorCalls.list, parameters)
         return Page(elements: reply.groups, next: reply.next)
     }
 
@@ -63,7 +63,7 @@ public struct IssueBrowser: Sendable {
         after page: String? = nil
     ) async throws -> Page<StoredRecord> {
         let parameters = RecordsParameters(filter: filter, order: order, limit: limit, after: page)
-        let reply = try await ask(CollectorCalls.records, parameters)
+        let reply = try await call(CollectorCalls.records, parameters)
         return Page(elements: reply.records, next: reply.next)
     }
 
@@ -74,7 +74,7 @@ public struct IssueBrowser: Sendable {
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or it belongs to
     ///   another user, or with another code if the daemon cannot be reached.
     public func show(_ id: String) async throws -> IssueDetails {
-        try await ask(CollectorCalls.show, IDParameters(id: id))
+        try await call(CollectorCalls.show, IDParameters(id: id))
     }
 
     /// Returns new records as they arrive.
@@ -99,7 +99,7 @@ public struct IssueBrowser: Sendable {
     /// - Returns: The status.
     /// - Throws: `IssueDeliveryError` if the daemon cannot be reached.
     public func status() async throws -> DaemonStatus {
-        try await ask(CollectorCalls.status, NoParameters())
+        try await call(CollectorCalls.status, NoParameters())
     }
 
     /// Waits until no fate of a record is `pending`, and returns its fates.
@@ -139,7 +139,7 @@ public struct IssueBrowser: Sendable {
     ) async throws -> Page<DeadLetter> {
         let parameters = DeadLettersParameters(
             destination: destination, records: records, lines: hasLines ? true : nil, limit: limit, after: page)
-        let reply = try await ask(CollectorCalls.deadLetters, parameters)
+        let reply = try await call(CollectorCalls.deadLetters, parameters)
         return Page(elements: reply.deadLetters, next: reply.next)
     }
 
@@ -147,7 +147,7 @@ public struct IssueBrowser: Sendable {
     ///
     /// If `timeout` is nil, the call waits indefinitely. If `isLong` is `true`, it uses a separate connection.
     /// `makeFailure` converts an error of the connection.
-    func ask<Parameters, Reply>(
+    func call<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = .seconds(45),
         isLong: Bool = false, makeFailure: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
     ) async throws -> Reply {
@@ -161,10 +161,10 @@ public struct IssueBrowser: Sendable {
     }
 
     /// Calls a method that may take long, without a timeout and on a separate connection.
-    func order<Parameters, Reply>(
+    func runOperation<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters
     ) async throws -> Reply {
-        try await ask(call, parameters, timeout: nil, isLong: true)
+        try await self.call(call, parameters, timeout: nil, isLong: true)
     }
 }
 
@@ -202,7 +202,7 @@ extension IssueBrowser {
         by dimension: HistogramDimension = .total
     ) async throws -> Histogram {
         let parameters = HistogramParameters(filter: filter, bucket: bucket, by: dimension)
-        let reply = try await ask(CollectorCalls.histogram, parameters) { error in
+        let reply = try await call(CollectorCalls.histogram, parameters) { error in
             guard case .refused(.invalidFilter("bucket", let reason)) = error else { return IssueDeliveryError(error) }
             return IssueDeliveryError(
                 .refused,

@@ -39,8 +39,9 @@ package enum Base64 {
 
 /// Makes untrusted text safe to display on a terminal.
 ///
-/// A record can contain anything: escape sequences that repaint the screen or inject input, characters that change the
-/// text direction, an unbounded number of combining marks. These are made visible instead of taking effect.
+/// A record can contain any text: escape sequences that repaint the screen or inject input, characters that change the
+/// text direction, an unbounded number of combining marks. Active characters are shown as escapes such as `\x1b`, and
+/// marks above a limit are left out.
 package enum TerminalSanitizer {
     /// Returns the text as a single line.
     package static func line(_ text: String) -> String {
@@ -66,7 +67,7 @@ package enum TerminalSanitizer {
             for scalar in character.unicodeScalars {
                 if isActive(scalar) {
                     harmless += escape(scalar)
-                } else if marks < maximumScalars {
+                } else if marks < maxScalars {
                     harmless.unicodeScalars.append(scalar)
                 }
                 marks += 1
@@ -77,7 +78,7 @@ package enum TerminalSanitizer {
 
     /// The maximum number of scalars of a character that are shown. Real characters have fewer; a family emoji has
     /// eleven.
-    private static let maximumScalars = 16
+    private static let maxScalars = 16
 
     /// Returns `true` if a terminal may interpret a character as a command or does not display it.
     package static func isActive(_ scalar: Unicode.Scalar) -> Bool {

@@ -2,7 +2,7 @@ internal import IssueWire
 
 /// Assertions that also report in release builds.
 ///
-/// A failure is reported first, with its source location, in every build. Then the behavior is the same as in Swift:
+/// A failure is reported first, with its source location, in every build. Then the behaviour is the same as in Swift:
 /// `assert` traps in debug builds only; preconditions and fatal errors trap in all builds. With `ErrorResponders.root =
 /// [.discard]`, `assert` and `assertionFailure` neither report nor trap.
 ///
@@ -41,7 +41,7 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func assert(
         _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String? = nil,
@@ -54,7 +54,7 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// This version is for a condition that is a closure. Otherwise like the version with an expression.
+    /// This version is for a condition that is a closure. Otherwise the same as the version with an expression.
     public static func assert(
         _ message: @autoclosure () -> IssueText,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -66,7 +66,7 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func assert(
         _ message: @autoclosure () -> String? = nil,
@@ -78,7 +78,7 @@ public enum Reported {
             IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports that code was reached that should not be, and then traps in debug builds.
+    /// Reports that code was reached that should be unreachable, and then traps in debug builds.
     ///
     /// - Parameters:
     ///   - message: The reason to report.
@@ -95,13 +95,13 @@ public enum Reported {
         let outcome = Reported.Failure.report(.assertion, message, at: site)
         guard outcome != .discarded, Reported.Failure.traps else { return }
         ShutdownFlush.run()
-        // Sanitized, since Swift writes the message verbatim to standard error.
+        // Sanitised, since Swift writes the message verbatim to standard error.
         Swift.assertionFailure(TerminalSanitizer.line(RedactionHook.text(message.text)), file: fileID, line: line)
     }
 
-    /// Reports that code was reached that should not be, and then traps in debug builds.
+    /// Reports that code was reached that should be unreachable, and then traps in debug builds.
     ///
-    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func assertionFailure(
         _ message: @autoclosure () -> String? = nil,
@@ -130,7 +130,7 @@ public enum Reported {
 
     /// Reports a failure and traps if a condition is false.
     ///
-    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func precondition(
         _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String? = nil,
@@ -141,7 +141,7 @@ public enum Reported {
             IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports that code was reached that must not be, and traps.
+    /// Reports that code was reached that must be unreachable, and traps.
     ///
     /// - Parameters:
     ///   - message: The reason to report.
@@ -160,9 +160,9 @@ public enum Reported {
         Swift.preconditionFailure(TerminalSanitizer.line(RedactionHook.text(message.text)), file: fileID, line: line)
     }
 
-    /// Reports that code was reached that must not be, and traps.
+    /// Reports that code was reached that must be unreachable, and traps.
     ///
-    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func preconditionFailure(
         _ message: @autoclosure () -> String? = nil,
@@ -193,7 +193,7 @@ public enum Reported {
 
     /// Reports that the program cannot continue, and traps.
     ///
-    /// This version is for a message that is not a literal. Otherwise like the version with an ``IssueText``.
+    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func fatalError(
         _ message: @autoclosure () -> String? = nil,
@@ -216,19 +216,19 @@ extension Reported {
             case fatalError
         }
 
-        /// `Issues.AssertionFailure`.
+        /// The domain of these errors, `Issues.AssertionFailure`.
         public static var domain: String { "Issues.AssertionFailure" }
 
         /// The kind of the assertion.
         public var kind: Kind
-        /// The reason of the failure, or "no reason" if none was given.
+        /// The reason for the failure, or "no reason" if none was given.
         public var message: String {
             didSet { values = IssueText.Values(isKnown: false) }
         }
         /// The line and the file name, for example `42_Cart.swift`.
         public var name: String
 
-        /// The values in the reason.
+        /// The values that are inserted into the reason.
         private var values: IssueText.Values
 
         /// Metadata with the name.
@@ -264,7 +264,7 @@ extension Reported.Failure {
     /// The message of a failure without a reason.
     static let noReason = "no reason"
 
-    /// `true` if Swift's `assert` is active in this build.
+    /// Whether Swift's `assert` traps in this build.
     static var traps: Bool { _isDebugAssertConfiguration() }
 
     /// Reports a failed assertion.

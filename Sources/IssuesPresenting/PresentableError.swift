@@ -48,7 +48,7 @@ extension IssueRecovery {
 ///     recovery: .heal(.retry { reload() }, .cancel))
 /// ```
 public struct IssueProblem: PresentableError, CustomStringConvertible {
-    /// `IssuesPresenting.Problem`.
+    /// The domain of these errors, `IssuesPresenting.Problem`.
     public static var domain: String { "IssuesPresenting.Problem" }
 
     /// The message that users see.
@@ -63,7 +63,7 @@ public struct IssueProblem: PresentableError, CustomStringConvertible {
     public var code: Int
     /// Metadata for the report.
     public var userInfo: IssueMetadata
-    /// `true` if the daemon may forward the error.
+    /// Whether the daemon may forward the error.
     public var isReportable: Bool
     /// The errors that caused this one.
     public var underlyingErrors: [any Error]
@@ -131,7 +131,7 @@ extension IssueRecovery {
             case normal
             /// The recommended option.
             case recommended
-            /// An option that destroys something.
+            /// An option that deletes or overwrites data.
             case destructive
         }
 
@@ -171,13 +171,13 @@ extension IssueRecovery {
 
 /// The origin of an error.
 public enum IssueErrorSource: String, CaseIterable, Hashable, Codable, Sendable {
-    /// The user entered something invalid.
+    /// The user's input is invalid.
     case invalidUserInput
     /// The program is in a state that it should never be in.
     case internalInconsistency
-    /// Something that the program depends on is unavailable.
+    /// A system that the program depends on is unavailable.
     case externalSystemUnavailable
-    /// Something that the program depends on behaved incorrectly.
+    /// A system that the program depends on behaved incorrectly.
     case externalSystemBehavedUnexpectedly
 
     /// The heading that users see, in the language of ``IssuePresenterTexts/current``.

@@ -70,9 +70,9 @@ public struct IssuePresenterTexts: Hashable, Sendable {
     public var invalidUserInput = "Invalid User Input"
     /// The heading for an inconsistency within the program.
     public var internalInconsistency = "Internal Inconsistency"
-    /// The heading for something unavailable outside the program.
+    /// The heading for an unavailable system outside the program.
     public var externalSystemUnavailable = "External System Unavailable"
-    /// The heading for incorrect behavior outside the program.
+    /// The heading for incorrect behaviour of a system outside the program.
     public var externalSystemBehavedUnexpectedly = "Unexpected Behavior"
     /// The heading for an error of unknown origin.
     public var unknownError = "Unknown Error"
@@ -178,8 +178,8 @@ extension ErrorResponder {
     /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
     /// The error is sent to the reporters first. An error without a message for users is not handled. An error whose
-    /// recovery is ``IssueRecovery/terminate`` ends the process after it was shown. The responders of inner scopes run
-    /// before that.
+    /// recovery is ``IssueRecovery/terminate`` ends the process after it has been shown. The responders of inner scopes
+    /// run before this responder.
     ///
     /// - Parameter presenter: Shows the error and returns the chosen option.
     /// - Returns: The responder.

@@ -4,11 +4,11 @@ public import Issues
 /// The rules of the daemon, for applications whose secret values must not leave the process.
 extension IssueRedaction {
     /// A rule that replaces the values that the daemon removes by default: passwords, tokens, keys, and the numbers of
-    /// cards and accounts. Each is replaced by a mark with the name of its rule, such as `[@password]`.
+    /// cards and accounts. The mark that replaces a value contains the name of its rule, for example `[@password]`.
     ///
     /// - Parameters:
     ///   - names: More names of secret values, in metadata and in texts.
-    ///   - plainNames: Names whose values stay although they look like the names of secrets.
+    ///   - plainNames: Names that look like the names of secrets, but whose values are kept.
     /// - Returns: The rule.
     public static func secrets(named names: [String] = [], except plainNames: [String] = []) -> Self {
         var settings = RedactionSettings()
@@ -26,7 +26,7 @@ extension IssueRedaction {
     }
 
     private init(_ settings: RedactionSettings) {
-        // Each call makes a copy, since the scratch memory of a redactor must not be shared by threads.
+        // Each call makes a copy, since threads must not share the scratch memory of a redactor.
         let redactor = Redactor(settings, hash: nil)
         self.init(
             text: { text in

@@ -113,7 +113,7 @@ enum VirtualTable {
     typealias Instance = UnsafeMutablePointer<sqlite3_vtab>
     typealias Cursor = UnsafeMutablePointer<sqlite3_vtab_cursor>
 
-    /// Declares the columns of a table, and creates the object by which the other callbacks find the table.
+    /// Declares the columns of a table, and creates the object through which the other callbacks find the table.
     ///
     /// - Parameters:
     ///   - database: The connection.

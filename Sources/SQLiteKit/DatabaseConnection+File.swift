@@ -1,7 +1,7 @@
 internal import CSQLite
 
 extension DatabaseConnection {
-    /// The length of the WAL after the last commit of this connection, in frames.
+    /// The length of the WAL after the last commit or checkpoint of this connection, in frames.
     package var walFrames: Int { unsafe hooks.pointee.walFrames }
 
     /// Copies frames of the WAL into the database.
@@ -9,18 +9,18 @@ extension DatabaseConnection {
     /// - Throws: An error with the code `busy` if `mode` waits for other connections and the busy timeout is exceeded,
     ///   or another error of SQLite.
     package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
-        if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInLog()) }
-        var framesInLog: CInt = 0
+        if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInWAL()) }
+        var framesInWAL: CInt = 0
         var framesCheckpointed: CInt = 0
         let code = unsafe sqlite3_wal_checkpoint_v2(
-            handle, "main", mode.rawValue, &framesInLog, &framesCheckpointed)
+            handle, "main", mode.rawValue, &framesInWAL, &framesCheckpointed)
         guard code == SQLITE_OK else { throw error(code, sql: nil) }
         // Both are -1 for a database that is not in WAL mode.
         let result = CheckpointResult(
-            framesInLog: max(0, Int(framesInLog)), framesCheckpointed: max(0, Int(framesCheckpointed)))
-        // After a complete checkpoint in one of the other modes, the next commit restarts the WAL.
-        let willRestart = mode != .passive && result.framesInLog == result.framesCheckpointed
-        unsafe hooks.pointee.walFrames = willRestart ? 0 : result.framesInLog
+            framesInWAL: max(0, Int(framesInWAL)), framesCheckpointed: max(0, Int(framesCheckpointed)))
+        // After a complete checkpoint in one of the other modes, the next commit resets the WAL.
+        let willReset = mode != .passive && result.framesInWAL == result.framesCheckpointed
+        unsafe hooks.pointee.walFrames = willReset ? 0 : result.framesInWAL
         return result
     }
 }
@@ -29,7 +29,7 @@ extension DatabaseConnection {
 package enum CheckpointMode: Sendable {
     /// Copies the frames that no reader needs, and never waits.
     case passive
-    /// Waits for readers and writers and copies everything, so that the next commit restarts the WAL.
+    /// Waits for readers and writers and copies everything, so that the next commit resets the WAL.
     case restart
     /// Waits for readers and writers, copies everything, and truncates the WAL file.
     case truncate
@@ -46,11 +46,12 @@ package enum CheckpointMode: Sendable {
 /// The result of a checkpoint, in frames.
 package struct CheckpointResult: Equatable, Sendable {
     /// The length of the WAL; 0 if the database is not in WAL mode.
-    package let framesInLog: Int
+    package let framesInWAL: Int
     /// The number of its frames that have been copied into the database, including those copied earlier.
     package let framesCheckpointed: Int
 
-    package var isComplete: Bool { framesCheckpointed == framesInLog }
+    /// Whether the whole WAL has been copied into the database.
+    package var isComplete: Bool { framesCheckpointed == framesInWAL }
 }
 
 /// Sizes of the database file and the WAL.

@@ -11,7 +11,7 @@ extension DatabaseConnection {
     ///
     /// The write lock is taken at the start, so that a busy database is detected before any work is done.
     ///
-    /// - Throws: The error that `body` throws, or an error of SQLite converted to it.
+    /// - Throws: The error that `body` throws, or an error of SQLite converted to its type.
     package func transaction<Value, Failure: SQLiteFailure>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -97,7 +97,7 @@ package struct Deadline: Hashable, Sendable {
         return Deadline(monotonicNanoseconds: UInt64(clamping: Int128(monotonicNow()) + distance))
     }
 
-    /// `true` if the current time is at or after the deadline.
+    /// Whether the current time is at or after the deadline.
     package var hasPassed: Bool { Self.monotonicNow() >= monotonicNanoseconds }
 
     /// Returns the current time of the kernel's monotonic clock, in nanoseconds.
@@ -136,10 +136,10 @@ package struct Deadline: Hashable, Sendable {
         }
     }
 
-    /// `true` if new statements of the connection fail.
+    /// Whether new statements of the connection fail.
     package var isCancelled: Bool { isCancellationSet.load(ordering: .relaxed) }
 
-    /// Interrupts the running statements, and makes all further ones fail until `clearCancellation` is called.
+    /// Interrupts the running statements, and makes all further statements fail until `clearCancellation` is called.
     ///
     /// SQLite ignores an interrupt while no statement is running, or if the running one is about to end. To end a long
     /// statement, repeat this call until it has ended.

@@ -3,8 +3,8 @@ private import Glibc
 
 /// A connection to a database file, used by a single thread.
 ///
-/// It is opened without SQLite's locks (SQLITE_OPEN_NOMUTEX). So only the thread that opens it, or that receives it
-/// right afterwards, may use it and its statements. Other threads may only interrupt it through its
+/// It is opened without SQLite's locks (SQLITE_OPEN_NOMUTEX). Only the thread that opens it, or that receives it right
+/// afterwards, may therefore use it and its statements. Other threads may only interrupt it through its
 /// ``interruptHandle``.
 ///
 /// A connection never checkpoints on its own after a commit, and checkpoints when it is closed only if requested.
@@ -92,9 +92,9 @@ private import Glibc
         unsafe sqlite3_busy_timeout(handle, CInt(clamping: timeout.attoseconds / 1_000_000_000_000_000))
     }
 
-    /// Enables or disables the checkpoint that is made when the last connection is closed.
+    /// Enables or disables the checkpoint that SQLite runs when the last connection is closed.
     ///
-    /// - Parameter isOn: `true` to copy the WAL into the database and delete it then.
+    /// - Parameter isOn: `true` to copy the WAL into the database and delete it when the last connection is closed.
     package func setCheckpointsOnClose(_ isOn: Bool) {
         configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !isOn)
     }
@@ -118,9 +118,10 @@ private import Glibc
     /// The rowid of the last successful INSERT; 0 if there was none.
     package var lastInsertedRowID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
-    /// `true` if the database cannot be written, because of the file's permissions or its header.
+    /// Whether the database cannot be written, because of the open mode, the file's permissions or its header.
     package var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
 
+    /// Whether a transaction is open.
     package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     /// Releases memory that the connection does not need.
@@ -141,7 +142,7 @@ private import Glibc
         try setPragma("writable_schema", to: "ON")
     }
 
-    /// Sets the maximum size of a text, a blob or a row, in bytes. A larger one makes its statement fail (`tooBig`).
+    /// Sets the maximum size of a text, a blob or a row, in bytes. Statements with larger ones fail with `tooBig`.
     package func setLongestValue(bytes: Int) {
         _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, CInt(clamping: bytes))
     }
@@ -315,9 +316,9 @@ extension DatabaseConnection {
 
 /// The state that SQLite's callbacks of a connection read and write.
 ///
-/// It has a stable address of its own, since C code keeps a pointer to it.
+/// It has a stable address, since C code keeps a pointer to it.
 struct ConnectionHooks {
-    /// The length of the WAL after the last commit, in frames.
+    /// The length of the WAL after the last commit or checkpoint, in frames.
     var walFrames = 0
     /// The time of the monotonic clock, in nanoseconds, after which queries are interrupted.
     var deadline = UInt64.max

@@ -2,14 +2,14 @@ internal import CSQLite
 
 /// Reads the rows on the leaf pages of all tables, in the file and its WAL, without the pages that lead to them.
 ///
-/// So it finds the rows of a table whose interior pages are damaged. The caller must recognize them by their content:
-/// a leaf page does not state to which table it belongs. Only tables with a rowid have such rows.
+/// It therefore finds the rows of a table even if interior pages are damaged. The caller must recognize the rows by
+/// their content, because a leaf page does not state its table. Only tables with a rowid have such rows.
 ///
 /// The content of the file is untrusted: each function does a limited amount of work, and none traps.
 package struct LeafScan {
-    /// A row of some table that has integers or NULL in all columns but the last one, and a blob in that.
+    /// A row with a blob in the last column, and an integer or NULL in each of the others.
     package struct Row {
-        /// The number of the row among those on its page.
+        /// The index of the row on its page.
         package var index: Int
         package var rowID: Int64
         package var integers: [Int64?]
@@ -23,12 +23,12 @@ package struct LeafScan {
     private let connection: DatabaseConnection
     private let pageBytes: Int
     private let hasPointerMap: Bool
-    /// The pages in the WAL, by number, with their offsets in it.
+    /// The offsets of pages in the WAL, keyed by page number.
     private var walPages: [UInt32: Int64] = [:]
     /// The pointer map page that was read last, cached because consecutive pages share it; nil if it is unreadable.
     private var map: (number: UInt32, page: [UInt8]?) = (0, nil)
-    /// The number of overflow pages that may still be read. Rows of an intact file share none, but those of a
-    /// manipulated one can all refer to the same long chain.
+    /// The number of overflow pages that may still be read. Rows of an intact file share none, but all rows of a
+    /// manipulated file can refer to the same long chain.
     private var overflowPagesLeft: Int64
     /// A bit for each page, which is set if the page is free; nil until it is needed.
     private var freePages: [UInt64]?
@@ -45,10 +45,10 @@ package struct LeafScan {
         hasPointerMap = (try? connection.pragma("auto_vacuum")) != 0
         let wal = Self.pagesInWAL(connection, pageBytes: Int(pageBytes))
         walPages = wal.pages
-        // SQLite uses no page with a higher number.
+        // The limit keeps the sum below within 32 bits.
         let inFile = UInt32(min((connection.fileBytes ?? 0) / pageBytes, 1 << 31))
-        // A commit can have shortened the database since the last checkpoint. Pages after the end of the file are in the
-        // WAL, so a number that is larger than both together is wrong.
+        // A commit may have shortened the database since the last checkpoint. Pages after the end of the file are in
+        // the WAL, so a page count that is larger than both together is wrong.
         lastPage = min(wal.pageCount ?? inFile, inFile + UInt32(min(wal.pages.count, 1 << 30)))
         overflowPagesLeft = 4 * Int64(lastPage)
     }
@@ -70,7 +70,7 @@ package struct LeafScan {
         let frameBytes = 24 + pageBytes
         for offset in stride(from: 32, through: size - Int64(frameBytes), by: frameBytes) {
             guard let frame = try? connection.readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: offset, count: frameBytes),
-                // Frames from before the last restart of the WAL have another salt.
+                // Frames from before the last reset of the WAL have another salt.
                 frame[8..<16] == header[16..<24]
             else { break }
             for range in [0..<8, 24..<frameBytes] { add(frame, range, isBigEndian, to: &checksum) }
@@ -105,7 +105,7 @@ package struct LeafScan {
         return try? connection.readFile(at: Int64(number - 1) * Int64(pageBytes), count: pageBytes)
     }
 
-    /// Returns `false` if a page is free or an overflow page. Its content can then look like a leaf page of a table. If
+    /// Returns `false` if a page is free or an overflow page, since such a page can look like a leaf page of a table. If
     /// the pointer map is damaged, returns `false` only if the page is in the list of free pages.
     private mutating func isInTree(_ number: UInt32) -> Bool {
         guard hasPointerMap else { return !isFree(number) }
@@ -147,14 +147,17 @@ package struct LeafScan {
         return bits
     }
 
-    /// Returns the rows of a form on a page; none if it is not a leaf page of a table, is not in use, or is damaged.
+    /// Returns the rows on a page that have the given columns; none if the page is not a leaf page of a table, is not
+    /// in use, or is damaged.
     ///
     /// - Parameters:
     ///   - number: The number of the page.
-    ///   - integers: The number of columns before the one with the blob.
+    ///   - integers: The number of integer columns before the blob.
     package mutating func rows(onPage number: UInt32, integers count: Int) -> [Row] {
         // The first page belongs to the schema.
-        guard number > 1, isInTree(number), let page = read(number), let layout = PageLayout(page, from: 0) else {
+        guard number > 1, number <= lastPage, isInTree(number), let page = read(number),
+            let layout = PageLayout(page, from: 0)
+        else {
             return []
         }
         return layout.rows.enumerated().compactMap { Self.row($1, $0, on: page, integers: count) }
@@ -180,7 +183,7 @@ package struct LeafScan {
             case 0: integers.append(nil)
             case 8, 9: integers.append(Int64(type) - 8)
             default:
-                // The number has a sign.
+                // The number is extended with its sign.
                 let unused = 64 - 8 * size
                 integers.append((Int64(page.number(start, size)) << Int64(unused)) >> Int64(unused))
             }

@@ -49,8 +49,8 @@ package struct RowWindow {
 /// A read-only virtual table over a `RowSource`.
 ///
 /// The table exists only on its connection, under the name of its module. A real table of the same name in the database
-/// hides it. Conditions on the id (`=`, `<`, `BETWEEN` …) limit the requested rows, and neither order by id needs a
-/// sort.
+/// hides it. Conditions on the id (`=`, `<`, `BETWEEN` …) limit the requested rows, and ordering by id needs no sort in
+/// either direction.
 package final class RowTable {
     fileprivate let source: any RowSource
     fileprivate let declaration: String

@@ -12,7 +12,7 @@ package struct SQLiteError: Error, Equatable, Sendable {
     /// because of a read error; otherwise 0.
     package let systemErrno: Int32
 
-    /// `true` if COMMIT failed. The changes were rolled back on this connection, but may still be in the file when it
+    /// Whether COMMIT failed. The changes were rolled back on this connection, but may still be in the file when it
     /// is opened again.
     package internal(set) var isOfCommit = false
 
@@ -31,7 +31,7 @@ extension SQLiteError: SQLiteFailure {
 }
 
 extension SQLiteError {
-    /// `true` if the file is corrupt or is not a database.
+    /// Whether the file is corrupt or is not a database.
     package var isCorruption: Bool {
         switch code.primary {
         case .corrupt, .notADatabase: true
@@ -39,10 +39,10 @@ extension SQLiteError {
         }
     }
 
-    /// `true` if the disk failed to read a page, which SQLite reports as corruption.
+    /// Whether the disk failed to read a page, which SQLite reports as corruption.
     package var isUnreadable: Bool { isCorruption && systemErrno != 0 }
 
-    /// `true` if the disk or the quota is full.
+    /// Whether the disk or the quota is full.
     package var isFull: Bool {
         switch code.primary {
         case .full: true
@@ -53,11 +53,11 @@ extension SQLiteError {
         }
     }
 
-    /// `true` if another connection holds the lock.
+    /// Whether another connection holds the lock.
     package var isBusy: Bool { code.primary == .busy }
 
-    /// `true` if the cause is not this file: the host lacks memory, file descriptors, locks or disk space, the file
-    /// system is read-only, or the statement was interrupted or met a table lock.
+    /// Whether the cause is not this file: the host lacks memory, file descriptors, locks or disk space, the file
+    /// system is read-only, or the statement was interrupted or found a table locked.
     package var isOfTheMachine: Bool {
         switch code.primary {
         case .outOfMemory, .locked, .interrupted, .full: true
@@ -73,7 +73,7 @@ extension SQLiteError {
         return unsafe "\(message) (\(String(cString: reason)))"
     }
 
-    /// `true` if the statement was interrupted, by its deadline or by another thread.
+    /// Whether the statement was interrupted, by its deadline or by another thread.
     package var isInterrupted: Bool { code.primary == .interrupted }
 }
 

@@ -372,10 +372,10 @@ func addressable(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer {
     return unsafe UnsafeRawPointer(bytes.baseAddress ?? empty.utf8Start)
 }
 
-/// The columns of the current row. Indexes start at 0.
+/// The columns of the current row. Indices start at 0.
 ///
-/// A value of another type is converted by SQLite's rules. For NULL, functions return zero or an empty value; those
-/// with an optional result return nil. An index out of range traps.
+/// A value of another type is converted by SQLite's rules. For NULL, functions with an optional result return nil, and
+/// the others return zero or an empty value. An index out of range traps.
 @safe package struct Row: ~Copyable {
     private let handle: OpaquePointer
     private let columnCount: CInt

@@ -8,7 +8,7 @@ internal import CSQLite
 /// failure does no harm. Like SQLite, it relies on the disk to change only the bytes that are written
 /// (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
 ///
-/// The file is written directly, bypassing the WAL. So the whole WAL must have been copied into the file, and no
+/// The file is written directly, bypassing the WAL. The whole WAL must therefore have been copied into the file, and no
 /// checkpoint may run meanwhile. The connection's page cache must be empty, because its pages still have the old bytes.
 @safe package struct UnusedBytes {
     /// The file lacks the features needed to classify its pages. All files that this program creates have them.
@@ -83,8 +83,8 @@ internal import CSQLite
 
     /// Overwrites the end of the last overflow page of a row.
     ///
-    /// Its size follows from the size of the row, which is on the b-tree page that the chain of overflow pages starts
-    /// at.
+    /// The length of its content follows from the size of the row. That size is on the b-tree page where the chain of
+    /// overflow pages starts.
     private mutating func eraseOverflow(_ number: UInt32) throws {
         let page = try read(number)
         guard page.number(0, 4) == 0 else { return }
@@ -143,7 +143,7 @@ internal import CSQLite
         try connection.readFile(at: offset(of: number), count: pageBytes)
     }
 
-    /// Writes zeros to ranges of a page, in one write of the bytes from the first to the last one that is not zero yet.
+    /// Writes zeros to ranges of a page, in a single write from the first to the last byte that changes.
     ///
     /// - Parameters:
     ///   - number: The number of the page.
@@ -167,10 +167,10 @@ internal import CSQLite
 extension DatabaseConnection {
     /// Overwrites the unused parts of some pages of the file.
     ///
-    /// The whole WAL must have been copied into the file. Other connections cannot checkpoint meanwhile. Must not be
-    /// called within a transaction.
+    /// The whole WAL must have been copied into the file. Other connections cannot run a checkpoint meanwhile. Must not
+    /// be called within a transaction.
     ///
-    /// - Parameter pages: The numbers of the pages. Those that do not exist are ignored.
+    /// - Parameter pages: The numbers of the pages. Pages that do not exist are ignored.
     /// - Returns: The number of pages of the database, and the number of `pages` that could not be parsed and were left
     ///   unchanged; nil if another connection is checkpointing.
     /// - Throws: `UnusedBytes.Unknown` if the file lacks a pointer map or its header is corrupt, or `SQLiteError`.
@@ -195,8 +195,8 @@ extension DatabaseConnection {
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_FILE_POINTER))
     }
 
-    /// Returns the numbers of all pages in the WAL file, including frames from before its last restart.
-    func pagesInLog() -> Set<UInt32> {
+    /// Returns the numbers of all pages in the WAL file, including those in frames from before its last reset.
+    func pagesInWAL() -> Set<UInt32> {
         guard let size = walFileBytes, size > 32,
             let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32)
         else { return [] }
@@ -317,8 +317,8 @@ package struct PageLayout: Equatable, Sendable {
             else { return nil }
             used.append(offset..<end)
         }
-        // The first four bytes of a free block hold the offset of the next one and its own size. The blocks are in
-        // ascending order.
+        // The first four bytes of a free block hold the offset of the next block and the size of this one. The blocks
+        // are in ascending order.
         var free = page.number(start + 1, 2)
         while free != 0 {
             guard free + 4 <= size else { return nil }

@@ -32,7 +32,7 @@ struct ByteScanTests {
     @Test("Skipping stops before every zero, and skips every block of 64 bytes without one")
     func nonzero() {
         Self.forEachPart { bytes, range in
-            let passed = bytes.span.passNonzero(from: range.lowerBound, to: range.upperBound)
+            let passed = bytes.span.skipNonzero(from: range.lowerBound, to: range.upperBound)
             let first = bytes[range].firstIndex(of: 0) ?? range.upperBound
             #expect(passed <= first)
             #expect(passed + 64 > min(first, range.upperBound))

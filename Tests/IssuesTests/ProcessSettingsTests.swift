@@ -14,7 +14,7 @@ struct ProcessSettingsTests {
         #expect(settings.level == .debug)
         #expect(settings.backtrace == .error)
         #expect(settings.reporters.map { "\(type(of: $0))" } == ["_DefaultReporter"])
-        #expect(settings.complaints.isEmpty)
+        #expect(settings.warnings.isEmpty)
     }
 
     @Test("Reporters, level and backtraces are set by name")
@@ -40,7 +40,7 @@ struct ProcessSettingsTests {
         #expect(settings.level == .debug)
         #expect(settings.reporters.map { "\(type(of: $0))" } == ["_DefaultReporter"])
         #expect(
-            settings.complaints == [
+            settings.warnings == [
                 "ISSUED_LEVEL: invalid value 'loud'; expected one of: debug, info, warning, error, critical. The value is ignored.",
                 "ISSUED_BACKTRACE: invalid value 'yes'; expected one of: none, error, all. The value is ignored.",
                 "ISSUED_REPORTERS: invalid value 'demon'; expected one of: default, daemon, breakpoint, fatalError, none. The whole list is ignored.",

@@ -163,10 +163,10 @@ struct DatabaseConnectionTests {
             #expect(connection.walFrames > 1_500)
 
             let passive = try connection.checkpoint(.passive)
-            #expect(passive.framesCheckpointed == passive.framesInLog)
-            #expect(passive.framesInLog > 1_500)
+            #expect(passive.framesCheckpointed == passive.framesInWAL)
+            #expect(passive.framesInWAL > 1_500)
 
-            #expect(try connection.checkpoint(.truncate) == CheckpointResult(framesInLog: 0, framesCheckpointed: 0))
+            #expect(try connection.checkpoint(.truncate) == CheckpointResult(framesInWAL: 0, framesCheckpointed: 0))
             #expect(connection.walFrames == 0)
             let log = try FileManager.default.attributesOfItem(atPath: database.path + "-wal")
             #expect(log[.size] as? Int == 0)
@@ -183,12 +183,12 @@ struct DatabaseConnectionTests {
                 _ = try reader.number("SELECT count(*) FROM t")
                 try writer.execute("INSERT INTO t VALUES (2)")
                 let partial = try writer.checkpoint(.passive)
-                #expect(partial.framesCheckpointed < partial.framesInLog)
+                #expect(partial.framesCheckpointed < partial.framesInWAL)
                 let error = thrown(SQLiteError.self) { try writer.checkpoint(.truncate) }
                 #expect(error?.isBusy == true)
             }
             let whole = try writer.checkpoint(.passive)
-            #expect(whole.framesCheckpointed == whole.framesInLog)
+            #expect(whole.framesCheckpointed == whole.framesInWAL)
         }
     }
 

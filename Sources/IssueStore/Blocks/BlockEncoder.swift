@@ -15,12 +15,12 @@ struct BlockEncoder {
     private var shapeNumbers: [UInt64] = []
     /// For each row, the size of its metadata in `text` plus one; 0 if it has none.
     private var metadataSizes: [UInt64] = []
-    /// The values of the column that is written.
+    /// The values of the column that is being written.
     private var column: [UInt64] = []
 
-    /// The parts of all shapes before, between and after their values.
+    /// The parts of all shapes: the text before, between and after their values.
     private var shapeParts: [ByteRange] = []
-    /// The number of the shape that the last record of a series had, at the remainder of the series' id; 0 for none.
+    /// For each slot (a series id modulo the number of slots), the last record's shape number; 0 if there is none.
     private var lastShapes = [UInt64](repeating: 0, count: 64)
 
     private struct Shape {
@@ -52,7 +52,7 @@ struct BlockEncoder {
         return assemble()
     }
 
-    /// Appends the number of shapes, and each shape after its size.
+    /// Appends the number of shapes, and then the size and the bytes of each shape.
     private static func append(_ list: [Shape], _ bytes: borrowing ByteBuffer, to output: inout ByteBuffer) {
         append(UInt64(list.count), to: &output)
         for shape in list {
@@ -97,7 +97,7 @@ struct BlockEncoder {
         }
     }
 
-    /// Appends the metadata of a row to the text. Returns the number of its shape; 0 if it has none.
+    /// Appends the metadata of a row to the text. Returns the number of its shape; 0 if it is stored verbatim.
     private mutating func appendMetadata(of row: BlockRow, _ bytes: Span<UInt8>) -> UInt64 {
         // Records of a series usually have the same keys.
         let slot = Int(truncatingIfNeeded: row.series.rawValue) & (lastShapes.count - 1)
@@ -138,7 +138,7 @@ struct BlockEncoder {
         return UInt64(shapeList.count)
     }
 
-    /// Returns a shape with its hash (FNV-1a).
+    /// Returns the shape in a range of bytes, with its hash (FNV-1a).
     private static func shape(in bytes: borrowing ByteBuffer, _ range: ByteRange) -> Shape {
         let span = bytes.span
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -8,9 +8,9 @@ package final class BlockLog {
     private unowned let connection: DatabaseConnection
     private var encoder = BlockEncoder()
 
-    /// The default of the maximum number of records in a block.
+    /// The default maximum number of records in a block.
     package static let maxRecords = 256
-    /// The size of the text, in bytes, from which a block gets no further records. A single record may be larger.
+    /// The text size, in bytes, at which a block gets no further records. A single record may be larger.
     static let maxTextBytes = 64 << 10
 
     private let maxRecords: Int
@@ -53,7 +53,7 @@ package final class BlockLog {
         return extensible
     }
 
-    /// Encodes a block, and passes its columns to a statement.
+    /// Encodes a block, and runs a statement with its columns.
     private func write(
         _ rows: ArraySlice<BlockRow>, _ bytes: Span<UInt8>, _ ids: ClosedRange<RowID>, _ sql: StaticString
     ) throws(SQLiteError) {
@@ -84,7 +84,7 @@ package final class BlockLog {
     ///
     /// - Parameters:
     ///   - ids: The range. It begins with the first id of a block, and ends with the last id of one.
-    ///   - kept: The ids of the records to keep, in ascending order. Those that do not exist are ignored.
+    ///   - kept: The ids of the records to keep, in ascending order. Ids without a record are ignored.
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>, keeping kept: [RowID]) throws(SQLiteError) -> Int64 {
         var count: Int64 = 0
@@ -110,7 +110,7 @@ package final class BlockLog {
         return count
     }
 
-    /// Returns the ids of the block that may hold a record, or nil if there is none.
+    /// Returns the id range of the block that may contain a record, or nil if there is none.
     private func rows(ofBlockWith row: RowID) throws(SQLiteError) -> ClosedRange<RowID>? {
         let rows = try connection.first(
             "SELECT first_id, last_id FROM blocks WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", row
@@ -121,7 +121,7 @@ package final class BlockLog {
 
     /// Removes single records.
     ///
-    /// - Parameter ids: The ids, in ascending order. Those that do not exist are ignored.
+    /// - Parameter ids: The ids, in ascending order. Ids without a record are ignored.
     /// - Returns: The number of removed records.
     @discardableResult
     func remove(_ ids: [RowID]) throws(SQLiteError) -> Int64 {
@@ -139,7 +139,7 @@ package final class BlockLog {
         return count
     }
 
-    /// Replaces a block by one that has only some of its records, or deletes it if none are left.
+    /// Replaces a block with one that has only some of its records, or deletes it if none are left.
     ///
     /// - Returns: The number of removed records; 0 if the text of the block is damaged.
     private func rewrite(_ block: RecordBlock, keeping isKept: (BlockRow) -> Bool) throws(SQLiteError) -> Int64 {
@@ -185,12 +185,12 @@ struct RowBuffer {
     /// The time at which the records of the commit were received, in milliseconds since 1970-01-01 UTC.
     var receivedAt: Int64 = 0
     private(set) var rows: [BlockRow] = []
-    /// The number of rows at the start that are stored in the newest block.
+    /// The number of rows at the start that the newest block already contains.
     private(set) var storedCount = 0
     /// The bytes that the rows refer to.
     private(set) var text = ByteBuffer()
 
-    /// `true` if the commit has no records.
+    /// Whether the commit has no records.
     var isEmpty: Bool { rows.count == storedCount }
 
     /// The id of the next row.
@@ -220,7 +220,7 @@ struct RowBuffer {
         guard count < rows.count else { return }
         guard count > 0 else { return clear() }
         rows.removeFirst(rows.count - count)
-        // The texts of a row follow those of the row before.
+        // Texts are stored in the order of the rows, so all bytes before `start` belong to removed rows.
         let start = rows.lazy.flatMap { [$0.message, $0.metadata, $0.details] }.filter { !$0.isEmpty }.map(\.lower)
             .min()
         guard let start else { return text.truncate(to: 0) }

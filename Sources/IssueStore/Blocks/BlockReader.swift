@@ -2,11 +2,11 @@ package import IssueCore
 import IssueProtocol
 package import SQLiteKit
 
-/// Reads blocks on one connection, with a small cache of decoded ones.
+/// Reads blocks on one connection, with a small cache of decoded blocks.
 ///
 /// The caches need no invalidation: an entry is used only if its ids and checksum are those in the current snapshot.
 package final class BlockReader {
-    /// The reaction to a block whose checksum or content is wrong.
+    /// What the reader does with a block whose checksum or content is invalid.
     package enum DamagePolicy: Sendable {
         /// Skips the block, as if it had no records, and calls `onDamagedBlock` once for it.
         case skip
@@ -18,19 +18,19 @@ package final class BlockReader {
     private unowned let connection: DatabaseConnection
     private let policy: DamagePolicy
     private var cache = [RecordBlock?](repeating: nil, count: 16)
-    /// The next entry of the cache to replace.
+    /// The index of the cache entry to replace next.
     private var next = 0
     /// Summaries of blocks that were read, each at the slot of the block's last id. Allocated on first use.
     private var summaries: [BlockSummary?] = []
     /// The block that was read last in the current snapshot; nil if none was read.
     private var current: RecordBlock?
     private var isInSnapshot = false
-    /// The block that could not be decoded last. Its bytes are not checked again for each of its records.
+    /// The last block that could not be decoded. Its bytes are not checked again for each of its records.
     private var lastDamaged: BlockHeader?
     /// The damaged blocks that were found, each once.
     package private(set) var damagedBlocks: [DamagedBlock] = []
-    /// The damaged blocks that were skipped since the last snapshot began or `takeSkipped()` was called, by their first
-    /// ids.
+    /// The damaged blocks that were skipped since the last snapshot began or `takeSkipped()` was called, keyed by their
+    /// first ids.
     private(set) var skipped: [RowID: DamagedBlock] = [:]
 
     /// Called once for each damaged block.
@@ -40,7 +40,7 @@ package final class BlockReader {
     ///
     /// - Parameters:
     ///   - connection: The connection. It must stay open as long as the reader is used.
-    ///   - policy: The reaction to damaged blocks.
+    ///   - policy: What to do with damaged blocks.
     package init(on connection: DatabaseConnection, policy: DamagePolicy = .skip) throws(SQLiteError) {
         self.connection = connection
         self.policy = policy
@@ -56,13 +56,13 @@ package final class BlockReader {
         skipped = [:]
     }
 
-    /// Ends what `beginSnapshot()` has begun.
+    /// Ends the snapshot that `beginSnapshot()` began.
     func endSnapshot() {
         isInSnapshot = false
         current = nil
     }
 
-    /// Makes further reads of its records use this block, although it may not be in the table; nil to end that.
+    /// Makes reads of this block's records use it, even if it is not in the table. Pass nil to stop.
     func use(_ block: RecordBlock?) { current = block }
 
     /// Returns the first block that has a record with this id or a higher one; nil if there is none.
@@ -155,7 +155,7 @@ package final class BlockReader {
             block.checksum)
     }
 
-    /// Returns the block that contains a record, and the record's index in it; nil if the record does not exist.
+    /// Returns the block that contains a record, and the record's index in the block; nil if the record does not exist.
     func find(_ row: RowID) throws(SQLiteError) -> (block: RecordBlock, index: Int)? {
         guard let block = try block(from: row, limit: row), let index = block.index(of: row) else { return nil }
         return (block, index)
@@ -213,7 +213,7 @@ package final class BlockReader {
         return try damaged(found.header)
     }
 
-    /// Applies the policy to a damaged block: returns nil or throws.
+    /// Handles a damaged block according to the policy: returns nil or throws.
     @discardableResult
     func damaged(_ header: BlockHeader) throws(SQLiteError) -> RecordBlock? {
         switch policy {
@@ -237,7 +237,7 @@ package final class BlockReader {
         return Array(skipped.values)
     }
 
-    /// Returns `true` if the block in the row with this first id, and its text, can be decoded.
+    /// Returns `true` if the block with this first id can be decoded, including its text.
     func isReadable(_ first: RowID) throws(SQLiteError) -> Bool {
         lastDamaged = nil
         let found = try connection.first(
@@ -255,7 +255,7 @@ package final class BlockReader {
 
     /// Returns the text of a block; nil if it is damaged and damaged blocks are skipped.
     ///
-    /// - Throws: An error of corruption if the text is damaged and the policy is `fail`.
+    /// - Throws: `SQLITE_CORRUPT` if the text is damaged and the policy is `fail`.
     func text(of block: RecordBlock) throws(SQLiteError) -> [UInt8]? {
         if let text = block.text() { return text }
         try damaged(BlockHeader(firstID: block.firstID, lastID: block.lastID, records: block.rows.count))
@@ -291,7 +291,7 @@ private final class RecordTable: RowSource {
             let wanted = block.index(from: lower)..<block.index(from: upper < .max ? upper + 1 : upper)
             if isDescending { upper = block.firstID - 1 } else { lower = block.lastID + 1 }
             guard !wanted.isEmpty else {
-                // If the block is beyond the range, the range has no records.
+                // If the block is beyond the range, no records are left in the range.
                 let isPast = isDescending ? block.lastID < lower : block.firstID > upper
                 if isPast { return nil }
                 continue

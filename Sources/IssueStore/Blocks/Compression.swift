@@ -3,13 +3,13 @@ import CZlib
 
 /// Compresses blocks and computes their checksums. No other code of the store passes addresses to C.
 enum Compression {
-    /// The maximum factor by which LZ4 can expand its input. A header that claims more is wrong.
+    /// The maximum ratio of decompressed to compressed size in LZ4. A header that claims more is invalid.
     static let maxExpansion = 255
 
     /// The maximum size of an input, in bytes. LZ4 itself accepts almost 2 GiB.
     static let maxBytes = 1 << 30
 
-    /// Returns compressed bytes; nil if these would not be smaller.
+    /// Returns the compressed bytes; nil if they would not be smaller than the input.
     ///
     /// - Parameter bytes: The bytes to compress; at most `maxBytes`.
     static func compress(_ bytes: Span<UInt8>) -> [UInt8]? {
@@ -28,7 +28,7 @@ enum Compression {
         return output.isEmpty || output.count >= bytes.count ? nil : output
     }
 
-    /// Returns decompressed bytes; nil if the input is invalid.
+    /// Returns the decompressed bytes; nil if the input is invalid.
     ///
     /// - Parameters:
     ///   - bytes: Untrusted bytes. They are compressed unless there are exactly `count` of them.

@@ -3,28 +3,28 @@ import SQLiteKit
 
 /// A block that cannot be decoded.
 package struct DamagedBlock: Equatable, Sendable {
-    /// The ids that it covers.
+    /// The range of ids that it covers.
     package var rows: ClosedRange<RowID>
     /// The number of its records, which are unreadable.
     package var records: Int64
 
-    /// Limits a number of records that is stored in the database and may be corrupt. No block has more, and a sum of
-    /// such numbers does not overflow.
+    /// Clamps a stored number of records, which may be corrupt, to the number that a block can have. A sum of clamped
+    /// numbers does not overflow.
     static func records(in stored: Int64) -> Int64 { min(max(stored, 0), Int64(BlockFormat.maxRecords)) }
 }
 
-/// The damaged blocks that are known after a restart.
+/// The list of damaged blocks, which is kept across restarts.
 extension StoreWriter {
-    /// Stores that a block is damaged.
+    /// Adds a block to the list of damaged blocks.
     ///
-    /// - Returns: `true` if that is new; `false` if it is known, or if the block was removed.
+    /// - Returns: `true` if the block was added; `false` if it is listed already or no longer exists.
     package func note(_ block: DamagedBlock) throws(StoreFailure) -> Bool {
         let first = block.rows.lowerBound
         let isKnown = try Self.convertingErrors { () throws(SQLiteError) in
             try connection.exists("SELECT 1 FROM damaged_blocks WHERE first_id = ?1", first)
         }
         if isKnown { return false }
-        // A note that is lost in a power cut is made again when the block is read.
+        // If a power cut loses the entry, it is added again when the block is read.
         return try transaction(isSynced: false) { () throws(SQLiteError) in
             try connection.run(
                 """
@@ -36,10 +36,11 @@ extension StoreWriter {
         }
     }
 
-    /// The maximum number of damaged blocks that are read at a start.
+    /// The maximum number of damaged blocks that are read again at startup.
     private static let maxRechecked = 1024
 
-    /// Forgets damaged blocks that were removed or that can be read again, such as after a fault of the disk.
+    /// Removes from the list the blocks that no longer exist or can be read again, for example after a temporary disk
+    /// fault.
     package func recheckDamagedBlocks() throws(StoreFailure) {
         let known = try Self.convertingErrors { () throws(SQLiteError) in
             try connection.all("SELECT first_id FROM damaged_blocks ORDER BY random() LIMIT ?1", Self.maxRechecked) {
@@ -47,7 +48,7 @@ extension StoreWriter {
             }
         }
         guard !known.isEmpty else { return }
-        // A block that cannot be read stays on the list.
+        // A block stays on the list if reading it fails.
         let readable = known.filter { (try? blocks.reader.isReadable($0)) == true }
         try transaction { () throws(SQLiteError) in
             try connection.run(
@@ -60,14 +61,15 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
-    /// Returns the processes that no record in a damaged block refers to, because they are newer. Those records may
-    /// refer to any older one, and a block may be readable again after a fault of the disk.
+    /// Returns the processes that are newer than all damaged blocks, so that no record in these blocks refers to them.
+    ///
+    /// Such a record may refer to any older process, and its block may be readable again after a temporary disk fault.
     func newerThanDamage(_ processes: [ProcessRowID]) throws(SQLiteError) -> [ProcessRowID] {
         let last = try newest(inDamaged: "SELECT max(last_process) FROM damaged_blocks JOIN blocks USING (first_id)")
         return processes.filter { $0.rawValue > last }
     }
 
-    /// Returns the series that no record in a damaged block refers to, because they are newer.
+    /// Returns the series that are newer than all damaged blocks, so that no record in these blocks refers to them.
     func newerThanDamage(_ series: [SeriesID]) throws(SQLiteError) -> [SeriesID] {
         let last = try newest(inDamaged: "SELECT max(last_series) FROM damaged_blocks JOIN blocks USING (first_id)")
         return series.filter { $0.rawValue > last }
@@ -87,8 +89,8 @@ extension StoreReader {
         }.reduce(0, +)
     }
 
-    /// Returns those of the next known damaged blocks whose records are in no posting list, because the blocks were
-    /// damaged before their range was closed.
+    /// Examines the next known damaged blocks, and returns those with records that are in no posting list. These blocks
+    /// were damaged before their range was closed.
     ///
     /// - Parameters:
     ///   - row: The first id of the last block that was examined; `RowID.min` to start.
@@ -115,7 +117,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns `true` if a block can be read. A new reader reads it from the file; any other may have it in its cache.
+    /// Returns `true` if a block can be read. A new reader reads it from the file; any other may use its cache.
     package func isReadable(_ block: DamagedBlock) throws -> Bool {
         try snapshot { try blocks.isReadable(block.rows.lowerBound) }
     }
@@ -126,7 +128,7 @@ extension StoreReader {
     ///   - row: The first id of the last block that was checked; `RowID.min` to start.
     ///   - limit: The maximum number of blocks.
     ///   - time: The maximum duration.
-    /// - Returns: The number of records in damaged ones, and the first id of the last block that was checked; nil if
+    /// - Returns: The number of records in damaged blocks, and the first id of the last block that was checked; nil if
     ///   there are none left.
     package func checkBlocks(
         above row: RowID, limit: Int = 64, within time: Duration = .seconds(600)

@@ -16,8 +16,8 @@ enum MetadataShape {
     ///   - range: The range of the object.
     ///   - shape: The buffer for the shape.
     ///   - values: The buffer for the values.
-    /// - Returns: `false` if the text is not an object, has no members or contains the separator. Nothing is appended
-    ///   then.
+    /// - Returns: `false`, with nothing appended, if the text is not an object, has no members or contains the
+    ///   separator.
     static func split(
         _ bytes: Span<UInt8>, _ range: ByteRange, shape: inout ByteBuffer, values: inout ByteBuffer
     ) -> Bool {
@@ -49,8 +49,8 @@ enum MetadataShape {
         return false
     }
 
-    /// Appends the values of a JSON object to a buffer if it has a known shape. The result is that of `split`, but the
-    /// keys are compared instead of scanned.
+    /// Appends the values of a JSON object to a buffer if the object has a known shape. The result is that of `split`,
+    /// but the keys are compared instead of scanned.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the object.
@@ -84,7 +84,7 @@ enum MetadataShape {
         return false
     }
 
-    /// Appends a JSON object, by replacing the separators in a shape by values.
+    /// Appends the JSON object that results from replacing the separators in a shape with values.
     ///
     /// - Parameters:
     ///   - shape: The bytes that contain the shape.
@@ -110,13 +110,13 @@ enum MetadataShape {
         }
     }
 
-    /// Finds the ends of tokens in JSON that the decoder has accepted. For any bytes, it never reads outside of the
+    /// Finds the ends of tokens in JSON that the decoder has accepted. Invalid input never makes it read outside the
     /// range.
     private struct Scanner: ~Escapable {
         let bytes: Span<UInt8>
         var index: Int
         let end: Int
-        /// `true` if the text contains the separator. It must then be stored verbatim.
+        /// Whether the text contains the separator. Such text must be stored verbatim.
         var hasSeparator = false
 
         @_lifetime(copy bytes)
@@ -157,7 +157,7 @@ enum MetadataShape {
             return false
         }
 
-        /// Skips a value up to the comma or brace that ends it, without blanks after it.
+        /// Skips a value, without the blanks, comma or brace after it.
         @inline(__always)
         @_lifetime(self: copy self)
         mutating func skipValue() -> Bool {

@@ -3,7 +3,7 @@ import IssueProtocol
 
 /// A decoded block: the integers of its records, and their text, which is decompressed on demand.
 ///
-/// Decoding accepts any bytes and never traps. Its time and memory are limited by their number.
+/// Decoding accepts any bytes and never traps. Its time and memory are limited by the number of bytes.
 package final class RecordBlock {
     /// The lowest id that the block may hold. It identifies the block.
     package let firstID: RowID
@@ -28,7 +28,7 @@ package final class RecordBlock {
     /// - Parameters:
     ///   - header: The columns of the block's row.
     ///   - body: The body. It may contain any bytes.
-    /// - Returns: Nil if the checksum is wrong or the body is invalid.
+    /// - Returns: Nil if the header, the checksum or the body is invalid.
     package init?(_ header: BlockHeader, body: Span<UInt8>) {
         guard header.isValid, header.checksum == Self.checksum(header, body) else { return nil }
         var reader = NumberReader(body)
@@ -129,7 +129,7 @@ package final class RecordBlock {
 
     // MARK: Decoding
 
-    /// Decodes the columns. Returns the rows, and the number of each row's shape; nil if they are invalid.
+    /// Decodes the columns. Returns the rows, and the number of each row's shape; nil if a column is invalid.
     private static func rows(
         _ header: BlockHeader, _ reader: inout NumberReader, textCount: Int
     ) -> (rows: [BlockRow], shapes: [UInt32])? {
@@ -198,7 +198,7 @@ package struct BlockHeader: Equatable {
         self.checksum = checksum
     }
 
-    /// `true` if a block can have these numbers. Ids are below 2^60.
+    /// Whether a block can have these numbers. Ids are below 2^60.
     var isValid: Bool {
         firstID > 0 && firstID <= lastID && lastID.rawValue < 1 << 60 && (1...BlockFormat.maxRecords).contains(records)
             && lastID.rawValue - firstID.rawValue >= Int64(records) - 1
@@ -284,12 +284,11 @@ package struct BlockRow {
     package var id: RowID = 0
     package var series: SeriesID
     package var process: ProcessRowID
-    /// The wall-clock time at which it was received, in milliseconds since 1970-01-01 UTC.
+    /// The wall-clock time at which the record was received, in milliseconds since 1970-01-01 UTC.
     package var receivedAt: Int64
-    /// Milliseconds from the time it was received to the time it occurred (negative if it occurred before), or
-    /// `DecodedRecord.absent`.
+    /// The time at which the issue occurred minus `receivedAt`, in milliseconds; `DecodedRecord.absent` if not given.
     package var occurred: Int64
-    /// The same for the first of `count` occurrences.
+    /// The same difference for the first of `count` occurrences.
     package var firstOccurred: Int64
     /// The number of occurrences.
     package var count: Int64
@@ -299,7 +298,7 @@ package struct BlockRow {
     package var metadata: ByteRange
     package var details: ByteRange
 
-    /// The total size of its text, in bytes.
+    /// The total size of the row's text, in bytes.
     var byteCount: Int { Int(message.count) + Int(metadata.count) + Int(details.count) }
 }
 

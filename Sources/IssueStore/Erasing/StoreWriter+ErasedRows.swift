@@ -2,7 +2,7 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Subtracts erased records from their fates in the ledger.
+/// Subtracts erased records from the ledger.
 extension ForwardingOutbox {
     /// A line of a destination's ledger.
     private struct Key: Hashable {
@@ -14,8 +14,8 @@ extension ForwardingOutbox {
     /// response.
     ///
     /// - Parameter toErase: The records. They must still exist.
-    /// - Returns: The number of these records that each destination has received or is receiving, by its name; and the
-    ///   rows that are in flight.
+    /// - Returns: The number of these records that each destination has received or is receiving, keyed by its name;
+    ///   and the rows that are in flight.
     func subtractFates(of toErase: [RecordToErase]) throws(SQLiteError) -> (
         delivered: [String: Int64], inFlight: Set<RowID>
     ) {
@@ -38,7 +38,7 @@ extension ForwardingOutbox {
                 if fate == .summarised, !found.isSingle, let reason = found.batch?.notes.held.reason(of: record.row),
                     let summary = try connection.summary(tellingOf: record.row, for: reason, destination.id)
                 {
-                    try take(.init(records: 1, occurrences: record.count), off: summary.id)
+                    try subtract(.init(records: 1, occurrences: record.count), fromSummary: summary.id)
                     if summary.state == .dead { fate = .deadLettered }
                 }
                 sums[Key(account: record.account, fate: fate), default: .init()].records += 1
@@ -65,8 +65,8 @@ extension ForwardingOutbox {
 
     /// Subtracts erased records of one fate from the ledger.
     ///
-    /// The records that a summary counts become dead letters if the summary is given up. For old summaries it is not
-    /// known which records those are. What exceeds the sum of summarised records is therefore subtracted from the dead
+    /// The records that a summary counts become dead letters if the summary does. For old summaries it is not known
+    /// which records those are, so the part that exceeds the sum of summarised records is subtracted from the dead
     /// letters.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
@@ -81,7 +81,7 @@ extension ForwardingOutbox {
             account: key.account, destination: destination, fate: .deadLettered)
     }
 
-    /// Removes erased records from batches in flight. These may be sent again after a restart.
+    /// Removes erased records from batches in flight, because a restart may send these batches again.
     private func removeFromBatches(_ rows: Set<RowID>, of destination: Int64) throws(SQLiteError) {
         let batches = try connection.all(
             """
@@ -104,7 +104,7 @@ extension ForwardingOutbox {
     }
 }
 
-/// The last step of an erasure: cleans up the series whose records were erased.
+/// Cleans up the series, processes, senders and accounts whose records were erased.
 extension StoreWriter {
     /// The maximum number of series per transaction.
     package static let maxSeriesPerTransaction = 32
@@ -115,14 +115,16 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - series: Series ids, at most `maxSeriesPerTransaction`.
-    ///   - isWhole: `true` if all records of the series were to be erased. Then the counts of records that retention
-    ///     removed are erased too.
+    ///   - isWhole: `true` if all records of the series were to be erased. The counts of records that retention
+    ///     removed are then erased too.
     package func finishErasing(_ series: [SeriesID], isWhole: Bool) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears the rows of the newest process, sender and account, if nothing refers to them. They cannot be deleted,
-    /// because SQLite would assign their ids again. A process that records in damaged blocks may refer to is kept.
+    /// Clears the rows of the newest process, sender and account if nothing refers to them.
+    ///
+    /// They cannot be deleted, because SQLite would assign their ids again. A process is kept if records in damaged
+    /// blocks may refer to it.
     ///
     /// - Parameters:
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
@@ -193,7 +195,7 @@ extension RecordRemoval {
     }
 
     /// Returns the account and the sender to which cleared rows refer. Their user id is 4294967295, which no user has
-    /// (credentials(7)).
+    /// (user_namespaces(7)).
     private func placeholderOwner() throws(SQLiteError) -> (account: AccountID, sender: Int64) {
         try connection.execute(
             """
@@ -221,9 +223,9 @@ extension RecordRemoval {
         /// In milliseconds since 1970-01-01 UTC; nil if no records are left.
         var firstAt: Int64?
         var lastAt: Int64?
-        /// `true` if retention has removed earlier lists of the chain.
+        /// Whether retention has removed earlier posting lists of the chain.
         var isCut = false
-        /// `true` if the series has no records in closed ranges.
+        /// Whether the series has no records in closed ranges.
         var isEmpty: Bool { lastAt == nil }
     }
 
@@ -248,7 +250,7 @@ extension RecordRemoval {
         return chain
     }
 
-    /// Returns `true` if a series without records in closed ranges, and its counts, may be erased.
+    /// Returns `true` if a series that has no records in closed ranges may be erased with its counts.
     private func isErasable(_ series: SeriesID, isWhole: Bool) throws(SQLiteError) -> Bool {
         if isWhole { return true }
         let counted = try connection.integer("SELECT records FROM totals WHERE series = ?1", series)
@@ -280,8 +282,8 @@ extension RecordRemoval {
 
     // MARK: Series and groups
 
-    /// Erases a series, and its group if this was the last one. The newest row of each table is only cleared, because
-    /// SQLite would assign its id again.
+    /// Erases a series, and its group if no other series is left. The newest row of each table is only cleared,
+    /// because SQLite would assign its id again.
     private func erase(series: SeriesID) throws(SQLiteError) {
         let group = try connection.first(#"SELECT "group" FROM series WHERE id = ?1"#, series) {
             $0.id(0, as: GroupID.self)
@@ -309,8 +311,8 @@ extension RecordRemoval {
         }
     }
 
-    /// Gives a group the title and source location of its first remaining series, and versions that its remaining
-    /// series have. The old values may come from an erased series.
+    /// Gives a group the title and source location of its first remaining series, and replaces versions that no
+    /// remaining series has. The old values may come from an erased series.
     private func rename(group: GroupID, after series: SeriesDescription) throws(SQLiteError) {
         try connection.run(
             """
@@ -329,7 +331,7 @@ extension RecordRemoval {
 
     /// Erases a group without series, and everything that refers to it. The newest group is only cleared.
     private func erase(group: GroupID) throws(SQLiteError) {
-        // Groups that were merged into it have no other records. Their fingerprints may be texts of senders.
+        // Groups that were merged into this one have no records either, and their fingerprints may be text of senders.
         let redirects = try connection.all("SELECT id FROM groups WHERE merged_into = ?1", group) {
             $0.id(0, as: GroupID.self)
         }
@@ -337,7 +339,7 @@ extension RecordRemoval {
         try connection.run("UPDATE groups SET merged_into = NULL, merged_by = NULL WHERE id = ?1", group)
         try connection.run("DELETE FROM corrections WHERE source = ?1 OR target = ?1", group)
         try connection.run("DELETE FROM correction_events WHERE source = ?1 OR target = ?1", group)
-        // Records that were stored before their series left the group belong to its new one from now on.
+        // Records that were stored before their series left the group now belong to the new group of the series.
         try connection.run(#"DELETE FROM moves WHERE "group" = ?1"#, group)
         try connection.run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
         try connection.run(

@@ -4,8 +4,8 @@ import SQLiteKit
 
 /// Erases single records, as if they had never been reported. Their ids are not assigned again.
 ///
-/// Only records in closed ranges can be erased. The caller must close the open range first. That also stores which ids
-/// have been assigned.
+/// Only records in closed ranges can be erased. The caller must close the open range first, which also stores the ids
+/// that have been assigned.
 extension StoreWriter {
     /// Erases records in closed ranges, in one transaction. Rows that do not exist or are in the open range are
     /// ignored.
@@ -42,7 +42,7 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
-    /// Erases records, see `StoreWriter.erase`.
+    /// Erases records. See `StoreWriter.erase`.
     func erase(_ rows: [RowID], _ memory: inout WriterMemory) throws(SQLiteError) -> Erasure {
         let toErase = try toErase(rows)
         guard let first = toErase.first?.row, let last = toErase.last?.row else { return Erasure() }
@@ -60,7 +60,7 @@ extension RecordRemoval {
         return erasure
     }
 
-    /// Returns those rows that exist in a closed range, in ascending order.
+    /// Returns the given rows that exist in closed ranges, in ascending order.
     func toErase(_ rows: [RowID]) throws(SQLiteError) -> [RecordToErase] {
         try connection.all(
             """
@@ -80,7 +80,8 @@ extension RecordRemoval {
         }
     }
 
-    /// Removes records from the posting lists of their ranges. An empty list remains as a link of its chain.
+    /// Removes records from the posting lists of their ranges. An empty list is kept, because it links to the previous
+    /// list of its series.
     func removeFromPostings(_ toErase: [RecordToErase]) throws(SQLiteError) {
         struct Key: Hashable {
             var range: Int64
@@ -184,8 +185,9 @@ struct RecordToErase {
     var receivedAt: Int64
     /// The number of its occurrences.
     var count: Int64
-    /// The closed range that contains it, and the first row of that range.
+    /// The closed range that contains the record.
     var range: Int64
+    /// The first row of that range.
     var base: RowID
 }
 
@@ -193,7 +195,7 @@ struct RecordToErase {
 package struct Erasure: Equatable, Sendable {
     /// The number of erased records.
     package var records: Int64 = 0
-    /// The series of the erased records. `finishErasing` cleans them up at the end.
+    /// The series of the erased records, which `finishErasing` must clean up at the end.
     package var series: Set<SeriesID> = []
     /// The number of erased records that each destination has received or is receiving, keyed by its name.
     package var delivered: [String: Int64] = [:]
@@ -209,12 +211,12 @@ package struct Erasure: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// A part of the rows that match a filter, in ascending order.
+    /// Some of the rows that match a filter, in ascending order.
     package struct MatchingRows: Sendable {
         package var rows: [RowID] = []
         /// The last row that was examined; nil if no rows are left to examine.
         package var edge: RowID?
-        /// The damaged blocks that may contain further matching rows, by their first ids.
+        /// The damaged blocks that may contain further matching rows, keyed by their first ids.
         package var damaged: [RowID: DamagedBlock] = [:]
     }
 
@@ -256,7 +258,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns `true` if records that reported one of the applications of a filter may be stored under the application
+    /// Returns `true` if records of the applications that a filter selects may be stored under the application
     /// `overflow`, which the filter does not select. See `CardinalityGuard`.
     package func mayOverflow(_ filter: IssueFilter) throws -> Bool {
         guard let apps = filter.apps, !apps.isEmpty, !apps.contains("overflow") else { return false }
@@ -287,8 +289,8 @@ extension StoreReader {
 /// The last phase of an erasure: overwrites the remains of deleted rows in the file.
 ///
 /// Deleted rows may remain in free pages, in unused parts of pages, and in the WAL. This includes rows that retention
-/// has deleted or that SQLite has moved. A pass covers the whole file in small steps. Pages that are written meanwhile
-/// may bring deleted content back, so the pages that were in the WAL are overwritten again at the end.
+/// has deleted or that SQLite has moved. A pass covers the whole file in small steps. Pages that are written during the
+/// pass may contain deleted rows again, so their unused parts are overwritten once more at the end.
 extension StoreWriter {
     /// The progress of a pass.
     package struct UnusedBytesPass: Sendable {
@@ -296,7 +298,7 @@ extension StoreWriter {
         package enum Step: Equatable, Sendable {
             /// Another step follows.
             case more
-            /// A reader prevents the WAL from being checkpointed or restarted. Try again later.
+            /// A reader prevents the WAL from being checkpointed or truncated. Try again later.
             case waiting
             case done
         }
@@ -312,7 +314,7 @@ extension StoreWriter {
     }
 
     /// The number of pages per step (4 MiB). Pages written during the pass are handled in larger steps, so that the
-    /// pass ends although further pages are written.
+    /// pass ends even if pages are written all the time.
     private static let unusedPagesPerStep: UInt32 = 512
     private static let writtenPagesPerStep = 4096
 
@@ -334,7 +336,7 @@ extension StoreWriter {
             let isEmpty = try truncateWAL()
             pass.left.formUnion(connection.pagesCheckpointed ?? [])
             connection.pagesCheckpointed = []
-            guard try isEmpty || isWALCheckpointed() else { return .waiting }
+            guard try isEmpty || checkpointWholeWAL() else { return .waiting }
             let isAtEnd = Int64(pass.next) > (try connection.pages)
             // At the end, the WAL must be empty, because its frames may contain deleted rows.
             guard !isAtEnd || isEmpty else { return .waiting }
@@ -371,9 +373,8 @@ extension StoreWriter {
         }
     }
 
-    /// Makes a passive checkpoint. Returns `true` if it has copied the whole WAL.
-    private func isWALCheckpointed() throws(SQLiteError) -> Bool {
-        let result = try connection.checkpoint(.passive)
-        return result.framesInLog == result.framesCheckpointed
+    /// Runs a passive checkpoint. Returns `false` if a reader prevents it from copying the whole WAL.
+    private func checkpointWholeWAL() throws(SQLiteError) -> Bool {
+        try connection.checkpoint(.passive).isComplete
     }
 }

@@ -5,7 +5,7 @@ import SQLiteKit
 extension StoreWriter {
     /// Makes dead letters pending again.
     ///
-    /// A dead letter is not changed if its record is gone or if its destination is no longer configured.
+    /// A dead letter is not changed if its record or summary is gone, or if its destination is no longer configured.
     ///
     /// - Parameter letters: Ids in the `dead_letters` table.
     /// - Returns: The number of requeued dead letters, including summaries.
@@ -14,7 +14,7 @@ extension StoreWriter {
     }
 }
 
-/// Storing and requeueing dead letters.
+/// Stores and requeues dead letters.
 extension ForwardingOutbox {
     /// Stores the dead letter of a record or of a summary.
     func addDeadLetter(
@@ -34,13 +34,13 @@ extension ForwardingOutbox {
         var count: Int64 = 0
         var ledger = LedgerChanges()
         for letter in try lettersToRequeue(letters) {
-            let isAgain =
+            let isRequeued =
                 if let summary = letter.summary {
                     try requeue(summary: summary, letter.destination)
                 } else {
                     try requeue(letter, &ledger)
                 }
-            guard isAgain else { continue }
+            guard isRequeued else { continue }
             count += 1
             try connection.run("DELETE FROM dead_letters WHERE id = ?1", letter.id)
         }
@@ -89,7 +89,7 @@ extension StoreReader {
     /// Returns a page of dead letters, newest first.
     ///
     /// - Parameters:
-    ///   - limit: The maximum number of dead letters. The page is shorter if their lines exceed the page size.
+    ///   - limit: The maximum number of dead letters. The page ends earlier when it reaches the page size in bytes.
     ///   - viewer: The client that asks. Only dead letters and responses that it may see are returned.
     /// - Returns: The dead letters, and the cursor of the next page if there is one.
     /// - Throws: `QueryFailure` if a parameter is invalid or the destination is unknown, or the error of the query.

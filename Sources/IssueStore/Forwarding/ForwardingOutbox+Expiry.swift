@@ -2,13 +2,13 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The ledger's part of retention: pending records that are removed become `expired`.
+/// Marks pending records as `expired` when they are removed or can't be read.
 extension ForwardingOutbox {
-    /// Marks records as expired wherever they are pending, and moves the cursors past them.
+    /// Marks records as expired at each destination where they are pending, and moves the cursors past them.
     ///
     /// - Returns: The number of fates that became `expired`, over all destinations.
     func expire(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
-        let known = try given()
+        let known = try unscannedRows()
         var ledger = LedgerChanges()
         var expired: Int64 = 0
         var awaiting: [Int64: Set<RowID>] = [:]
@@ -37,13 +37,14 @@ extension ForwardingOutbox {
         return expired
     }
 
-    /// Marks single records as expired wherever they are pending. Records between them remain, so no cursor moves.
+    /// Marks single records as expired at each destination where they are pending. Records between them remain, so no
+    /// cursor moves.
     func expire(_ toErase: [RecordToErase]) throws(SQLiteError) -> Int64 {
         guard let first = toErase.first?.row, let last = toErase.last?.row else { return 0 }
         let rows = Set(toErase.map(\.row))
         var ledger = LedgerChanges()
         var expired: Int64 = 0
-        let destinations = try given()
+        let destinations = try unscannedRows()
         for destination in destinations {
             let batches = try unanswered(overlapping: first...last, of: destination.id)
             let sent = Set(batches.flatMap(\.sent))
@@ -63,7 +64,7 @@ extension ForwardingOutbox {
                 let left = batch.sent.filter { !rows.contains($0) }
                 let gone = try missing(left)
                 // Unreadable records expire when the batch is settled.
-                if gone.count == left.count, try unreadable(among: gone).isEmpty { try endWait(for: batch.id) }
+                if gone.count == left.count, try unreadable(among: gone).isEmpty { try markAnswered(batch.id) }
             }
         }
         try ledger.write(on: connection)
@@ -84,7 +85,7 @@ extension ForwardingOutbox {
     }
 
     /// Moves the pending occurrences of accounts that have no pending records to `expired`. They belong to unreadable
-    /// records: only one occurrence of each has been moved so far.
+    /// records, of which only one occurrence each has been moved so far.
     ///
     /// - Parameters:
     ///   - destinations: The ids of the destinations.
@@ -115,11 +116,11 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Expires pending records whose accounts are no longer known after a start.
+    /// Expires pending records whose accounts are unknown after a restart.
     ///
     /// The open range has no posting lists, and it is rebuilt from the blocks that can be read. So if one of its blocks
-    /// is damaged, all pending records are counted again, and what the ledger has beyond them expires. A second call
-    /// finds no difference.
+    /// is damaged, all pending records are counted again, and the surplus in the ledger expires. A second call finds no
+    /// surplus.
     func expireLost(_ open: OpenRange) throws(SQLiteError) {
         guard open.count > 0 else { return }
         let lost = blocks.unreadable(in: open.firstID...open.lastID).contains { rows in
@@ -127,7 +128,7 @@ extension ForwardingOutbox {
         }
         guard lost else { return }
         var ledger = LedgerChanges()
-        for destination in try given() {
+        for destination in try unscannedRows() {
             let counted = try pending(at: destination, open)
             let lines = try connection.all(
                 "SELECT account, records, occurrences FROM ledger WHERE destination = ?1 AND fate = ?2",
@@ -147,7 +148,7 @@ extension ForwardingOutbox {
 
     /// Counts the pending records of a destination by account, including unreadable ones whose accounts are known.
     private func pending(
-        at destination: GivenRows, _ open: OpenRange
+        at destination: UnscannedRows, _ open: OpenRange
     ) throws(SQLiteError) -> [AccountID: LedgerChanges.Sum] {
         let all: ClosedRange<RowID> = 1...open.lastID
         let batches = try unanswered(overlapping: all, of: destination.id)
@@ -169,21 +170,21 @@ extension ForwardingOutbox {
         return sums
     }
 
-    /// Returns `true` if a destination still has to send a record, or waits for the response to it.
+    /// Returns `true` if a destination still has to send a record or awaits the response to it.
     ///
     /// - Parameter inFlight: The records of the destination's batches that await a response.
     private func isPending(
-        _ row: RowID, at destination: GivenRows, inFlight: Set<RowID>
+        _ row: RowID, at destination: UnscannedRows, inFlight: Set<RowID>
     ) throws(SQLiteError) -> Bool {
         let batch = try single(row, destination.id)
         let isWaiting = row > destination.above && row <= destination.through && batch == nil
         return isWaiting || batch == 0 || inFlight.contains(row)
     }
 
-    /// Returns the ids in some ranges of ids that have records in damaged blocks, with their accounts.
+    /// Returns the ids of records in damaged blocks, with their accounts.
     ///
     /// - Parameters:
-    ///   - ranges: The ids of damaged blocks.
+    ///   - ranges: The id ranges of damaged blocks.
     ///   - open: The open range, whose records have no posting lists; nil if the ids are in closed ranges.
     func accounts(
         ofUnreadable ranges: [ClosedRange<RowID>], _ open: OpenRange? = nil
@@ -208,10 +209,10 @@ extension ForwardingOutbox {
         return found.filter { unreadable.contains($0.row) }
     }
 
-    /// Returns those missing records that are in damaged blocks.
+    /// Returns the missing records that are in damaged blocks.
     ///
-    /// A block that was found to be damaged may have been removed by retention or replaced by the writer since, so its row
-    /// must still exist.
+    /// Retention may have removed a block since it was found to be damaged, so the function checks that a block still
+    /// covers the id.
     func unreadable(among missing: Set<RowID>) throws(SQLiteError) -> Set<RowID> {
         let candidates = missing.filter { !blocks.unreadable(in: $0...$0).isEmpty }
         guard !candidates.isEmpty else { return [] }
@@ -225,7 +226,7 @@ extension ForwardingOutbox {
         return found
     }
 
-    /// Returns the ids of records in the open range with their accounts.
+    /// Returns the ids in `rows` that are in the open range, with their accounts.
     private func openAccounts(
         _ rows: ClosedRange<RowID>, _ open: OpenRange
     ) throws(SQLiteError) -> [(row: RowID, account: AccountID)] {
@@ -249,7 +250,7 @@ extension ForwardingOutbox {
 
     /// Returns `true` if no destination still has to send one of the rows or awaits a response for one.
     func isSettled(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Bool {
-        for destination in try given() {
+        for destination in try unscannedRows() {
             guard rows.upperBound <= destination.above || rows.lowerBound > destination.through,
                 try unanswered(overlapping: rows, of: destination.id).isEmpty,
                 try singles(in: rows, destination.id).isEmpty
@@ -259,10 +260,10 @@ extension ForwardingOutbox {
     }
 
     /// The rows that a destination still has to scan: those above `above`, up to `through`.
-    private typealias GivenRows = (id: Int64, above: RowID, through: RowID)
+    private typealias UnscannedRows = (id: Int64, above: RowID, through: RowID)
 
     /// Returns the rows that each destination still has to scan.
-    private func given() throws(SQLiteError) -> [GivenRows] {
+    private func unscannedRows() throws(SQLiteError) -> [UnscannedRows] {
         try connection.all("SELECT id, first_id, cursor, active, given_id FROM destinations") { row in
             // Records that arrived while a destination was not configured are not queued for it.
             (
@@ -278,7 +279,7 @@ extension ForwardingOutbox {
 
     private typealias AccountSum = (account: AccountID, sum: LedgerChanges.Sum)
 
-    /// Returns the records after the cursor that were not sent ahead of it, summed up by account.
+    /// Returns, per account, the number of records after the cursor that were not sent ahead of it.
     private func waiting(_ first: RowID, _ last: RowID, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         guard first <= last else { return [] }
         return try connection.all(
@@ -294,7 +295,7 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Returns the records that wait to be sent again, summed up by account.
+    /// Returns, per account, the number of requeued records that wait to be sent.
     private func requeued(_ rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         try connection.all(
             """
@@ -308,17 +309,17 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Returns the records of batches that await a response, summed up by account. A batch without remaining records no
-    /// longer awaits one.
+    /// Returns, per account, the number of records whose batches await a response. Marks a batch as answered if it has
+    /// neither summaries nor records after `rows`.
     private func unanswered(_ rows: ClosedRange<RowID>, of destination: Int64) throws(SQLiteError) -> [AccountSum] {
         let batches = try unanswered(overlapping: rows, of: destination)
         for batch in batches where batch.summaries == 0 && batch.sent.allSatisfy({ $0 <= rows.upperBound }) {
-            try endWait(for: batch.id)
+            try markAnswered(batch.id)
         }
         return try inFlight(rows, batches)
     }
 
-    /// Returns the records of batches, summed up by account.
+    /// Returns, per account, the number of records in `rows` that the batches contain.
     private func inFlight(_ rows: ClosedRange<RowID>, _ batches: [Unanswered]) throws(SQLiteError) -> [AccountSum] {
         let sent = batches.flatMap(\.sent).filter { rows.contains($0) }
         guard !sent.isEmpty else { return [] }
@@ -351,7 +352,7 @@ extension ForwardingOutbox {
         }
     }
 
-    private func endWait(for batch: BatchID) throws(SQLiteError) {
+    private func markAnswered(_ batch: BatchID) throws(SQLiteError) {
         try connection.run("UPDATE batches SET state = 1 WHERE id = ?1", batch)
     }
 }

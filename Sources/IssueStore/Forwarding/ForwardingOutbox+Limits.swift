@@ -14,7 +14,7 @@ extension ForwardingOutbox {
                 "DELETE FROM limits WHERE destination = ?1 AND kind = ?2 AND key = ?3", destination,
                 LimitRows.Kind.window.rawValue, LimitRows.key(key))
         }
-        // Written after closed windows are deleted, because a new window of the same group and reason may have been
+        // Windows are written after closed ones are deleted, because a new window of the same group and reason may have
         // opened since.
         for row in changes.windows { try put(.window, LimitRows.key(row.key), LimitRows.json(row), of: destination) }
         for (account, number) in changes.accountSequences {
@@ -59,7 +59,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the stored token buckets of an application's account.
+    /// Returns the stored token buckets of an account.
     package func buckets(of account: AccountID, _ destination: Int64) throws -> [BucketRow] {
         let first = LimitRows.key(BucketRow.Key(account: account, role: .common))
         return try snapshot { try limits(.bucket, from: first, through: first | 7, destination, LimitRows.bucket) }

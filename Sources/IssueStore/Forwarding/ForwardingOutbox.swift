@@ -32,7 +32,7 @@ extension StoreWriter {
     ///   - destination: The id of the destination.
     ///   - state: The state of the destination, to be stored with the batch.
     ///   - now: The current time.
-    /// - Returns: The new batch; nil if all its records are gone.
+    /// - Returns: The new batch; nil if none of its lines is left.
     package func merge(
         _ batches: [BatchID], into merged: StoredBatch, unacknowledged: LineSet?, destination: Int64,
         _ state: DestinationRow.State, at now: IssueTimestamp
@@ -50,8 +50,8 @@ extension StoreWriter {
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks.reader) }
 }
 
-/// Everything in the database that concerns destinations: batches, summaries, limits, dead letters, and the fates of
-/// records in the ledger. Its functions run inside a transaction.
+/// Reads and changes the tables about destinations: batches, summaries, limits, dead letters, and the fates of records
+/// in the ledger. Changes need a transaction.
 struct ForwardingOutbox {
     let connection: DatabaseConnection
     let blocks: BlockReader
@@ -113,7 +113,7 @@ struct ForwardingOutbox {
         where !memory.values.removals.erasedInFlight.contains(record.row) {
             let line = batch.summaries.count + index
             if settlement.outcome.left.contains(line) { continue }
-            // If the record was removed before it was sent, its fate was set then.
+            // If the record was removed before it was sent, its fate was set when it was removed.
             let isUnreadable = unreadable.contains(record.row)
             if gone.contains(record.row), settlement.left.contains(line) {
                 guard isUnreadable else { continue }
@@ -124,7 +124,7 @@ struct ForwardingOutbox {
             }
             let arrived: IssueFate.Outcome = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
             let fate = dead[line] == nil ? arrived : .deadLettered
-            // Retention may have removed it while the request was in flight. Now it is known to have been delivered.
+            // If retention removed the record while the request was in flight, it marked the record as expired.
             let before: IssueFate.Outcome = gone.contains(record.row) && !isUnreadable ? .expired : .pending
             if !run.add(record, from: before, to: fate) {
                 ledger.move(run, in: destination)
@@ -132,7 +132,7 @@ struct ForwardingOutbox {
             }
             guard let reason = dead[line] else { continue }
             deadRows.append(record.row)
-            // Retention has removed the record, and a dead letter is removed with it.
+            // A removed record gets no dead letter, because dead letters are removed with their records.
             guard before == .pending else { continue }
             try addDeadLetter(record: record.row, reason, settlement, line: line, destination: destination)
         }
@@ -153,7 +153,7 @@ struct ForwardingOutbox {
         return rest
     }
 
-    /// Stores unfinished batches as one. Returns nil if all their records are gone.
+    /// Stores unfinished batches as one. Returns nil if none of their lines is left.
     func merge(
         _ batches: [BatchID], into all: StoredBatch, _ unacknowledged: LineSet?, _ destination: Int64,
         _ state: DestinationRow.State, at now: IssueTimestamp, _ memory: inout WriterMemory
@@ -177,10 +177,10 @@ struct ForwardingOutbox {
         return merged
     }
 
-    /// Stores unfinished lines as a new batch. They are rebuilt identically.
+    /// Stores unfinished lines as a new batch, from which they can be rebuilt byte for byte.
     ///
-    /// - Parameter gone: The records that were removed, without unreadable ones. Those stay in the batch and expire when
-    ///   it is settled.
+    /// - Parameter gone: The removed records, except unreadable ones, which stay in the batch and expire when it is
+    ///   settled.
     private func store(
         rest: StoredBatch, without gone: Set<RowID>, _ destination: Int64, _ memory: WriterMemory,
         at now: IssueTimestamp
@@ -192,7 +192,7 @@ struct ForwardingOutbox {
         guard batch.lineCount > 0 else { return nil }
         let id = try insert(batch, nextID: memory.open.nextID)
         try carry(batch, in: id)
-        // In memory the batch keeps all its lines at their indices.
+        // In memory, the batch keeps all lines, so that their indices do not change.
         return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
     }
 
@@ -227,7 +227,7 @@ struct ForwardingOutbox {
         return count == decided
     }
 
-    /// Returns those rows that no longer exist.
+    /// Returns the rows that no longer exist or can't be read.
     func missing(_ rows: [RowID]) throws(SQLiteError) -> Set<RowID> {
         var gone: Set<RowID> = []
         try connection.forEach(
@@ -310,7 +310,7 @@ struct FateRun {
     }
 }
 
-/// A batch that is stored before its request: the decisions of a scan over a span of rows.
+/// A batch to store before its request is sent: the decisions of a scan over a span of rows.
 package struct NewBatch: Sendable {
     /// The number of records of one account that got the same fate in the scan.
     package struct Tally: Equatable, Sendable {
@@ -330,20 +330,21 @@ package struct NewBatch: Sendable {
     /// The id of the destination.
     package var destination: Int64
     package var kind: BatchKind
-    /// The scanned rows. The cursor moves to the last one. Nil if the scan was not involved, for example in a batch of
-    /// summaries.
+    /// The scanned rows. The cursor moves to the last one. Nil if the batch does not come from the scan, for example if
+    /// it contains only summaries.
     package var span: ClosedRange<RowID>?
     /// The records to send, in order.
     package var sent: [SentRecord] = []
     /// Rows of records that are not forwarded, in ascending order.
     package var withheld: [RowID] = []
-    /// The numbers of withheld records, per account.
+    /// The number of withheld records per account.
     package var withheldTally: [Tally] = []
-    /// The numbers of suppressed records that summaries count, per account.
+    /// The number of suppressed records per account. Summaries count these.
     package var summarised: [Tally] = []
     /// The suppressed records by reason.
     package var held: [SuppressionReason: [RowID]] = [:]
-    /// The number of scanned records that had already been sent ahead of the scan.
+    /// The number of scanned records that need no decision, because they are sent outside the scan or their series is
+    /// lost.
     package var gone: Int64 = 0
     /// The scanned ids that are in damaged blocks.
     package var unreadable: [ClosedRange<RowID>] = []
@@ -367,7 +368,7 @@ package struct NewBatch: Sendable {
     /// The number of lines: one per summary and per record.
     package var lineCount: Int { summaries.count + sent.count }
 
-    /// `true` if the batch has nothing to send and does not move the cursor.
+    /// Whether the batch has nothing to send and does not move the cursor.
     var isEmpty: Bool { span == nil && lineCount == 0 }
 
     var storedKind: BatchKind { span == nil && sent.isEmpty ? .summaries : kind }
@@ -385,7 +386,7 @@ package struct BatchSettlement: Sendable {
     package var refusal: String?
     /// The lines that become dead letters, keyed by their index in the batch.
     package var deadLines: [Int: [UInt8]]
-    /// Indices of lines that were not sent completely because their records were gone.
+    /// Indices of lines that could not be sent because their records were gone.
     package var left: Set<Int>
     package var at: IssueTimestamp
     package var state: DestinationRow.State
@@ -426,10 +427,10 @@ package struct BatchSettlement: Sendable {
     }
 }
 
-/// The parts of a batch's lines that are not in its records, so that the lines can be rebuilt byte for byte.
+/// The parts of a batch's lines that its records do not contain, so that the lines can be rebuilt byte for byte.
 struct BatchManifest {
     var summaries: [Int64]
-    /// For each sent record, in order: how many records were suppressed before it, and the occurrences of its group.
+    /// For each sent record, in order: the number of records suppressed before it, and the occurrences of its group.
     var sent: [(suppressedBefore: Int64, occurrences: Int64)]
     var held: SuppressionReasons
 
@@ -467,13 +468,13 @@ struct BatchManifest {
 
 /// A stored batch that awaits a response.
 package struct StoredBatch: Equatable, Sendable {
-    /// The id of the batch. 0 if it was not stored because it has no lines.
+    /// The id of the batch; 0 if it was not stored.
     package var id: BatchID
     package var kind = BatchKind.walk
     package var summaries: [Int64]
     package var sent: [SentRecord]
 
-    /// Returns a batch with the lines of both, not stored yet.
+    /// Returns a batch with the lines of both. The batch is not stored.
     package func merged(with other: StoredBatch, order: MergedLines) -> StoredBatch {
         let records = order.values(ofFirst: records, ofSecond: other.records)
         return StoredBatch(

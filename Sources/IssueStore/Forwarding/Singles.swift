@@ -5,7 +5,7 @@ import SQLiteKit
 extension StoreWriter {
     /// Expires requeued dead letters whose records are in damaged blocks, since they can't be sent.
     ///
-    /// - Returns: The number of expired dead letters.
+    /// - Returns: The number of these dead letters.
     @discardableResult
     package func expireUnreadableSingles() throws(StoreFailure) -> Int {
         let singles = try Self.convertingErrors { () throws(SQLiteError) in try outbox.unreadableSingles() }
@@ -39,8 +39,8 @@ extension ForwardingOutbox {
             """, destination, row, batch ?? 0)
     }
 
-    /// Returns the batch that contains a record outside the scan: 0 if the record waits for one, nil if the scan sent
-    /// it.
+    /// Returns the batch of a record that is sent outside the scan: 0 if the record waits for one, nil if the record is
+    /// left to the scan.
     func single(_ row: RowID, _ destination: Int64) throws(SQLiteError) -> BatchID? {
         try connection.first("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2", destination, row) {
             $0.id(0)
@@ -59,7 +59,7 @@ extension ForwardingOutbox {
     /// A record that waits to be sent outside the scan of a destination.
     typealias WaitingSingle = (destination: Int64, record: RowID)
 
-    /// The number of each destination's waiting records that are examined at once.
+    /// The maximum number of waiting records that are examined per destination.
     private static let maxExaminedSingles = 1024
 
     /// Returns waiting records that can't be read. For each destination, only the first waiting records are examined.
@@ -77,13 +77,13 @@ extension ForwardingOutbox {
         return found
     }
 
-    /// Marks waiting records that can't be read as expired, and deletes their entries.
+    /// Marks unreadable waiting records as expired, and deletes their entries.
     func expire(_ unreadable: [WaitingSingle], _ open: OpenRange) throws(SQLiteError) {
         var ledger = LedgerChanges()
         for (destination, row) in unreadable {
             try connection.run(
                 "DELETE FROM singles WHERE destination = ?1 AND record = ?2 AND batch = 0", destination, row)
-            // The scan has not passed the others yet. They expire when it does.
+            // If the scan has not passed the record yet, the record expires when it does.
             let isPassed = try connection.exists(
                 "SELECT 1 FROM destinations WHERE id = ?1 AND cursor >= ?2", destination, row)
             guard isPassed, let account = try accounts(ofUnreadable: [row...row], open).first?.account else { continue }
@@ -93,7 +93,7 @@ extension ForwardingOutbox {
         try expireRemainingOccurrences(of: Array(Set(unreadable.map(\.destination))), after: ledger)
     }
 
-    /// Deletes the entries of removed records.
+    /// Deletes the entries of all records up to a row. The records must have been removed.
     func deleteSingles(through row: RowID) throws(SQLiteError) {
         try connection.run(
             "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1", row)
@@ -112,7 +112,7 @@ extension ForwardingOutbox {
 extension StoreReader {
     /// The records of a row range that the scan must not treat as new.
     package struct SentAhead: Equatable, Sendable {
-        /// Records that were sent outside the scan. Their batch decides their fate.
+        /// Records that are sent outside the scan. Their batch decides their fate.
         package var gone: Set<RowID> = []
         /// Priority records for which a reserved share of the limits was already requested and refused.
         package var refused: Set<RowID> = []
@@ -141,7 +141,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns priority records after a row that a destination has not sent ahead of its scan, oldest first.
+    /// Returns the priority records after a row, without those that a destination has sent outside the scan, oldest
+    /// first.
     ///
     /// - Parameter limit: The maximum number of records.
     package func priority(for destination: Int64, above row: RowID, limit: Int) throws -> [OutboxRecord] {
@@ -174,14 +175,14 @@ extension StoreReader {
         }
     }
 
-    /// Returns the row of the newest priority record, whether it was sent or not, or 0 if there is none.
+    /// Returns the row of the newest priority record, sent or not; 0 if there is none.
     package func newestPriority() throws -> RowID {
         try snapshot {
             try connection.first("SELECT max(record) FROM express") { $0.id(0) } ?? 0
         }
     }
 
-    /// Returns records that wait to be sent again, oldest first, without those that can't be read.
+    /// Returns requeued records that wait to be sent, oldest first, without those that can't be read.
     ///
     /// - Parameter limit: The maximum number of records.
     package func requeued(for destination: Int64, limit: Int) throws -> [OutboxRecord] {
@@ -198,7 +199,7 @@ extension StoreReader {
                 guard !rows.isEmpty else { break }
                 for row in rows where row > above {
                     above = row
-                    if let record = try walked(row: row) {
+                    if let record = try outboxRecord(row: row) {
                         found.append(record)
                         continue
                     }

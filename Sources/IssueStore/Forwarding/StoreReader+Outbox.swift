@@ -69,8 +69,8 @@ extension StoreReader {
         try connection.first(sql, cursor) { $0.time(0) }
     }
 
-    /// Returns the records after the cursor, up to where their range ends, the offset of the record log's clock
-    /// changes, or series moved to other groups.
+    /// Returns the next records after the cursor. They end where their range ends, where the offset of the record log's
+    /// clock changes, or where series moved to other groups, whichever comes first.
     ///
     /// - Parameter limit: The maximum number of records.
     package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
@@ -96,7 +96,7 @@ extension StoreReader {
                 let move = try nextMove(after: start)
                 let end = min(try rangeEnd(after: start), clock.end, move)
                 let steps = try steps(above: start, through: end, limit: limit)
-                // A range whose records are gone yields nothing, but the next one may have some.
+                // If the records of this range are gone, the next range may still have some.
                 guard steps.isEmpty, end < .max else {
                     return ScanPage(steps: steps, offset: clock.offset, move: move)
                 }
@@ -106,7 +106,7 @@ extension StoreReader {
     }
 
     /// Returns a record as the scan would read it, or nil if it is gone.
-    func walked(row: RowID) throws -> OutboxRecord? {
+    func outboxRecord(row: RowID) throws -> OutboxRecord? {
         guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
         return try info(ofSeries: step.series, at: row)?.record(step, offset: try offset(after: row - 1).offset)
     }
@@ -130,7 +130,7 @@ extension StoreReader {
 
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
     ///
-    /// - Parameter row: The row of a record. The group is the one that the series belonged to when it was stored.
+    /// - Parameter row: The row of a record. The returned group is that of the series when this record was stored.
     package func info(ofSeries id: SeriesID, at row: RowID) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.first(
@@ -156,7 +156,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns record log time minus wall time after the cursor, in milliseconds, and the last row it applies to.
+    /// Returns record log time minus wall time after the cursor, in milliseconds, and the last row to which it applies.
     func offset(after cursor: RowID) throws -> (offset: Int64, end: RowID) {
         let offset = try connection.integer(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", cursor + 1)
@@ -167,7 +167,8 @@ extension StoreReader {
         return (offset, next.map { $0 - 1 } ?? .max)
     }
 
-    /// Returns the last row before series moved to other groups. `RowID.max` if none did after the cursor.
+    /// Returns the last row before the next move of series to other groups; `RowID.max` if there is none after the
+    /// cursor.
     func nextMove(after cursor: RowID) throws -> RowID {
         try connection.first("SELECT min(last_id) FROM moves WHERE last_id > ?1", cursor) {
             $0.optionalID(0, as: RowID.self) ?? .max
@@ -200,10 +201,10 @@ extension StoreReader {
                 ($0.id(0, as: BatchID.self), $0.id(1, as: RowID.self), $0.bytes(2), $0.text(3), $0.int64(4))
             }
             guard let (id, first, sent, notes, kind) = found else { return nil }
-            let told = BatchManifest(json: notes)
+            let manifest = BatchManifest(json: notes)
             let rows = PostingList.decode(sent, base: first) ?? []
             var records: [SentRecord] = []
-            for (row, note) in zip(rows, told.sent) {
+            for (row, note) in zip(rows, manifest.sent) {
                 let facts = try connection.first(
                     """
                     SELECT series.account, records.count FROM records JOIN series ON series.id = records.series
@@ -219,12 +220,12 @@ extension StoreReader {
                         occurrences: note.occurrences))
             }
             return StoredBatch(
-                id: id, kind: BatchKind(rawValue: kind) ?? .walk, summaries: told.summaries, sent: records)
+                id: id, kind: BatchKind(rawValue: kind) ?? .walk, summaries: manifest.summaries, sent: records)
         }
     }
 
-    /// Returns the account of a record in a damaged block, and 1 for its unknown number of occurrences. Nil if the
-    /// account is unknown, or if the record was removed.
+    /// Returns the account of a record in a damaged block, and 1 for its unknown number of occurrences; nil if the
+    /// account is unknown or the record was removed.
     private func unreadable(_ row: RowID) throws -> (AccountID, Int64)? {
         let found = try outbox.accounts(ofUnreadable: blocks.unreadable(in: row...row))
         return found.first.map { ($0.account, 1) }
@@ -269,7 +270,7 @@ extension StoreReader {
     }
 }
 
-/// A record as the cursor reads it, without the attributes of its series.
+/// A record as the scan reads it, without the attributes of its series.
 package struct ScanRow: Equatable, Sendable {
     package var row: RowID
     package var receivedAt: IssueTimestamp
@@ -300,7 +301,7 @@ package struct SentRecord: Equatable, Sendable {
     package var account: AccountID
     /// The number of occurrences that the record represents.
     package var count: Int64
-    /// The number of records of its group that were suppressed since the last one that was sent.
+    /// The number of records of its group that were suppressed since the last record of the group that was sent.
     package var suppressedBefore: Int64
     /// The number of occurrences of its group so far.
     package var occurrences: Int64
@@ -329,7 +330,7 @@ package struct SeriesInfo: Equatable, Sendable {
     /// The rows of its group that are muted.
     package var mutes: MutedRows
 
-    /// Combines a row of the series with its attributes.
+    /// Returns a record of the series with the attributes of the series.
     ///
     /// - Parameter offset: Record log time minus wall time, in milliseconds.
     package func record(_ step: ScanRow, offset: Int64) -> OutboxRecord {
@@ -345,7 +346,7 @@ package struct SeriesInfo: Equatable, Sendable {
 }
 
 extension ForwardingOutbox {
-    /// The row of a batch, as far as it determines the fates of its records.
+    /// A row of `batches`, with the columns that determine the fates of its records.
     struct SentBatch {
         var id: BatchID
         /// The span of the batch.
@@ -385,7 +386,7 @@ extension ForwardingOutbox {
             return sent.contains(row) ? fateOfSent : .summarised
         }
 
-        /// Returns the fates of many records that the batch covers, found in constant time each.
+        /// Returns the fates of the records that the batch covers, for lookups in constant time.
         func fates() -> Fates {
             Fates(withheld: Set(withheld), dead: Set(dead), sent: Set(sent), fateOfSent: fateOfSent)
         }
@@ -417,18 +418,18 @@ extension ForwardingOutbox {
     struct FateSearch {
         let id: Int64
         let name: String
-        /// The records that it was or will be given.
+        /// The records that the destination was or will be given.
         let rows: ClosedRange<RowID>
         private let cursor: RowID
-        /// The batch of the last record that was found. Consecutive records usually have the same one.
+        /// The batch of the last record that was found. Consecutive records are usually in the same batch.
         private var scanned: (batch: SentBatch, fates: SentBatch.Fates)?
 
         /// The fate of a record.
         struct Found {
             var fate = IssueFate.Outcome.pending
-            /// The batch that determines it; nil if the record waits for one.
+            /// The batch that determines the fate; nil if the record waits for one.
             var batch: SentBatch?
-            /// `true` if the record is sent outside the scan.
+            /// Whether the record is sent outside the scan.
             var isSingle = false
         }
 

@@ -7,7 +7,7 @@ extension StoreWriter {
     package struct ConfiguredDestination: Equatable, Sendable {
         package var name: String
         package var kind: String
-        /// `true` if the destination also receives records that were stored before it was configured.
+        /// Whether the destination also receives records that were stored before it was configured.
         package var takesBacklog: Bool
 
         package init(name: String, kind: String, takesBacklog: Bool) {
@@ -23,13 +23,13 @@ extension StoreWriter {
     package func configure(
         _ configured: [ConfiguredDestination], at now: IssueTimestamp
     ) throws(StoreFailure) -> [DestinationRow] {
-        // None of the pages read to count a backlog is needed again, so the cache is kept small meanwhile.
+        // The pages that are read to count a backlog are not needed again, so the cache is kept small meanwhile.
         try? connection.setPragma("cache_size", to: -1024)
         defer { try? Schema.setCache(connection) }
         return try transaction { () throws(SQLiteError) in try outbox.configure(configured, at: now, &memory) }
     }
 
-    /// Returns the ids of the destinations that were configured last.
+    /// Returns the ids of the configured destinations.
     static func activeDestinations(_ connection: DatabaseConnection) throws(SQLiteError) -> [Int64] {
         try connection.all("SELECT id FROM destinations WHERE active = 1 ORDER BY id") { $0.int64(0) }
     }
@@ -60,7 +60,8 @@ extension ForwardingOutbox {
             """, lastID, StoreWriter.list(names))
     }
 
-    /// Reactivates a known destination. It also receives what was stored while it was not configured.
+    /// Reactivates a known destination, which also receives the records that were stored while it was not configured.
+    /// Returns `false` if the destination is unknown.
     private func resume(_ destination: ConfiguredDestination, _ open: OpenRange) throws(SQLiteError) -> Bool {
         let known = try connection.first(
             "SELECT id, active, given_id FROM destinations WHERE name = ?1", destination.name
@@ -161,17 +162,18 @@ package struct DestinationRow: Equatable, Sendable {
         package var requests: Int64 = 0
         /// The number of lines sent more than once.
         package var resent: Int64 = 0
-        /// The number of lines that may be at the destination twice.
+        /// The number of lines that the destination may have received twice.
         package var maybeDuplicate: Int64 = 0
         /// The UTC day that `dayBytes` refers to, in days since 1970.
         package var day: Int64 = 0
         /// Bytes sent on that day.
         package var dayBytes: Int64 = 0
-        /// The part of `dayBytes` that is charged to each user, and (`dayCharged`) to all users together.
+        /// The part of `dayBytes` that is charged to each user.
         package var dayUsers: [UInt32: Int64] = [:]
+        /// The part of `dayBytes` that is charged to all users together.
         package var dayCharged: Int64 = 0
-        /// For each unfinished batch, the lines that may have been delivered although no response confirmed it. If a
-        /// batch is missing here, any of its lines may have been delivered.
+        /// For each unfinished batch, the lines that may have been delivered although no response confirmed this. If a
+        /// batch is missing, any of its lines may have been delivered.
         package var unacknowledged: [BatchID: LineSet] = [:]
         /// The last logged state of the destination, or nil if it is healthy.
         package var lastLoggedState: String?

@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores summaries to be sent and the limiter changes of closing their windows.
+    /// Stores summaries to send, together with the limiter changes from closing their windows.
     package func store(
         _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: IssueTimestamp
     ) throws(StoreFailure) {
@@ -48,17 +48,17 @@ extension ForwardingOutbox {
             stretch.records.lowerBound, summary)
     }
 
-    /// Stores the result of a summary. If it was not delivered, the records it counts become dead letters too.
+    /// Stores the result of a summary. If the summary became a dead letter, so do the records that it counts.
     func settle(summary: Int64, isDead: Bool, _ destination: Int64) throws(SQLiteError) {
         guard isDead, let counted = try counted(by: summary) else {
-            return try note(summary, .told, nil)
+            return try setState(of: summary, to: .delivered, nil)
         }
-        // Some of them may have been erased in the meantime.
+        // Some of its records may have been erased in the meantime.
         let sum = try sum(of: .summarised, counted.account, destination).limited(to: counted.sum)
         var ledger = LedgerChanges()
         ledger.moved(sum, account: counted.account, destination: destination, from: .summarised, to: .deadLettered)
         try ledger.write(on: connection)
-        try note(summary, .dead, sum)
+        try setState(of: summary, to: .dead, sum)
     }
 
     /// Returns the number of records and occurrences that a summary counts, or nil if the summary was erased.
@@ -70,15 +70,17 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Subtracts erased records from what a summary counts.
-    func take(_ sum: LedgerChanges.Sum, off summary: Int64) throws(SQLiteError) {
+    /// Subtracts erased records from the counts of a summary.
+    func subtract(_ sum: LedgerChanges.Sum, fromSummary summary: Int64) throws(SQLiteError) {
         try connection.run(
             """
             UPDATE summaries SET records = max(records - ?2, 0), occurrences = max(occurrences - ?3, 0) WHERE id = ?1
             """, summary, sum.records, sum.occurrences)
     }
 
-    private func note(_ summary: Int64, _ state: SummaryDelivery.State, _ sum: LedgerChanges.Sum?) throws(SQLiteError) {
+    private func setState(
+        of summary: Int64, to state: SummaryDelivery.State, _ sum: LedgerChanges.Sum?
+    ) throws(SQLiteError) {
         try connection.run(
             """
             UPDATE summaries SET state = ?2, records = coalesce(?3, records), occurrences = coalesce(?4, occurrences)
@@ -124,7 +126,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns record log time minus wall time at the newest clock entry, in milliseconds. 0 if there is none.
+    /// Returns record log time minus wall time at the newest clock entry, in milliseconds; 0 if there is none.
     package func recordLogOffset() throws -> Int64 {
         try snapshot {
             try connection.integer("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1")
@@ -134,10 +136,11 @@ extension StoreReader {
 
 /// The summary that counts a suppressed record.
 struct SummaryDelivery: Equatable {
-    /// As in the `state` column: 0 waits to be sent, 1 was delivered, 2 was given up.
+    /// The values of the `state` column.
     enum State: Int64 {
         case waiting
-        case told
+        case delivered
+        /// The summary became a dead letter.
         case dead
     }
 
@@ -146,7 +149,7 @@ struct SummaryDelivery: Equatable {
 }
 
 extension DatabaseConnection {
-    /// Returns the summary that counts a record suppressed for `reason`, or nil while its window is open.
+    /// Returns the summary that counts a record that was suppressed for `reason`; nil while its window is open.
     func summary(
         tellingOf row: RowID, for reason: SuppressionReason, _ destination: Int64
     ) throws(SQLiteError) -> SummaryDelivery? {
@@ -165,7 +168,7 @@ extension DatabaseConnection {
             ORDER BY last_id LIMIT 1
             """, destination, row, reason.rawValue
         ) {
-            SummaryDelivery(id: $0.int64(0), state: SummaryDelivery.State(rawValue: $0.int64(1)) ?? .told)
+            SummaryDelivery(id: $0.int64(0), state: SummaryDelivery.State(rawValue: $0.int64(1)) ?? .delivered)
         }
     }
 }
@@ -174,15 +177,15 @@ extension DatabaseConnection {
 package struct CorrectionEvent: Equatable, Sendable {
     /// Higher than the ids of all earlier events.
     package var id: Int64
-    /// The correction. If it was undone, author, time and reason are those of undoing it.
+    /// The correction. If it was undone, its author, time and reason are those of the undo.
     package var correction: GroupCorrection
-    /// `true` if the correction was undone.
+    /// Whether the correction was undone.
     package var isUndone: Bool
     /// The fingerprint of the group that gets the records.
     package var fingerprint: String
     /// The fingerprint of the other group; nil if there is no other group.
     package var otherFingerprint: String?
-    /// `false` if all records of its groups are marked as not reportable, so that destinations have none of them.
+    /// Whether destinations may have records of its groups. `false` if all these records are marked as not reportable.
     package var isReportable: Bool
 }
 
@@ -190,7 +193,7 @@ package struct CorrectionEvent: Equatable, Sendable {
 package struct CorrectionLine: Equatable, Sendable {
     /// The id of the event.
     package var event: Int64
-    /// The line as the destination's format has made it.
+    /// The line in the destination's format.
     package var line: [UInt8]
 
     package init(event: Int64, line: [UInt8]) {
@@ -200,8 +203,8 @@ package struct CorrectionLine: Equatable, Sendable {
 }
 
 extension GroupTable {
-    /// Stores an event about a correction, for all destinations. Stores none if no destination is configured, since
-    /// only a configured one deletes old events.
+    /// Stores an event about a correction, for all destinations. Stores none if no destination is configured, because
+    /// only configured destinations delete old events.
     ///
     /// Must run in the transaction that makes or undoes the correction.
     ///
@@ -209,7 +212,7 @@ extension GroupTable {
     ///   - correction: The number of the correction.
     ///   - kind: The kind of the correction.
     ///   - isUndone: `true` if the correction is undone.
-    ///   - source: The other group; nil for a rule itself.
+    ///   - source: The other group; nil for the event about a rule itself.
     ///   - target: The group that gets the records.
     ///   - pattern: The pattern as it is stored in `corrections`; nil for a merge.
     ///   - author: The user who made or undid the correction, the time and the reason.
@@ -228,8 +231,8 @@ extension GroupTable {
 
     /// Returns `true` if the user of a group may cause `count` more lines about corrections.
     ///
-    /// Events of the last 24 hours count, and older ones that a configured destination has not examined yet. Undoing is
-    /// always allowed, because each correction can be undone only once.
+    /// The limit covers the events of the last 24 hours and older ones that a configured destination has not examined
+    /// yet. Undoing is always allowed, because each correction can be undone only once.
     func allowsEvents(_ count: Int, ofUserOf group: GroupID, at now: IssueTimestamp) throws(SQLiteError) -> Bool {
         let found =
             try connection.first(
@@ -245,14 +248,14 @@ extension GroupTable {
 }
 
 extension StoreWriter {
-    /// The minimum time for which an event is kept. During it, the event counts against the limit of its user.
+    /// The minimum time for which an event is kept. Until then, it counts towards the limit of its user.
     static let correctionEventAge: Duration = .seconds(86_400)
-    /// The maximum number of events of a user that wait for a destination or are younger than that.
+    /// The maximum number of events of a user that wait for a destination or are younger than `correctionEventAge`.
     static let maxCorrectionLines = 4096
 
     /// Stores the lines of some corrections for a destination. They are sent like summaries, without records.
     ///
-    /// Lines of events that were erased meanwhile, or that the destination has a line for, are left out.
+    /// Skips events that were erased in the meantime and events that the destination already has a line for.
     ///
     /// - Parameters:
     ///   - lines: The lines of the reportable events up to `id`.
@@ -287,8 +290,8 @@ extension ForwardingOutbox {
             "UPDATE destinations SET corrections_id = max(corrections_id, ?2) WHERE id = ?1", destination, id)
     }
 
-    /// Deletes old events that each configured destination has examined, at most 1,024. Those of the correction with
-    /// the highest number are kept, so that the number is not assigned again.
+    /// Deletes up to 1,024 old events that all configured destinations have examined. Events of the correction with the
+    /// highest number are kept, so that the number is not assigned again.
     ///
     /// - Parameter time: Newer events are kept.
     func deleteCorrectionEvents(before time: IssueTimestamp) throws(SQLiteError) {
@@ -302,7 +305,7 @@ extension ForwardingOutbox {
             """, time)
     }
 
-    /// Returns the id of the newest event. A new destination begins after it.
+    /// Returns the id of the newest event that was ever stored. A new destination starts after it.
     func newestCorrectionEvent() throws(SQLiteError) -> Int64 {
         try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'correction_events'")
     }

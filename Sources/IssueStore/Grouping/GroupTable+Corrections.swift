@@ -16,7 +16,7 @@ package struct GroupAttributes: Equatable, Sendable {
     var last: SeriesID
 }
 
-/// The patterns of rules and splits that are applied to new series.
+/// A cache of the patterns of rules and splits, which are compared with new series.
 ///
 /// Each record above the limits for new issues is compared with the rules, so they must not be read each time.
 struct PatternCache {
@@ -28,8 +28,9 @@ struct PatternCache {
         var selector: SplitSelector
     }
 
-    /// Newest first. The patterns of an account or a group take up to 60 KB.
+    /// The rules of an account, newest first. The patterns of an account or a group take up to 60 KB.
     var rules = BoundedCache<AccountID, [Entry]>(capacity: 64)
+    /// The splits of a group, newest first.
     var splits = BoundedCache<GroupID, [Entry]>(capacity: 64)
 
     mutating func removeAll() {
@@ -64,7 +65,7 @@ extension GroupCorrection.Kind {
     }
 }
 
-/// Corrections in the database.
+/// Reads and changes corrections in the database.
 extension GroupTable {
     /// Returns `true` if an account may get more corrections without exceeding a limit.
     ///
@@ -89,11 +90,13 @@ extension GroupTable {
             && (kind == .merge || found.ofKind + count <= StoreWriter.maxRules)
     }
 
-    /// Returns the length of the longest chain of merges that ends at one of these groups, all of one account. In a
-    /// chain, the target of each merge is the source of the next one.
+    /// Returns the length of the longest chain of merges that ends at one of these groups. In a chain, the target of
+    /// each merge is the source of the next one.
+    ///
+    /// - Parameter groups: Groups of one account.
     func mergeDepth(of groups: [GroupID]) throws(SQLiteError) -> Int {
         guard let first = groups.first else { return 0 }
-        // A group into which others were merged is the target of a correction.
+        // Each target of a merge or rule counts as the end of a chain of one merge.
         let parents = try connection.all(
             """
             SELECT DISTINCT groups.id, merged_into FROM corrections JOIN groups ON groups.id = corrections.target
@@ -185,9 +188,9 @@ extension GroupTable {
 
     /// Returns the group that now has the records of a group: the one that it is merged into, or the group itself.
     ///
-    /// Corrections can leave a group without series: a split may have taken out all series of its fingerprint, or the
-    /// series that it was split off for may have left the source again. For such a group, returns the group that has
-    /// the series of its fingerprint, or else the source of the split.
+    /// Corrections can leave a group without series: a split may have moved all series of its fingerprint, or the group
+    /// may have been split off for series that have left its source. For such a group, returns the group that has the
+    /// series of its fingerprint, or else the source of the split.
     func holder(of group: GroupID) throws(SQLiteError) -> GroupID {
         let first = try root(of: group)
         var seen: Set<GroupID> = []
@@ -208,7 +211,7 @@ extension GroupTable {
         return holder
     }
 
-    /// Returns `true` if a split has made a group, the split was undone, and the group has no series left.
+    /// Returns `true` if a group was created by a split that has been undone, and has no series left.
     func isSurplus(_ group: GroupID) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -235,9 +238,9 @@ extension GroupTable {
         } ?? false
     }
 
-    /// Returns the group that a split takes out of another one. Inserts it if it is new.
+    /// Returns the group to which a split moves series of another group. Inserts it if it is new.
     ///
-    /// - Returns: Nil if `source` does not exist, or if the other group was merged into `source`.
+    /// - Returns: Nil if `source` does not exist, or if the split's group was merged into `source`.
     func splitTarget(
         of source: GroupID, _ selector: SplitSelector, _ series: SeriesDescription
     ) throws(SQLiteError) -> GroupID? {
@@ -264,7 +267,7 @@ extension GroupTable {
     /// Inserts a group with the attributes of its first series.
     ///
     /// - Parameters:
-    ///   - row: The row of its first record; 0 if a correction makes the group.
+    ///   - row: The row of its first record; 0 if a correction creates the group.
     ///   - time: The time at which the record was received, in milliseconds since 1970-01-01 UTC.
     func insert(
         _ series: SeriesDescription, account: AccountID, uid: UInt32, app: String, _ fingerprint: String,
@@ -283,7 +286,7 @@ extension GroupTable {
         return GroupID(rawValue: connection.lastInsertedRowID)
     }
 
-    /// Returns the attributes of a group by its series; nil if it has none.
+    /// Returns the attributes of a group, computed from its series; nil if it has no series.
     ///
     /// Reads all of its series. If there may be many, call this on a query thread.
     func attributes(of group: GroupID) throws(SQLiteError) -> GroupAttributes? {
@@ -309,7 +312,7 @@ extension GroupTable {
 
     /// Sets the attributes of a group. Has no effect if they are nil or the group is a redirect.
     ///
-    /// Severity and last version also take series into account that arrived after the attributes were read.
+    /// Severity and last version also take into account the series that arrived after the attributes were read.
     func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(SQLiteError) {
         guard let attributes else { return }
         let first = attributes.first
@@ -376,7 +379,7 @@ extension GroupTable {
         }
     }
 
-    /// Returns the values of each field in a group, each with its oldest series, in the order of these series.
+    /// Returns, per field, the distinct values in a group, each with the oldest series that has it, oldest first.
     ///
     /// - Parameter limit: The maximum number of values per field that are returned.
     func values(
@@ -396,7 +399,7 @@ extension GroupTable {
         return values
     }
 
-    /// Counts a series that these corrections have moved.
+    /// Adds one hit to each of these corrections, for a series that they have moved.
     func count(hitsOf corrections: [Int64]) throws(SQLiteError) {
         guard !corrections.isEmpty else { return }
         try connection.run(
@@ -430,7 +433,7 @@ extension GroupTable {
     ///   - home: The group that has the fingerprint; nil if there is none.
     ///   - account: The account.
     ///   - series: The series of the records, whose title is compared with patterns.
-    ///   - cache: The patterns that were read before.
+    ///   - cache: The cache of patterns.
     func known(
         home: GroupID?, account: AccountID, series: SeriesDescription, _ cache: inout PatternCache
     ) throws(SQLiteError) -> RecordCommit.KnownGroup? {
@@ -442,7 +445,7 @@ extension GroupTable {
         } else {
             return nil
         }
-        // Corrections form no cycle, so this ends.
+        // Corrections form no cycle, so this loop ends.
         while true {
             let row = try connection.first(
                 """

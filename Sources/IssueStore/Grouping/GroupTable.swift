@@ -4,9 +4,9 @@ import SQLiteKit
 
 /// Reads and changes groups, and moves series between them. Changes need the writer's connection and a transaction.
 ///
-/// A group that was merged into another one keeps its row as a redirect: `merged_into` is the other group. So its id
-/// and its fingerprint remain valid and lead to the other group. All counts, posting lists and fates belong to series
-/// or records, so a move changes none of them.
+/// A group that was merged into another one keeps its row as a redirect: `merged_into` is the other group. Its id and
+/// its fingerprint therefore remain valid and lead to the other group. All counts, posting lists and fates belong to
+/// series or records, so a move changes none of them.
 struct GroupTable {
     let connection: DatabaseConnection
 
@@ -86,8 +86,8 @@ struct GroupTable {
     /// Moves series of one group to another one. For their records before `row`, the limits, summaries and mutes of
     /// their previous group still apply.
     ///
-    /// If a series has moved more than 16 times, the earliest moves are removed: their records then count as records of
-    /// the group that the series belonged to afterwards.
+    /// If a series has moved more than 16 times, its earliest moves are removed. Its records from before a removed move
+    /// then count as records of the group that the series moved to.
     func move(
         _ series: [SeriesID], from source: GroupID, to target: GroupID, from row: RowID
     ) throws(SQLiteError) {
@@ -136,8 +136,8 @@ struct GroupTable {
             (subject.series, subject.app, subject.message) = (description, app, message)
             return subject
         }
-        // Series without a chosen fingerprint come first. An overflow series stores that of its group as if it were
-        // chosen.
+        // Series without a chosen fingerprint come first. An overflow series stores its group's fingerprint as if the
+        // sender had chosen it.
         let series = try connection.first(
             """
             SELECT key, coalesce(app, command) FROM series JOIN senders ON senders.id = sender
@@ -156,8 +156,8 @@ struct GroupTable {
         return subject
     }
 
-    /// Returns the series and the message of the first record of a group if it is stored and has a computed
-    /// fingerprint.
+    /// Returns the series, the application name and the message of a group's first record. Returns nil if the record is
+    /// gone or in another group, or if its sender chose the fingerprint.
     private func firstRecord(
         _ row: RowID, of group: GroupID
     ) throws(SQLiteError) -> (series: SeriesDescription, app: String, message: [UInt8])? {
@@ -186,7 +186,7 @@ struct GroupTable {
             fingerprint: subject.fingerprint, newFingerprint: fingerprint, holder: holder == group ? nil : holder)
     }
 
-    /// Marks a group as one of the newest rule. A fingerprint of nil keeps the current one.
+    /// Marks the fingerprint of a group as one of the newest rule. Pass nil to keep the current fingerprint.
     func finish(_ group: GroupID, fingerprint: String? = nil) throws(SQLiteError) {
         try connection.run(
             "UPDATE groups SET rule = ?2, fingerprint = coalesce(?3, fingerprint) WHERE id = ?1", group,
@@ -194,9 +194,9 @@ struct GroupTable {
     }
 }
 
-/// The groups of an application that still have a fingerprint of an older rule, by the fingerprint that they will get.
+/// The groups that still have a fingerprint of an older rule, by account and by the fingerprint that they will get.
 ///
-/// So the first record of a new series finds its group even if `regroup` has not changed the group yet.
+/// With these, the first record of a new series finds its group even if `regroup` has not changed the group yet.
 struct OlderGroups {
     /// The maximum number of groups of an account that are examined, the newest first. A record of a group beyond this
     /// limit creates a second group. `regroup` merges the two later.
@@ -215,7 +215,7 @@ struct OlderGroups {
             """, account, Fingerprint.rule, Self.limit
         ) { $0.id(0, as: GroupID.self) }
         var found: [String: GroupID] = [:]
-        // Of groups with the same new fingerprint, the oldest one is used, as by `regroup`.
+        // Of groups with the same new fingerprint, the oldest one is used, as in `regroup`.
         for id in ids {
             guard let subject = try table.subject(of: id),
                 let newFingerprint = Regrouping.fingerprint(of: subject)
@@ -234,19 +234,21 @@ extension StoreWriter {
         package var changed = 0
         /// The number of groups that were merged into others.
         package var merged = 0
-        /// `true` if no group is left to examine.
+        /// Whether no group is left to examine.
         package var isDone = false
     }
 
-    // The maximum numbers per step: of changed groups, of series moved per group, and of examined group ids.
+    /// The maximum number of groups that a step changes.
     private static let groupsPerStep = 16
+    /// The maximum number of series that a step moves per group.
     private static let seriesPerStep = 256
+    /// The maximum number of group ids that a step examines.
     private static let idsPerStep: Int64 = 2048
 
-    /// `true` until all groups are known to have a fingerprint of the newest rule.
+    /// Whether groups may have fingerprints of an older rule, or merges may be incomplete.
     package var mustRegroup: Bool { memory.values.regroupedThrough != nil }
 
-    /// Moves the next groups to the newest version of the fingerprint rule, and continues merges that were interrupted.
+    /// Updates the next groups to the newest version of the fingerprint rule, and continues incomplete merges.
     ///
     /// Usually a group only gets its new fingerprint. If another group of the account already has that fingerprint, the
     /// series of the first group move to it, and the first group becomes a redirect. Fingerprints that senders have

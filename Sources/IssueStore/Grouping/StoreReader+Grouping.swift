@@ -88,8 +88,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the values of each field in a group, each with its oldest series. The value of the oldest series is
-    /// first.
+    /// Returns, per field, the distinct values in a group, each with the oldest series that has it, oldest first.
     ///
     /// - Parameter limit: The maximum number of values per field that are returned.
     package func values(
@@ -98,7 +97,7 @@ extension StoreReader {
         try snapshot { try GroupTable(connection: connection).values(ofGroup: group, limit: limit) }
     }
 
-    /// Returns groups with their counts. Leaves out those without series.
+    /// Returns groups with their counts, without groups that have no series.
     package func groups(_ ids: [GroupID]) throws -> [IssueGroup] {
         try snapshot { try ids.compactMap { id in try sum(of: id).map { try group($0) } } }
     }
@@ -237,7 +236,7 @@ package struct RecordPreview: Equatable, Sendable {
     package var account: AccountID?
     /// The fingerprint of the record, or that of the overflow group.
     package var fingerprint: String
-    /// `true` if the record would join the overflow group, because of a limit on new groups or series.
+    /// Whether the record would join the overflow group, because of a limit on new groups or series.
     package var isOverflow = false
     /// The number of groups that the application may still create now. Nil if the record needs no new group, or if
     /// there is no limit.
@@ -254,7 +253,7 @@ package struct RecordPreview: Equatable, Sendable {
     /// How the record would change its group.
     package var changes: NotificationKinds = []
 
-    /// `true` if the record would be the first one of its group, or reopen it.
+    /// Whether the record would be the first one of its group, or reopen it.
     package var isFirst: Bool { group == nil || effect == .regression }
 }
 
@@ -268,12 +267,12 @@ extension StoreReader {
     ///   - series: The series of the record.
     ///   - count: The number of its occurrences.
     ///   - app: The name of the account.
-    ///   - user: The user whose account it is. Nil for `asker` or, if they have no account of this name, for the first
+    ///   - user: The user whose account it is; nil for `asker` or, if they have no account of this name, for the first
     ///     user who had one.
     ///   - asker: The user who asks.
     ///   - viewer: The viewer.
-    ///   - limits: The limits on new groups, series and application names. What they have counted so far is read from
-    ///     the database, as after a restart.
+    ///   - limits: The limits on new groups, series and application names. The counts for them are read from the
+    ///     database, as after a restart.
     ///   - now: The wall time.
     package func preview(
         _ series: SeriesDescription, count: Int64, app: String, user: UInt32?, asker: UInt32, viewer: Viewer,
@@ -288,7 +287,7 @@ extension StoreReader {
             let log = try logTime(at: now)
             let starts = CardinalityGuard(settings: limits).windowStarts(at: log)
             func wall(_ instant: RecordLogInstant) -> IssueTimestamp { now.advanced(by: log.duration(to: instant)) }
-            // A viewer who must not see the account can't know if it exists.
+            // A viewer who must not see the account can't know whether it exists.
             if preview.account == nil, viewer.sees(Int64(uid)) {
                 let names = try newNameCount(user: uid, since: wall(starts.names))
                 if CardinalityGuard.applicationsLeft(limits, user: names) == 0 {
@@ -387,8 +386,8 @@ extension StoreReader {
         return try statement.first { Self.correction($0) }
     }
 
-    /// Returns the numbers of groups that an account, and all accounts of its user, have got since a time. Only the
-    /// newest 16,384 groups of the store are counted, as after a restart (`RecordCommit.restoreGuard`).
+    /// Returns the number of new groups since a time, for an account and for all accounts of its user. Only the newest
+    /// 16,384 groups of the store are counted, as after a restart (`RecordCommit.restoreGuard`).
     package func newGroupCounts(
         account: AccountID, user: UInt32, since start: IssueTimestamp
     ) throws -> (account: Int64, user: Int64) {
@@ -404,8 +403,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the numbers of series that an account, and all accounts of its user, have got since a time, apart from
-    /// those of overflow groups. Only the newest 16,384 series of the store are counted.
+    /// Returns the number of new series since a time, for an account and for all accounts of its user, without those of
+    /// overflow groups. Only the newest 16,384 series of the store are counted.
     private func newSeriesCounts(
         account: AccountID, user: UInt32, since start: IssueTimestamp
     ) throws -> (account: Int64, user: Int64) {
@@ -419,8 +418,8 @@ extension StoreReader {
         ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
     }
 
-    /// Returns the number of application names that a user has got since a time. Only the newest 16,384 accounts of the
-    /// store are counted.
+    /// Returns the number of new application names of a user since a time. Only the newest 16,384 accounts of the store
+    /// are counted.
     private func newNameCount(user: UInt32, since start: IssueTimestamp) throws -> Int64 {
         try connection.first(
             """
@@ -441,7 +440,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the ids of all destinations, by name.
+    /// Returns the ids of all destinations, keyed by name.
     package func destinationIDs() throws -> [String: Int64] {
         try snapshot {
             let rows = try connection.all("SELECT name, id FROM destinations ORDER BY id") { ($0.text(0), $0.int64(1)) }

@@ -7,7 +7,7 @@ extension StoreWriter {
     package struct CorrectionAuthor: Sendable {
         package var uid: UInt32
         package var at: IssueTimestamp
-        /// Empty if the user gave none.
+        /// The reason; empty if the user gave none.
         package var reason: String
 
         package init(uid: UInt32, at: IssueTimestamp, reason: String?) {
@@ -21,7 +21,7 @@ extension StoreWriter {
     package static let maxCorrections = 1000
     /// The maximum number of corrections of all applications of a user.
     package static let maxCorrectionsByUser = 4096
-    /// The maximum number of rules of an application, and of its splits. Each rule is compared with each new issue.
+    /// The maximum number of rules, and of splits, of an application. Each rule is compared with each new issue.
     package static let maxRules = 100
     /// The maximum length of a chain of merges, in which the target of a merge is the source of the next one. The chain
     /// is followed for each new series.
@@ -33,7 +33,7 @@ extension StoreWriter {
 
     /// Merges groups into another group of the same account, with all future records of their fingerprints.
     ///
-    /// If they have more series than one transaction may move, `regroup` moves the others later.
+    /// If the groups have more series than one transaction may move, `regroup` moves the rest later.
     ///
     /// - Parameters:
     ///   - groups: The groups to merge.
@@ -82,7 +82,7 @@ extension StoreWriter {
         try groupsChanged([target])
     }
 
-    /// Merges the groups of an account that match a pattern into one group, including future ones.
+    /// Merges the groups of an account that match a pattern, including future groups, into one group.
     ///
     /// - Parameters:
     ///   - pattern: The pattern for titles.
@@ -131,7 +131,7 @@ extension StoreWriter {
         package let source: GroupID
         /// The groups that get series of `source`, in the order of the parts.
         package let targets: [GroupID]
-        /// The numbers of the corrections that were stored. A part that was begun before has none here.
+        /// The numbers of the corrections that were stored. A part that was begun earlier has none.
         package let corrections: [Int64]
         fileprivate let selectors: [SplitSelector]
         /// The last series that was examined.
@@ -140,9 +140,9 @@ extension StoreWriter {
     }
 
     /// Begins to split a group: stores a correction for each part, which applies to new series from now on.
-    /// `proceed(with:)` moves the existing ones.
+    /// `proceed(with:)` moves the existing series.
     ///
-    /// The new groups get the state of the old one. A part that was begun before is continued.
+    /// The new groups get the state of the old one. A part that was begun earlier is continued.
     ///
     /// - Parameters:
     ///   - group: The group to split.
@@ -191,7 +191,7 @@ extension StoreWriter {
         }
     }
 
-    /// Moves the matching ones among the next series of a group that is being split. Returns the new progress.
+    /// Examines the next series of a group that is being split, and moves those that match. Returns the new progress.
     package func proceed(with split: Split) throws(StoreFailure) -> Split {
         try transaction { () throws(SQLiteError) in
             var split = split
@@ -231,13 +231,13 @@ extension StoreReader {
         try snapshot { try GroupTable(connection: connection).match(pattern, in: group) }
     }
 
-    /// Returns the attributes of a group by its series; nil if it has none.
+    /// Returns the attributes of a group, computed from its series; nil if it has no series.
     package func attributes(of group: GroupID) throws -> GroupAttributes? {
         try snapshot { try GroupTable(connection: connection).attributes(of: group) }
     }
 
     /// Returns `true` if a user must not undo further splits. Each undone split leaves a redirect, so that the group's
-    /// id remains valid, and the number of these is limited.
+    /// id remains valid, and the number of redirects is limited.
     package func hasTooManyFormerSplits(_ uid: UInt32) throws -> Bool {
         try snapshot {
             let count = try connection.integer(

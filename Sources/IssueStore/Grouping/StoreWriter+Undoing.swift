@@ -2,7 +2,7 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Undoing corrections.
+/// Undoes corrections.
 extension StoreWriter {
     /// The maximum number of redirects that one transaction turns back into groups.
     private static let groupsPerUndoing = 64
@@ -31,9 +31,9 @@ extension StoreWriter {
         fileprivate var phase = Phase.detaching(above: 0)
         /// The groups whose series may have to move.
         fileprivate var holders: Set<GroupID> = []
-        /// The last series that was moved if a split is undone.
+        /// The last series that was examined while undoing a split.
         fileprivate var reachedSeries: SeriesID = 0
-        /// Groups with many series that have lost or got series, so that their attributes must be set.
+        /// Groups with many series whose attributes must be set, because they have lost or got series.
         fileprivate var undescribed: Set<GroupID> = []
 
         /// - Parameters:
@@ -48,8 +48,8 @@ extension StoreWriter {
             if groups.count < 1000, !groups.contains(group) { groups.append(group) }
         }
 
-        /// Returns the groups whose attributes must be set with `describe` before the next step: all at the end, and
-        /// before that only if there are many.
+        /// Removes and returns the groups whose attributes must be set with `describe` before the next step. Returns
+        /// none until the end, or until there are 256.
         package mutating func takeUndescribed() -> [GroupID] {
             guard isDone || undescribed.count >= 256 else { return [] }
             defer { undescribed.removeAll() }
@@ -59,7 +59,7 @@ extension StoreWriter {
 
     /// Performs the next step of undoing a correction. Records that have arrived since the correction are moved too.
     ///
-    /// The last step removes the correction. After an interruption, undoing the correction again continues the work.
+    /// The last step removes the correction. After an interruption, undoing the correction again continues it.
     ///
     /// - Parameter undoing: The progress so far.
     /// - Returns: The new progress; nil if the correction does not exist.
@@ -74,8 +74,8 @@ extension StoreWriter {
                 undoing.undescribed.insert(target)
             }
             switch found.kind {
-            case .merge, .rule: try turnBack(&undoing, target)
-            case .split: try returnHome(&undoing, found, target)
+            case .merge, .rule: try continueUndoingMerge(&undoing, target)
+            case .split: try continueUndoingSplit(&undoing, found, target)
             }
             if undoing.isDone {
                 try table.addEvent(
@@ -92,7 +92,7 @@ extension StoreWriter {
 
     /// Performs the next step of undoing a merge or rule: turning redirects back into groups, moving series to them, or
     /// setting their attributes.
-    private func turnBack(_ undoing: inout Undoing, _ target: GroupID) throws(SQLiteError) {
+    private func continueUndoingMerge(_ undoing: inout Undoing, _ target: GroupID) throws(SQLiteError) {
         switch undoing.phase {
         case .detaching(let group):
             let sources = try table.redirects(by: undoing.correction, above: group, limit: Self.groupsPerUndoing)
@@ -138,7 +138,7 @@ extension StoreWriter {
                 try table.forgetCorrection(of: source)
             }
             for source in sources where try table.isSurplus(source) && source != target {
-                // The split that made it was undone before, so its records are no longer in the group.
+                // The split that created the group was undone earlier, so its records are in other groups.
                 try table.redirectSurplus(source, to: target, from: memory.open.nextID)
                 undoing.groups.removeAll { $0 == source }
             }
@@ -152,30 +152,32 @@ extension StoreWriter {
         }
     }
 
-    /// Moves series of a group to the groups that were turned back, or to groups that splits take out of these.
+    /// Moves series of a group to the groups that were turned back, or to groups that were split off from these.
     ///
     /// - Returns: The last series that was examined; nil if none are left.
     private func moveBack(
         _ undoing: inout Undoing, seriesOf group: GroupID, above series: SeriesID
     ) throws(SQLiteError) -> SeriesID? {
         let page = try table.homes(ofSeriesOf: group, above: series, limit: Self.seriesPerCorrection)
-        var places = PlaceFinder(table: table, correction: undoing.correction)
+        var finder = GroupFinder(table: table, correction: undoing.correction)
         var moved: [GroupID: [SeriesID]] = [:]
         for series in page {
-            guard let place = try places.place(of: series.key, home: series.home), place != group else { continue }
-            moved[place, default: []].append(series.id)
+            guard let target = try finder.group(ofSeries: series.key, home: series.home), target != group else {
+                continue
+            }
+            moved[target, default: []].append(series.id)
         }
-        for (place, series) in moved {
-            try table.move(series, from: group, to: place, from: memory.open.nextID)
-            try seriesMoved(series, to: place)
+        for (target, series) in moved {
+            try table.move(series, from: group, to: target, from: memory.open.nextID)
+            try seriesMoved(series, to: target)
             // Groups that were turned back get their attributes in the last phase.
-            if try !places.isTurnedBack(place) { undoing.undescribed.insert(place) }
+            if try !finder.isTurnedBack(target) { undoing.undescribed.insert(target) }
         }
         if !moved.isEmpty { undoing.undescribed.insert(group) }
         return page.count < Self.seriesPerCorrection ? nil : page.last?.id
     }
 
-    /// Sets the attributes of a group if it has few series. Otherwise notes that they must be set later.
+    /// Sets the attributes of a group if it has few series. Otherwise adds it to the groups to describe later.
     private func describe(_ group: GroupID, orLater undoing: inout Undoing) throws(SQLiteError) {
         if try table.hasSeries(group, Self.seriesPerDescription) {
             undoing.undescribed.insert(group)
@@ -186,10 +188,10 @@ extension StoreWriter {
 
     /// Performs the next step of undoing a split: moves series of the group that was split off back to the groups of
     /// their fingerprints.
-    private func returnHome(
+    private func continueUndoingSplit(
         _ undoing: inout Undoing, _ correction: CorrectionRow, _ group: GroupID
     ) throws(SQLiteError) {
-        let page = try table.returnHome(
+        let page = try table.moveHome(
             seriesOf: group, above: undoing.reachedSeries, limit: Self.seriesPerCorrection, from: memory.open.nextID)
         for (home, series) in page.moved {
             try seriesMoved(series, to: home)
@@ -204,7 +206,7 @@ extension StoreWriter {
             // The id of the group that was split off now refers to the group that its records returned to.
             try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
         } else {
-            // The records had already left the group, when a merge was undone.
+            // The records had already left the group when a merge was undone.
             let source = try table.root(of: correction.source)
             guard source != group, try table.isSurplus(group) else { return }
             try table.redirectSurplus(group, to: source, from: memory.open.nextID)
@@ -226,7 +228,7 @@ extension StoreWriter {
 }
 
 /// Finds the groups that series belong to while a merge or rule is undone.
-private struct PlaceFinder {
+private struct GroupFinder {
     let table: GroupTable
     let correction: Int64
     private var roots: [GroupID: GroupID] = [:]
@@ -242,9 +244,9 @@ private struct PlaceFinder {
     /// not affect the series, because none of the groups on the way was turned back.
     ///
     /// - Parameters:
-    ///   - key: The series. If its description was erased, no split applies to it.
+    ///   - key: The key of the series. No split applies to a series whose description was erased.
     ///   - home: The group of its fingerprint.
-    mutating func place(of key: [UInt8], home: GroupID) throws(SQLiteError) -> GroupID? {
+    mutating func group(ofSeries key: [UInt8], home: GroupID) throws(SQLiteError) -> GroupID? {
         var group = try root(of: home)
         var isAffected = try isTurnedBack(group)
         var applied: Set<Int64> = []
@@ -272,10 +274,10 @@ private struct PlaceFinder {
     }
 }
 
-/// Undoing corrections in the database.
+/// Undoes corrections in the database.
 extension GroupTable {
-    /// Returns groups that refer to the correction that made them redirects, in the order of their ids. Until the merge
-    /// is completely undone, these include groups that were turned back.
+    /// Returns the groups that a correction has made redirects, in the order of their ids. Until the correction is
+    /// completely undone, these include groups that were turned back.
     func redirects(by correction: Int64, above group: GroupID, limit: Int) throws(SQLiteError) -> [GroupID] {
         try connection.all(
             "SELECT id FROM groups WHERE merged_by = ?1 AND id > ?2 ORDER BY id LIMIT ?3", correction, group, limit
@@ -308,7 +310,7 @@ extension GroupTable {
         ) { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self), $0.bytes(2)) }
     }
 
-    /// Returns series that have the fingerprint of a group but are in another one, at most `limit`.
+    /// Returns up to `limit` series that have the fingerprint of a group but are in another group.
     func series(
         ofFingerprintOf group: GroupID, in holder: GroupID, limit: Int
     ) throws(SQLiteError) -> [SeriesID] {
@@ -317,7 +319,7 @@ extension GroupTable {
         }
     }
 
-    /// Returns groups and those that splits have taken out of them, directly or indirectly.
+    /// Returns these groups and the groups that were split off from them, directly or indirectly.
     func withSplits(_ groups: Set<GroupID>) throws(SQLiteError) -> [GroupID] {
         var (found, next) = (groups.sorted(), 0)
         var seen = groups
@@ -348,16 +350,16 @@ extension GroupTable {
         ) { $0.int64(0) != 0 } ?? false
     }
 
-    /// Notes that the merge of a group is undone completely.
+    /// Removes a group's reference to its merge after the merge was completely undone.
     func forgetCorrection(of group: GroupID) throws(SQLiteError) {
         try connection.run("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL", group)
     }
 
-    /// Moves series that a split has moved to a group back to the groups of their fingerprints.
+    /// Moves series of a group that was split off back to the groups of their fingerprints.
     ///
-    /// - Returns: The moved series by their new groups, and the number of examined series with the last of these, which
-    ///   is nil if there were none.
-    func returnHome(
+    /// - Returns: The moved series, keyed by their new groups; the number of examined series; and the last examined
+    ///   series, nil if there were none.
+    func moveHome(
         seriesOf group: GroupID, above series: SeriesID, limit: Int, from row: RowID
     ) throws(SQLiteError) -> (moved: [GroupID: [SeriesID]], count: Int, last: SeriesID?) {
         let away = try connection.all(

@@ -22,7 +22,7 @@ extension StoreWriter {
     /// - Parameters:
     ///   - progress: The changed counts.
     ///   - notices: The events, as for `add(_:silenced:cursor:notifier:)`.
-    ///   - silences: The number of events that each silence covered, by the silence's row id.
+    ///   - silences: The number of events that each silence covered, keyed by the silence's row id.
     ///   - id: The id of the notifier.
     /// - Returns: The new state of the notifier; nil if it does not exist.
     package func store(
@@ -42,8 +42,8 @@ extension StoreWriter {
     /// Begins or ends counting occurrences for a notifier. Counting begins with the next record.
     ///
     /// - Parameters:
-    ///   - rate: The number of occurrences in a period that the notifier reports; nil to end counting. Counts of
-    ///     another period are removed.
+    ///   - rate: The number of occurrences in a period that the notifier reports; nil to end counting. Counts with
+    ///     another slot length are removed.
     ///   - id: The id of the notifier.
     package func count(_ rate: Rate?, notifier id: Int64) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
@@ -76,7 +76,7 @@ extension StoreReader {
     }
 }
 
-/// The table `escalations`, and the position up to which a notifier has counted.
+/// Reads and changes the table `escalations`, and the record up to which a notifier has counted.
 struct EscalationTable {
     let connection: DatabaseConnection
 

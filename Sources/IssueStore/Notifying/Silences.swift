@@ -3,8 +3,8 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores a silence. Removes silences that ended more than 30 days ago, and all but the newest 1,000 of the ended
-    /// ones.
+    /// Stores a silence. Removes silences that ended more than 30 days ago, and all but the newest 1,000 ended
+    /// silences.
     ///
     /// - Parameters:
     ///   - silence: The silence. Its id and count are ignored.
@@ -71,12 +71,12 @@ extension StoreReader {
 
 /// The stored form of silences.
 enum SilenceTable {
-    /// How long a silence is kept after its end.
+    /// The time for which a silence is kept after its end.
     static let keptFor: Duration = .seconds(30 * 86_400)
     /// The maximum number of silences kept after their end, because operators can add and end any number of them.
     static let maxEnded: Int64 = 1000
 
-    /// The id as clients see it, such as `s12`.
+    /// Returns the id of a silence as clients see it, such as `s12`.
     static func id(_ number: Int64) -> String { "s\(number)" }
 
     /// Returns the row id for an id; nil if the text is not an id.
@@ -91,7 +91,7 @@ enum SilenceTable {
 }
 
 extension StoreReader {
-    /// Returns the silences in effect with the current ids of their groups, with which events must be compared.
+    /// Returns the silences in effect with the current ids of their groups. Events must be compared with these ids.
     ///
     /// A group may have been merged into another one after it was silenced. Events then have the id of the other group,
     /// and the silence covers all of that group.

@@ -23,27 +23,27 @@ package struct NotifierRow: Equatable, Sendable {
     package var lastAnswer: String?
     /// The time of the last delivery; nil if there was none.
     package var lastSuccess: IssueTimestamp?
-    /// The events that wait for a message.
+    /// The events that are not in a message yet.
     package var waiting: [Notice]
-    /// The message that has no fate yet; nil if there is none.
+    /// The pending message; nil if there is none.
     package var message: StoredMessage?
 }
 
-/// A message of a notifier without a fate, and its events.
+/// A pending message of a notifier, and its events.
 package struct StoredMessage: Equatable, Sendable {
     package var id: Int64
-    /// The time at which the message was made.
+    /// The time at which the message was created.
     package var at: IssueTimestamp
     /// The number of attempts, including the one that is being made.
     package var attempts: Int64
-    /// `true` if an attempt may have reached the receiver although its result is unknown.
+    /// Whether an attempt may have reached the receiver although its result is unknown.
     package var maybeSent: Bool
     package var notices: [Notice]
 }
 
 /// The fate of a message after an attempt.
 package enum MessageFate: Equatable, Sendable {
-    /// The message stays pending. `maybeSent` is `true` if an attempt so far may have reached the receiver.
+    /// The message stays pending. `maybeSent` states whether an attempt so far may have reached the receiver.
     case retry(maybeSent: Bool)
     case delivered
     case givenUp
@@ -52,8 +52,8 @@ package enum MessageFate: Equatable, Sendable {
 extension StoreWriter {
     /// Registers the configured notifiers. Changes of groups committed from now on are stored for them.
     ///
-    /// A new notifier, or one that was not configured before, starts with the changes that follow. The pending events
-    /// of a notifier that is no longer configured are given up.
+    /// A notifier that was not configured until now starts with the changes that follow. The pending events of a
+    /// notifier that is no longer configured are given up.
     ///
     /// - Parameters:
     ///   - names: The names of the notifiers that run.
@@ -80,8 +80,8 @@ extension StoreWriter {
     /// Stores the events that a notifier reports, and advances its cursor.
     ///
     /// - Parameters:
-    ///   - notices: The events. Those that are only counted are added to the count of their user and kinds.
-    ///   - silences: The number of events that each silence covered, by the silence's row id.
+    ///   - notices: The events. Events that are only counted are added to the count for their user and kinds.
+    ///   - silences: The number of events that each silence covered, keyed by the silence's row id.
     ///   - cursor: The last record whose change was examined; nil to leave the cursor unchanged.
     /// - Returns: The new state; nil if the notifier does not exist.
     package func add(
@@ -106,7 +106,7 @@ extension StoreWriter {
         return try table.row(id)
     }
 
-    /// Makes a message of all waiting events, if there are any, and counts its first attempt. Call this before the
+    /// Creates a message from all waiting events, if there are any, and counts its first attempt. Call this before the
     /// attempt.
     ///
     /// - Returns: The new state; nil if the notifier does not exist.
@@ -358,7 +358,7 @@ struct NotificationTable {
         case .retry(let maybeSent):
             try connection.run(
                 "UPDATE messages SET maybe_sent = ?2 WHERE id = ?1 AND state = 0", message, maybeSent)
-            return try note(answer, notifier: id)
+            return try setLastAnswer(answer, notifier: id)
         case .delivered: state = 1
         case .givenUp: state = 2
         }
@@ -375,7 +375,7 @@ struct NotificationTable {
             WHERE id = ?1
             """, id, isDelivered ? events : 0, isDelivered ? 0 : events, isDelivered ? Int64(1) : 0,
             isDelivered && isRepeated ? Int64(1) : 0, isDelivered ? now.millisecondsSince1970 : nil)
-        try note(answer, notifier: id)
+        try setLastAnswer(answer, notifier: id)
         try connection.run("DELETE FROM notices WHERE notifier = ?1 AND message = ?2", id, message)
         try connection.run(
             """
@@ -384,7 +384,7 @@ struct NotificationTable {
             """, id, Self.keptMessages)
     }
 
-    private func note(_ answer: String, notifier id: Int64) throws(SQLiteError) {
+    private func setLastAnswer(_ answer: String, notifier id: Int64) throws(SQLiteError) {
         try connection.run("UPDATE notifiers SET last_answer = ?2 WHERE id = ?1", id, answer)
     }
 

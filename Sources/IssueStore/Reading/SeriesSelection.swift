@@ -43,7 +43,7 @@ struct SeriesSelection {
         """
 
     private var viewer: Viewer
-    /// The lists for the parameters `?2` to `?12`, as JSON; nil for any. The one at index 3 is unused: `?5` is the
+    /// The lists for the parameters `?2` to `?12`, as JSON; nil for any. Index 3 is unused, because `?5` is the
     /// severity.
     private var lists: [String?] = []
     /// The lowest severity (`IssueLevel.rank`); nil for any.
@@ -86,7 +86,7 @@ struct SeriesSelection {
         ]
     }
 
-    /// `true` if every series is selected.
+    /// Whether every series is selected.
     var isEverything: Bool {
         viewer == .everything && severity == nil && groups == nil && lists.allSatisfy { $0 == nil }
     }
@@ -124,7 +124,7 @@ package enum Viewer: Equatable, Sendable {
     case everything
     /// The records that this user reported.
     case user(UInt32)
-    /// No records: for a user id that the system assigns dynamically, and may assign to another user later.
+    /// No records: for a user id that the system assigns dynamically and may later assign to another user.
     case nothing
 
     /// The user id to which queries are restricted; nil for no restriction. No account has the user id -1.

@@ -2,8 +2,8 @@ import SQLiteKit
 
 /// A copy of the whole store, made in steps while the store is in use.
 ///
-/// A complete copy is marked as such (`mark`). A daemon that opens it gives new records ids with another store code, so
-/// that no id is assigned twice.
+/// A complete copy must be marked as a copy (`mark`). The daemon that opens it draws a new store code for the ids of
+/// new records, so that no id is assigned twice.
 package final class StoreCopy {
     private var backup: OnlineBackup?
     private let pageSize: Int64
@@ -14,7 +14,7 @@ package final class StoreCopy {
     /// The size of the store, in bytes. It can change while the copy is made.
     package private(set) var total: Int64
 
-    /// The number of pages per step: 2 MiB.
+    /// The number of pages per step, which are 2 MiB.
     private static let pagesPerStep = 256
 
     /// Starts a copy.
@@ -81,7 +81,7 @@ package final class StoreCopy {
         }
     }
 
-    /// Marks a complete copy as one. Ends WAL mode, so that the copy is a single file.
+    /// Marks a complete copy as a copy. Ends WAL mode, so that the copy is a single file.
     ///
     /// - Throws: `StoreFailure` if the copy cannot be opened or written.
     package static func mark(_ path: String) throws(StoreFailure) {

@@ -34,8 +34,8 @@ extension StoreReader {
 
     /// Returns a record by its id, or the newest record of a group by the group's id.
     ///
-    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if its block is
-    ///   damaged; otherwise the error of the query.
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if its block
+    ///   is damaged; otherwise the error of the query.
     package func show(_ id: String, viewer: Viewer) throws -> Shown {
         try snapshot {
             let group: GroupID
@@ -62,8 +62,8 @@ extension StoreReader {
     ///   - id: The id of the record.
     ///   - destination: The name of a destination, or nil for all of them.
     ///   - viewer: The client that asks.
-    /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.unreadable` if its
-    ///   block is damaged, `.invalidFilter` if the destination does not exist; otherwise the error of the query.
+    /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.unreadable` if
+    ///   its block is damaged, `.invalidFilter` if the destination does not exist; otherwise the error of the query.
     package func fates(of id: String, _ destination: String? = nil, viewer: Viewer) throws -> [IssueFate] {
         try snapshot {
             let row = try find(id, viewer: viewer).row
@@ -72,7 +72,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns `true` if this process has reported the record with an id. Later processes with the same pid do not
+    /// Returns `true` if this process has reported the record with this id. A later process with the same pid does not
     /// match.
     package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
         try snapshot {
@@ -88,8 +88,8 @@ extension StoreReader {
 
     /// Returns the row and the group of a record by its id, or by the id that it had before `repair` recovered it.
     ///
-    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if its block is
-    ///   damaged; otherwise the error of the query.
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if its block
+    ///   is damaged; otherwise the error of the query.
     private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: GroupID) {
         guard let id = RecordID(text), let row = try recordID(row: id.row) == id ? id.row : recoveredRow(of: id) else {
             throw QueryFailure.notFound(id: text)
@@ -112,7 +112,7 @@ extension StoreReader {
     private func isUnreadable(_ row: RowID, viewer: Viewer) throws -> Bool {
         guard blocks.skipped.values.contains(where: { $0.rows.contains(row) }) else { return false }
         if viewer == .everything { return true }
-        // The posting lists of closed ranges tell whose record it is.
+        // The posting lists of closed ranges show whose record it is.
         guard let account = try outbox.accounts(ofUnreadable: [row...row]).first?.account else { return false }
         let user = try connection.first("SELECT uid FROM accounts WHERE id = ?1", account) { $0.int64(0) }
         return user.map(viewer.sees) ?? false
@@ -252,7 +252,7 @@ extension StoreReader {
     /// Copies the response from the dead letter of a summary.
     private func complete(_ fate: inout IssueFate, letterOfSummary summary: Int64) throws {
         _ = try connection.first("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1", summary) {
-            fate.takes(letter: $0)
+            fate.copyResponse(fromDeadLetter: $0)
         }
     }
 
@@ -260,11 +260,11 @@ extension StoreReader {
     private func complete(_ fate: inout IssueFate, letterOf row: RowID, _ destination: Int64) throws {
         _ = try connection.first(
             "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2", row, destination
-        ) { fate.takes(letter: $0) }
+        ) { fate.copyResponse(fromDeadLetter: $0) }
     }
 
-    /// Copies the attempts of the current batch from the destination's state. A batch that is preempted by another one
-    /// gets the numbers of that one.
+    /// Copies the attempts of the current batch from the destination's state. If another batch has preempted the
+    /// record's batch, they are those of the other batch.
     private func complete(_ fate: inout IssueFate, sending destination: Int64) throws {
         let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", destination) {
             DestinationRow.State(json: $0.text(0))
@@ -276,7 +276,7 @@ extension StoreReader {
 }
 
 extension IssueFate {
-    fileprivate mutating func takes(letter row: borrowing Row) {
+    fileprivate mutating func copyResponse(fromDeadLetter row: borrowing Row) {
         attempts = row.int(0)
         timestamp = row.time(1)
         answer = row.optionalText(2)

@@ -37,7 +37,7 @@ extension StoreReader {
     /// Returns groups with the counts of the records that match the filter.
     ///
     /// If the filter limits the time, the counts of closed ranges include whole minutes. Conditions on text and
-    /// metadata select groups (`groups(with:in:)`), and the counts include all records of these.
+    /// metadata select groups (`groups(with:in:)`), and the counts include all records of these groups.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
@@ -261,10 +261,10 @@ extension StoreReader {
         }
     }
 
-    /// Returns the groups of a selection on which the last deployment of their application had this effect.
+    /// Returns the groups of a selection that have changed in this way since the last deployment of their application.
     ///
     /// - Parameters:
-    ///   - change: The effect of the deployment.
+    ///   - change: The change.
     ///   - selection: The series that match the other parts of the filter.
     func groups(_ change: DeploymentChange, in selection: SeriesSelection) throws -> [GroupID] {
         let windows = try deploymentWindows()
@@ -297,7 +297,7 @@ extension StoreReader {
         return groups
     }
 
-    /// Returns the last deployments of each account with declared deployments.
+    /// Returns the times of the last two declared deployments of each account that has any.
     private func deploymentWindows() throws -> [AccountID: DeploymentWindow] {
         let times = try connection.all(
             """
@@ -312,8 +312,8 @@ extension StoreReader {
 }
 
 extension StoreReader {
-    /// The maximum number of applications or groups that get a series of their own: those with the most records. The
-    /// others share one.
+    /// The maximum number of applications or groups that get a series of their own in a histogram: those with the most
+    /// records. The others share one series.
     private static let maxKeys = 20
 
     /// Returns the number of records that match a filter, by time.

@@ -154,7 +154,7 @@ extension StoreReader {
         return found
     }
 
-    /// Returns the text; nil if it is empty, as the table `senders` stores an absent one.
+    /// Returns nil for an empty text, which the table `senders` contains for an absent one; otherwise the text.
     static func present(_ text: String) -> String? { text.isEmpty ? nil : text }
 
     /// Returns `true` if a record matches the parts of a filter that do not depend on its series alone.
@@ -207,7 +207,7 @@ struct RecordCells {
     var series: SeriesID
     var process: ProcessRowID
     var receivedAt: IssueTimestamp
-    /// Milliseconds from `receivedAt` to the time it occurred; nil if the record does not state it.
+    /// The time of the occurrence, in milliseconds relative to `receivedAt`; nil if the record does not state it.
     var occurred: Int64?
     /// The same for the first of `count` occurrences.
     var firstOccurred: Int64?
@@ -272,7 +272,7 @@ package struct RecordRow: Sendable {
     package var isFirstOfGroup: Bool
     package var fingerprint: String
     package var accountName: String
-    /// The complete record, or only what differs from its series if `memory` is set.
+    /// The complete record; or, if `memory` is set, a record without the attributes of its series.
     package var stored: StoredRecord
     /// The metadata as JSON; nil if it is part of `stored` or there is none.
     package var metadata: String?
@@ -295,7 +295,7 @@ package struct RecordRow: Sendable {
             }
         let details = cells.details.flatMap { try? JSONValue(json: $0) }
         var record = IssueRecord(message: message, count: cells.count)
-        // Copying the attributes of the series for each record costs more than looking them up when they are needed.
+        // Copying the attributes of the series to each record costs more than looking them up when they are needed.
         let isShared = !isWhole && details?["original"] == nil
         memory = isShared ? series : nil
         if !isShared { series.complete(&record) }
@@ -322,11 +322,11 @@ package struct RecordRow: Sendable {
 }
 
 extension IssueRecord {
-    /// Adds the rarely used members from the JSON in which they are stored, and notes on unusual records to `repairs`.
+    /// Adds the rarely used members, which are stored as JSON, and appends notes on an unusual record to `repairs`.
     ///
     /// - Parameters:
     ///   - details: The JSON.
-    ///   - series: The series that the record is stored under.
+    ///   - series: The series under which the record is stored.
     ///   - repairs: The notes.
     fileprivate mutating func add(_ details: JSONValue, of series: SeriesDescription, repairs: inout [String]) {
         let origin = RecordOrigin(in: details)
@@ -346,14 +346,14 @@ extension IssueRecord {
                 reportable = own.reportable ?? true
             }
         }
-        // It was stored as not reportable, so that it is not forwarded again.
+        // The import stored it as not reportable, so that it is not forwarded again.
         if let origin, !origin.wasPending, origin.wasReportable { reportable = true }
         var own = details
         while let more = own["more"] { own = more }
         setDetails(own)
     }
 
-    /// Creates a record from the members that were stored.
+    /// Creates a record from its message and its stored members; nil if they are invalid.
     private init?(message: String, details: JSONValue) {
         guard case .object(let members) = details else { return nil }
         let whole = JSONValue.object(members + [JSONValue.Member("message", .string(message))])
@@ -362,7 +362,7 @@ extension IssueRecord {
     }
 }
 
-/// Where a record was before `repair` recovered it: a member of its details.
+/// The origin of a record that `repair` recovered: the stores in which it was before. A member of its details.
 struct RecordOrigin: Equatable {
     /// The parts of a record that were unreadable.
     enum Loss: String, CaseIterable {
@@ -380,13 +380,13 @@ struct RecordOrigin: Equatable {
         }
     }
 
-    /// The store from which it was recovered last.
+    /// The store from which it was last recovered.
     var place: Place
     /// The stores in which it was before that, the latest first.
     var earlier: [Place] = []
-    /// `false` if it is not forwarded again, because it had a fate there.
+    /// Whether it may have been pending there. If not, it is not forwarded again.
     var wasPending: Bool
-    /// `false` if the client has reported it as not reportable.
+    /// Whether the client marked it as reportable.
     var wasReportable: Bool
     var losses: Set<Loss>
 
@@ -400,7 +400,7 @@ struct RecordOrigin: Equatable {
 
     /// Reads the origin from a record's details; nil if it was not recovered.
     init?(in details: JSONValue) {
-        // The second form is that of a record under an overflow series or sender.
+        // A record in an overflow series or of an overflow sender has its own details in the member `more`.
         guard let value = details[Self.key] ?? details["more"]?[Self.key] else { return nil }
         place = Self.place(value)
         earlier = Self.limited((value["earlier"]?.asArray ?? []).map(Self.place))
@@ -413,19 +413,20 @@ struct RecordOrigin: Equatable {
         Place(id: value["id"]?.asString ?? "?", receivedAt: value["received_at"]?.asString ?? "?")
     }
 
-    /// The store that received it.
+    /// The store that received the record from the client.
     var first: Place { earlier.last ?? place }
 
     /// The ids that the record had, the latest first.
     var ids: [String] { [place.id] + earlier.map(\.id) }
 
-    /// Adds the origin that the record had in the store from which it was recovered.
+    /// Adds the origin that the record already had in the store from which it was recovered.
     mutating func follow(_ origin: RecordOrigin) {
         earlier = Self.limited([origin.place] + origin.earlier)
         losses.formUnion(origin.losses)
     }
 
-    /// Returns at most `maxEarlier` stores: the latest ones, and the first one, by which a repair recognizes the record.
+    /// Returns at most `maxEarlier` stores: the latest ones, and always the first one, because repairs identify the
+    /// record by it.
     private static func limited(_ earlier: [Place]) -> [Place] {
         guard earlier.count > maxEarlier, let first = earlier.last else { return earlier }
         return earlier.prefix(maxEarlier - 1) + [first]

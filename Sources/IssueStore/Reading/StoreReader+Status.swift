@@ -32,7 +32,7 @@ extension StoreReader {
         }
     }
 
-    /// The ledger of a destination, and the age of its pending records and corrections.
+    /// The ledger of a destination, and the number and age of its pending lines.
     package struct DestinationFigures: Sendable {
         package var name: String
         package var kind: String
@@ -103,8 +103,8 @@ extension StoreReader {
                     AND id < coalesce((SELECT id FROM next), 9223372036854775807))
         """
 
-    /// Returns messages about ledgers in which not every record has exactly one fate, at most ten. This is always a bug
-    /// of issued.
+    /// Returns at most ten messages about ledgers in which not every record has exactly one fate. The cause is always a
+    /// bug of issued.
     private func ledgerFaults() throws -> [String] {
         try connection.all(
             """
@@ -191,8 +191,8 @@ extension StoreReader {
         ) { $0.time(0) }
     }
 
-    /// Returns the suppressed records that no summary counts yet, by limit and application, with the users of these.
-    /// The largest numbers are first.
+    /// Returns the numbers of suppressed records that no summary counts yet, by destination, application and limit,
+    /// each with its user. The largest comes first.
     private func suppressions() throws -> [(user: Int64, suppression: Suppression)] {
         struct Key: Hashable {
             var destination: String
@@ -239,19 +239,19 @@ extension StoreReader {
     }
 }
 
-/// The figures of all users, read in one snapshot. Each viewer sees only their own.
+/// The figures of all users, read in one snapshot. `visible(to:)` returns those that a viewer may see.
 package struct StoreFigures: Sendable {
     struct Destination: Sendable {
         var name: String
         var kind: String
-        /// By user id.
+        /// The ledger of each user, by user id.
         var ledgers: [Int64: Ledger]
-        /// The number of pending corrections by user.
+        /// The number of pending corrections, by user id.
         var corrections: [Int64: Int64]
         var oldestPending: IssueTimestamp?
     }
 
-    /// The store's code in the ids of new records.
+    /// The store code in the id of the newest record.
     var code = ""
     var records: Int64 = 0
     /// The size of the database, in bytes.
@@ -263,7 +263,7 @@ package struct StoreFigures: Sendable {
     /// The number of received records, by user id.
     var received: [Int64: Int64] = [:]
     var destinations: [Destination] = []
-    /// The largest first.
+    /// The suppressions of all users, the largest first.
     var suppressions: [(user: Int64, suppression: Suppression)] = []
     /// The number of records in damaged blocks.
     var damagedRecords: Int64 = 0
@@ -318,7 +318,7 @@ package enum StoreCheck {
         case whole
         /// Some pages are corrupt or unreadable.
         case damaged
-        /// The check was interrupted or blocked by a lock, or the host lacks a resource that it needs.
+        /// The check was interrupted or blocked by a lock, or the host lacks a resource that the check needs.
         case inconclusive
     }
 

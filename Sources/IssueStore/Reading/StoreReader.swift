@@ -11,9 +11,9 @@ import Synchronization
 package final class StoreReader {
     let connection: DatabaseConnection
     package let blocks: BlockReader
-    /// Rows of the open snapshot that were already looked up.
+    /// Rows that the current snapshot has already looked up.
     var known = RowCache()
-    /// The users who are accountable for user ids, for the forwarding loop.
+    /// Maps user ids to the accountable users. Used by the forwarding loop.
     package var users = AccountableUsers()
     /// The last figures that were read, and the data version of the database at that time.
     var lastFigures: (version: Int64, figures: StoreFigures)?
@@ -117,8 +117,8 @@ package struct QueryInterruption: Sendable {
 
 /// Decides when a reader may take a snapshot of the database, and ends snapshots that block the writer.
 ///
-/// A snapshot keeps SQLite from restarting the WAL, so every reader must register its snapshots. Functions may be
-/// called on any thread.
+/// A snapshot keeps SQLite from resetting the WAL, so every reader must register its snapshots. Functions may be called
+/// on any thread.
 package protocol SnapshotControl: Sendable {
     /// Registers a snapshot that is about to be taken. May block.
     ///
@@ -141,17 +141,17 @@ package protocol SnapshotControl: Sendable {
 struct RowCache {
     /// The maximum number of entries per table. A page of records or a batch rarely needs more.
     private static let maxEntries = 4096
-    /// The size of all series keys, in bytes, at which the cached series are removed. A key usually has about 300
-    /// bytes, but a sender can make it 70 times as long.
+    /// The total size of the cached series keys, in bytes, at which all cached series are removed. A key usually has
+    /// about 300 bytes, but a sender can make it 70 times as long.
     private static let maxKeyBytes = 2 << 20
 
     private var series: [SeriesID: SeriesRowCache] = [:]
     /// The size of the keys of all cached series, in bytes.
     private var keyBytes = 0
     private var senders: [ProcessRowID: Sender] = [:]
-    /// A store code, and the rows whose ids contain it.
+    /// The store code that was looked up last, and the rows whose ids contain it.
     private(set) var code: (rows: ClosedRange<RowID>, code: UInt64)?
-    /// The destinations, each with the batch that was read last; nil until a fate is determined.
+    /// The destinations, each with the batch that was read last; nil until the first fate is determined.
     var searches: [ForwardingOutbox.FateSearch]?
 
     mutating func forget() {
@@ -186,8 +186,8 @@ struct RowCache {
     }
 }
 
-/// The attributes shared by all records of a series. It is a class, because copying them for each record would cost
-/// more than copying a reference.
+/// The attributes that all records of a series share. This is a class, because copying the attributes for each record
+/// would cost more than copying a reference.
 final class SeriesRowCache: LineCache {
     let description: SeriesDescription
     let app: Application?
@@ -198,7 +198,7 @@ final class SeriesRowCache: LineCache {
     let fingerprint: String
     let firstOfGroup: RowID
     let accountName: String
-    /// The size of the key that `description` was read from, in bytes.
+    /// The size of the key from which `description` was decoded, in bytes.
     let keySize: Int
     private let line = Mutex(CachedLine())
 
@@ -225,7 +225,7 @@ final class SeriesRowCache: LineCache {
         record.reportable = description.isReportable
     }
 
-    /// Creates an entry for a series whose other attributes may be unknown.
+    /// Creates an entry from the description of a series. The other attributes may be unknown.
     init(
         _ description: SeriesDescription, group: GroupID = 0, groupID: String = "", fingerprint: String = "",
         firstOfGroup: RowID = 0, accountName: String = "", keySize: Int = 0
@@ -288,7 +288,7 @@ extension QueryFailure {
     }
 }
 
-/// The position where the next page begins. Clients must treat it as opaque.
+/// The position after which the next page begins. Clients must treat it as opaque.
 struct PageCursor: Equatable {
     /// The sort key of the last row of the page.
     var value: Int64

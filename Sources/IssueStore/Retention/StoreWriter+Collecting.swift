@@ -9,8 +9,9 @@ import SQLiteKit
 extension StoreWriter {
     /// The maximum number of series or processes that one transaction examines or removes.
     package static let maxCollectedRows = 256
-    // The maximum numbers of rows that one transaction examines.
+    /// The maximum number of counts that one transaction examines.
     private static let maxCountsPerTransaction = 8192
+    /// The maximum number of summaries that one transaction examines.
     private static let maxSummariesPerTransaction = 512
 
     /// Removes processes without records, except those that records in damaged blocks may refer to.
@@ -51,7 +52,7 @@ extension StoreWriter {
         }
     }
 
-    /// Examines the next series, and adds the ones without records to an estimate.
+    /// Examines the next series, and adds those without records to an estimate.
     ///
     /// - Parameters:
     ///   - series: Only series with a higher id are examined.
@@ -67,8 +68,8 @@ extension StoreWriter {
         return examined.last
     }
 
-    /// Examines the next series. Removes the ones without records and the groups that have no series left, although
-    /// their counts could still be queried. Used if space is short.
+    /// Examines the next series. Removes those without records, and the groups that have no series left, although their
+    /// counts could still be queried. Used if space is short.
     ///
     /// - Parameters:
     ///   - users: Only their series are removed.
@@ -103,7 +104,7 @@ extension StoreWriter {
     /// Removes senders and accounts that nothing refers to, lines of the ledger that are zero, observed deployments
     /// without an account, and rows of the clock, mutes and moves that apply to no record.
     ///
-    /// The statements find the first record by `ORDER BY id LIMIT 1`, because for `min(id)`, SQLite reads all rows of a
+    /// The statements find the first record with `ORDER BY id LIMIT 1`. For `min(id)`, SQLite would read all rows of a
     /// virtual table.
     ///
     /// - Returns: `true` if there may be more.
@@ -147,7 +148,7 @@ extension StoreWriter {
                 """,
             ] {
                 try connection.run(sql)
-                // These are the limits in the statements.
+                // 4 and 256 are the limits in the statements.
                 mayBeMore = mayBeMore || connection.changes == 4 || connection.changes == 256
             }
             memory.caches.senders.removeAll()
@@ -319,14 +320,15 @@ extension RecordRemoval {
     }
 }
 
-/// The maximum age of rows about series and groups, and the coarser resolution of old counts.
+/// Determines the start of the retention period, and sums up old counts per hour.
 extension StoreWriter {
     /// The age from which counts are stored per hour instead of per minute.
     package static let countsByHour: Duration = .seconds(7 * 86_400)
     /// The maximum number of counts that one transaction sums up.
     private static let maxAgedCountsPerTransaction = 8192
 
-    /// Returns the wall-clock time that was the maximum age ago by log time, using the current clock offset.
+    /// Returns the wall-clock time before which records exceed the maximum age. Converts log time with the current
+    /// offset.
     package func retentionStart(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure)
         -> IssueTimestamp
     {
@@ -337,14 +339,14 @@ extension StoreWriter {
         return IssueTimestamp(millisecondsSince1970: moment.milliseconds - offset)
     }
 
-    /// Sums up old counts by the hour. Sums over whole hours stay exact.
+    /// Sums up old counts per hour. Sums over whole hours stay exact.
     ///
     /// - Parameters:
     ///   - minute: The minute to start at, in minutes since 1970.
     ///   - time: Counts before this time are summed up, rounded down to a whole hour.
     /// - Returns: The minute to continue from, or nil at the end.
     package func rollUpCounts(from minute: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
-        // The limit is a whole hour, so that no hour is summed up only in part.
+        // The end is a whole hour, so that no hour is summed up only in part.
         let end = time.millisecondsSince1970 / 3_600_000 * 60
         return try transaction { () throws(SQLiteError) in
             let last =

@@ -4,14 +4,14 @@ import SQLiteKit
 
 /// Removes ranges, in steps that delay no commit for long.
 ///
-/// First, the records are removed in slices, from the first one on. One transaction removes a slice and its ledger
-/// entries. The posting lists follow, and finally the row of the range. So the ledger always balances, and an
-/// interrupted removal can continue. Counts and totals are kept.
+/// First, the records are removed in slices, in the order of their ids. One transaction removes a slice and updates the
+/// ledger, so that the ledger always balances and an interrupted removal can continue. Then the posting lists are
+/// removed, and finally the row of the range. Counts and totals are kept.
 extension StoreWriter {
     /// Performs the next step of removing a closed range, which must be the oldest one.
     ///
     /// - Returns: The number of removed records. `isDone` is `true` after the last step.
-    /// - Throws: `StoreFailure`; the step can be repeated then.
+    /// - Throws: `StoreFailure`. The step can then be repeated.
     package func forget(_ range: RetentionSnapshot.ClosedRange) throws(StoreFailure) -> ExpiryProgress {
         try transaction(isSynced: false) { () throws(SQLiteError) in try removal.forget(range, &memory) }
     }
@@ -21,7 +21,7 @@ extension StoreWriter {
         guard memory.open.first != nil else { return }
         try transaction { () throws(SQLiteError) in try closeRange() }
         // A block never has records of two ranges.
-        dropNewestBlock()
+        startNewBlock()
     }
 
     /// Removes free pages from the file. The file system gets the space back once the WAL is checkpointed.
@@ -65,15 +65,15 @@ struct RecordRemoval {
 
     // MARK: Limits per transaction
 
-    /// The number of blocks if all of them are deleted.
+    /// The maximum number of blocks if all of them are deleted.
     static let sliceBlocks: Int64 = 32
-    /// The number of blocks if some of them may be rewritten.
+    /// The maximum number of blocks if some of them may be rewritten.
     static let sliceRewrittenBlocks: Int64 = 8
-    /// The size of the blocks, in bytes. The last block may exceed it.
+    /// The maximum size of the blocks, in bytes. The last block may exceed it.
     private static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
-    /// The number of dead letters. Each line can take hundreds of KiB, even if its record compresses well.
+    /// The maximum number of dead letters. Each line can take hundreds of KiB, even if its record compresses well.
     private static let sliceLetters: Int64 = 64
 
     /// Performs the next step of removing a range.
@@ -127,12 +127,12 @@ struct RecordRemoval {
         return progress
     }
 
-    /// Deletes some of the dead letters of records that are about to be removed. Without their records, these could not
-    /// be requeued, and their lines would fill the database.
+    /// Deletes some of the dead letters of records that are about to be removed. Without its record, a dead letter
+    /// could not be requeued, and its line would only take space.
     ///
     /// - Parameters:
     ///   - rows: The rows that are about to be removed.
-    ///   - kept: Rows among these that are kept.
+    ///   - kept: The rows among them that are kept.
     /// - Returns: `true` if there may be more.
     func deleteDeadLetters(of rows: ClosedRange<RowID>, keeping kept: [RowID] = []) throws(SQLiteError) -> Bool {
         try connection.run(
@@ -158,8 +158,8 @@ struct RecordRemoval {
 
     /// Deletes batches that have no records left. A batch with summaries is kept until its response arrives.
     ///
-    /// Batches are nearly in the order of their rows, and deletion stops at the first one that still has records. The
-    /// newest batch is always kept, because its id would be assigned again, and a response to it may be awaited.
+    /// Batches are nearly in the order of their rows, so deletion stops at the first one that still has records. The
+    /// newest batch is always kept, because SQLite would assign its id again, and its response may be pending.
     ///
     /// - Returns: `true` if there may be more.
     private func deleteBatches(through last: RowID) throws(SQLiteError) -> Bool {
@@ -194,6 +194,6 @@ package struct ExpiryProgress: Equatable, Sendable {
     package var records: Int64 = 0
     /// The number of their fates that were pending and are now expired, at all destinations together.
     package var expired: Int64 = 0
-    /// `true` if nothing is left of the range.
+    /// Whether this was the last step.
     package var isDone = false
 }

@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Returns the current state of the store that retention decisions depend on.
+    /// Returns the state of the store on which retention bases its decisions.
     ///
     /// - Parameters:
     ///   - freeBytes: The free space of the file system, in bytes; nil if unknown.
@@ -55,7 +55,7 @@ extension StoreWriter {
         return RecordLogInstant(milliseconds: age)
     }
 
-    /// Returns the data of each user in each closed range, the oldest range first.
+    /// Returns the number of bytes of each user in each closed range, the oldest range first.
     private func holdings() throws(SQLiteError) -> [RetentionSnapshot.Holding] {
         let settled = try settledThrough()
         return try connection.all(
@@ -130,7 +130,7 @@ extension StoreWriter {
     /// Returns the maximum age of the records of each application. The result is cached, so this must not be called in
     /// a transaction that may have added applications.
     func applicationAges() throws(SQLiteError) -> [AccountID: Duration] {
-        // The cache may contain applications that were deleted since. Their ids are never assigned again.
+        // The cache may contain applications that have been deleted. Their ids are never assigned again.
         if ageSearch.known.count > AgeSearch.maxKnown { ageSearch.forgetAges() }
         let accounts = try connection.all(
             "SELECT id, uid, app FROM accounts WHERE id > ?1 ORDER BY id", ageSearch.last
@@ -142,7 +142,7 @@ extension StoreWriter {
         return ageSearch.known
     }
 
-    /// Searches the next ranges older than an age for records of the accounts.
+    /// Searches the next ranges that are older than an age for records of the accounts.
     private func search(
         _ age: Duration, _ accounts: Set<AccountID>, _ snapshot: inout RetentionSnapshot
     ) throws(SQLiteError) {
@@ -158,7 +158,8 @@ extension StoreWriter {
             guard newest.duration(to: snapshot.now) >= age else { return }
             guard try self.accounts(in: range.id, among: accounts).isEmpty else {
                 let isUnderWay = try isUnderWay(range.first, range.last)
-                // The records must wait for the response to a batch. Ranges for other ages need not wait for them.
+                // A batch with these records has no response yet. They are kept until then, but at most for twice the
+                // age. The search for other ages continues.
                 if isUnderWay, newest.duration(to: snapshot.now) < age + age { return }
                 snapshot.aged = RetentionSnapshot.AgedRange(
                     range: RetentionSnapshot.ClosedRange(
@@ -224,8 +225,8 @@ struct AgeSearch {
     var known: [AccountID: Duration] = [:]
     /// The last application that was read.
     var last: AccountID = 0
-    /// For each maximum age, the range up to which no records of applications with this age or a lower one remain, as
-    /// far as the ranges have been searched.
+    /// For each maximum age, the last range that was searched. No range up to it has records of applications with this
+    /// age or a lower one.
     var searchedThrough: [Duration: Int64] = [:]
 
     mutating func forgetAges() {
@@ -246,10 +247,10 @@ package struct ExpiredRanges: Equatable, Sendable {
 extension StoreReader {
     /// The maximum number of applications with an age of their own that are listed.
     private static let maxApplications = 100
-    /// In milliseconds.
+    /// One day, in milliseconds.
     private static let day: Int64 = 86_400_000
 
-    /// Reads the state of the store that the next removals depend on.
+    /// Returns the figures on which the next removals depend.
     ///
     /// - Parameters:
     ///   - retention: The limits.
@@ -279,8 +280,8 @@ extension StoreReader {
         }
     }
 
-    /// Counts the records of the last day, and adds their average size. The records of the open range are not in
-    /// `counts`, but are no older than a day.
+    /// Adds the number of records of the last day, and the average size of all records. The records of the open range
+    /// are not in `counts`, but none of them is older than a day.
     private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
         let start = now.millisecondsSince1970 - Self.day
         let closed = try connection.integer(
@@ -345,6 +346,6 @@ extension StoreReader {
 }
 
 extension DatabaseConnection {
-    /// Bytes by which the WAL file exceeds its usual size. A truncating checkpoint frees them.
+    /// The number of bytes by which the WAL file exceeds its usual size. A truncating checkpoint frees them.
     var excessWALBytes: Int64 { max(0, (walFileBytes ?? 0) - WALLimits.typicalBytes) }
 }

@@ -2,11 +2,11 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The plan and progress of removing some series from a range: the frequent groups of one user, or applications whose
-/// records are too old.
+/// The plan and progress of removing the records of some series from a range: those of one user's frequent groups, or
+/// of applications whose maximum age they exceed.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
-    /// `true` if all records of the oldest range would be removed. Then the range is deleted as a whole, which is
+    /// Whether all records of the oldest range would be removed. The range is then deleted as a whole, which is
     /// cheaper.
     package let isWhole: Bool
     /// The series whose records are removed, mapped to their accounts.
@@ -40,8 +40,8 @@ package struct Thinning: Sendable {
         lists = accounts.keys.sorted()
     }
 
-    /// Makes the removal continue at a row.
-    mutating func turn(to row: RowID) {
+    /// Makes the next step continue at this row.
+    mutating func advance(to row: RowID) {
         next = row
         while passed < remainingRows.count, remainingRows[passed] < row { passed += 1 }
     }
@@ -66,7 +66,7 @@ extension StoreWriter {
     ///
     /// - Parameter thinning: The plan; receives the progress.
     /// - Returns: The number of removed records. `isDone` is `true` after the last step.
-    /// - Throws: `StoreFailure`; the step can be repeated then.
+    /// - Throws: `StoreFailure`. The step can then be repeated.
     package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ExpiryProgress {
         let current = thinning
         let (progress, next) = try transaction(isSynced: false) { () throws(SQLiteError) in
@@ -79,8 +79,8 @@ extension StoreWriter {
 
 /// Removes the records of some series from a range, in the order of their ids.
 ///
-/// Each transaction removes a slice of rows together with their ledger entries. The posting lists are emptied
-/// afterwards, and remain as links of their chains.
+/// Each transaction removes a slice of rows and updates the ledger. The posting lists are emptied afterwards. Their
+/// rows remain as links of the chains.
 extension RecordRemoval {
     /// The maximum number of posting lists per transaction.
     private static let sliceLists = 256
@@ -93,7 +93,7 @@ extension RecordRemoval {
             if try deleteDeadLetters(of: rows, keeping: kept) { return (ExpiryProgress(), next) }
             let progress = try remove(rows, keeping: kept, thinning, &memory)
             if progress.records > 0 { memory.values.removals.removed(ahead: rows) }
-            next.turn(to: rows.upperBound + 1)
+            next.advance(to: rows.upperBound + 1)
             return (progress, next)
         }
         let lists = thinning.lists.prefix(Self.sliceLists)
@@ -117,7 +117,8 @@ extension RecordRemoval {
         var lastRange: Int64
         /// The size of the series' key, in bytes.
         var keyBytes: Int64
-        /// `true` if this is the last range in which the series occurred, or if it has no records left in that range.
+        /// Whether this is the last range in which the series occurred, or the series has no records left in that
+        /// range.
         var isLast: Bool
     }
 
@@ -161,7 +162,7 @@ extension RecordRemoval {
         var groups: [GroupID: GroupVolume] = [:]
         for member in members where member.user == user {
             groups[member.group, default: GroupVolume()].records += member.records
-            // Only records are removed, so what their series take besides them does not count.
+            // Only the records are removed, so the bytes of the series itself do not count.
             groups[member.group]?.bytes += max(1, member.bytes - RangePostings.Posting.bytesOfSeries)
         }
         let removed = EvictionPolicy.groupsToRemove(groups)
@@ -199,7 +200,7 @@ extension RecordRemoval {
             ?? true
     }
 
-    /// Returns the newest record of each group that has none in a later range, by series.
+    /// Returns the newest record of each group without records in a later range, keyed by the record's series.
     private func lastRecords(
         of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: RowID
     ) throws(SQLiteError) -> [SeriesID: RowID] {
@@ -274,7 +275,7 @@ extension RecordRemoval {
         return progress
     }
 
-    /// Returns the records of a slice that are to be removed.
+    /// Returns the records of a slice that must be removed.
     private func toErase(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> [RecordToErase] {
         try connection.all(
             "SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2", rows.lowerBound, rows.upperBound
@@ -286,7 +287,7 @@ extension RecordRemoval {
         }
     }
 
-    /// Reduces a posting list to the spared row, and subtracts the rest from the user's share.
+    /// Reduces a posting list to the spared row if there is one, and subtracts the rest from the user's share.
     private func emptyList(of series: SeriesID, _ thinning: Thinning) throws(SQLiteError) {
         let size = try connection.first(
             "SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2", thinning.range.id, series

@@ -1,11 +1,11 @@
 import IssueCore
 import SQLiteKit
 
-/// Finds the blocks on all leaf pages of a database, so that damage to the interior pages of `blocks` costs no records.
+/// Finds the blocks on all leaf pages of a database, so that damage to the interior pages of `blocks` loses no records.
 ///
 /// Searches a part of the file, usually all of it, then returns the blocks in it in ascending order of their ids.
 struct BlockScan {
-    /// What one step has done.
+    /// The result of a step.
     enum Step {
         case searched
         /// A block, and its records that were not read before.
@@ -31,7 +31,7 @@ struct BlockScan {
     /// The blocks that were found and not returned yet.
     private var candidates: [Candidate] = []
     private var isSearching = true
-    /// The rows of records that were read, and those next to them that have no record.
+    /// The rows that were read, and the rows without a record next to them in the same block.
     private var readRows = RangeSet<RowID>()
     /// The rows that could not be read in another way.
     private var failedRows = RangeSet<RowID>()
@@ -39,7 +39,8 @@ struct BlockScan {
     /// The maximum number of candidates before their blocks are returned: those of about eight gigabytes.
     private static let maxCandidates = 1 << 18
     private static let pagesPerStep: UInt32 = 64
-    /// The maximum number of ranges in each set of rows. Usually there are few. Beyond this, only the counts become inexact.
+    /// The maximum number of ranges in each set of rows. Usually there are few. Beyond this, only the counts become
+    /// inexact.
     private static let maxRanges = 1 << 17
 
     /// Creates a scan of the file that a connection has read. Returns nil if the size of its pages is unknown.
@@ -70,7 +71,7 @@ struct BlockScan {
             && rows.upperBound < ranges[low].upperBound
     }
 
-    /// Declares that a record was read, so that the scan does not return it.
+    /// Marks a record as read, so that the scan does not return it.
     ///
     /// - Parameters:
     ///   - block: Its block, which contains the rows before and after it that have no record; nil if unknown.
@@ -86,7 +87,7 @@ struct BlockScan {
         readRows.insert(contentsOf: rows.lowerBound..<rows.upperBound + 1)
     }
 
-    /// Declares that a row could not be read. Returns `false` if it cannot be found, or there are too many such rows.
+    /// Marks a row as not readable in another way. Returns `false` if it was read, or if there are too many such rows.
     mutating func setFailed(_ row: RowID) -> Bool {
         guard !readRows.contains(row), failedRows.ranges.count < Self.maxRanges else { return false }
         failedRows.insert(contentsOf: row..<row + 1)
@@ -124,7 +125,8 @@ struct BlockScan {
         return .searched
     }
 
-    /// Returns the columns of a row that may be one of `blocks`, except the body; nil if it is none, or was read before.
+    /// Returns the columns of a row that may be one of `blocks`, except the body; nil if it is none, or was read
+    /// before.
     private func unreadHeader(_ row: LeafScan.Row) -> BlockHeader? {
         // The column `first_id` is the rowid, so its own value is NULL.
         guard row.integers[0] == nil, let last = row.integers[1], let records = row.integers[2],

@@ -4,7 +4,7 @@ import SQLiteKit
 
 /// Reads states and deployments.
 extension QuarantinedStore {
-    /// Reads the triage states of the next groups that are not simply open.
+    /// Reads the triage states of the next groups, except initial states.
     ///
     /// - Parameter row: The last group that was read; 0 to start.
     /// - Returns: At most 256 states in the order of their rows, and the last row; nil if there are none left or they
@@ -208,11 +208,11 @@ extension QuarantinedStore {
 }
 
 extension StoreWriter {
-    /// Stores records of a quarantined database, except those that this database has received itself, and those that were
-    /// imported before, from this or another one.
+    /// Stores records of a quarantined database, except those that this database has received itself, and those that
+    /// were imported before, from that or another database.
     ///
-    /// The cardinality guard does not count them. Records that the guard of the quarantined database moved to an overflow
-    /// series stay in one.
+    /// The cardinality guard does not count them. Records that the guard of the quarantined database moved to an
+    /// overflow series stay in one.
     ///
     /// - Parameters:
     ///   - submissions: The records.
@@ -243,7 +243,7 @@ extension StoreWriter {
         }
     }
 
-    /// Returns `true` if this database has received the record itself. That is so if it is a restored copy of the
+    /// Returns `true` if this database has received the record itself, which happens if it is a restored copy of the
     /// quarantined one.
     private func isStored(_ original: ReportCall.Original) throws(SQLiteError) -> Bool {
         let row = original.id.row
@@ -254,7 +254,7 @@ extension StoreWriter {
         return found.block.rows[found.index].receivedAt == original.receivedAt?.millisecondsSince1970
     }
 
-    /// Imports the triage states of groups that exist here and have none of their own.
+    /// Imports the triage states of groups that exist here and have the initial state.
     package func importSalvaged(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             for note in notes {
@@ -297,7 +297,7 @@ extension StoreWriter {
 /// recovers consecutive records.
 private struct RecoveredIDs {
     let connection: DatabaseConnection
-    /// The span that is growing; nil if none is.
+    /// The span that is being extended and not written yet; nil if there is none.
     private var span: (code: Int64, rows: ClosedRange<RowID>)?
 
     init(connection: DatabaseConnection) {
@@ -323,7 +323,7 @@ private struct RecoveredIDs {
         return true
     }
 
-    /// Writes the span that is growing.
+    /// Writes the current span.
     mutating func write() throws(SQLiteError) {
         guard let (code, rows) = span else { return }
         span = nil

@@ -16,8 +16,7 @@ package final class QuarantinedStore {
     }
 
     private let reader: StoreReader
-    /// The producer id of imported records whose own id is lost. With it, records that were imported before are
-    /// recognized.
+    /// The producer id of imported records whose own id is lost. It identifies records that were imported before.
     private let producer: ProducerID
     /// Makes the connection numbers that this file's processes get distinct from all others.
     private let salt: UInt64
@@ -30,9 +29,9 @@ package final class QuarantinedStore {
     private var failuresLeft: Int64
     /// The number of consecutive steps that reached their deadline without reading anything.
     private var fruitlessSteps = 0
-    /// `true` if reading was abandoned, so that some rows were left out that the scan has not searched for either.
+    /// Whether reading was abandoned, and the scan has not searched for the rows that were left out.
     package private(set) var hasGivenUp = false
-    /// `true` if an earlier version created the file, so that it may lack tables.
+    /// Whether an earlier version created the file, so that it may lack tables.
     private let isOlder: Bool
     /// Finds the blocks that could not be read; nil if it has ended, if the file has no blocks, or if its page size is
     /// unknown.
@@ -101,8 +100,7 @@ package final class QuarantinedStore {
         // Connection numbers of the socket start at 1.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
         var limits = RecordLimits()
-        // When they were reported, the records were within the normal limits. As they are encoded here, their JSON is
-        // larger.
+        // The records were within the normal limits when they were reported, but their JSON here is larger.
         limits.recordBytes = 16 << 20
         limits.depth = 64
         limits.keys = 65_536
@@ -244,7 +242,7 @@ package final class QuarantinedStore {
         return (last, hasFailed ? min(last + 65_536, maxRow) : last)
     }
 
-    /// Derives a producer id from the path of a database, or from the name of the file that it is a copy of.
+    /// Derives a producer id from the path of a database or, for a copy, of the original.
     private static func producer(_ path: String) -> ProducerID {
         var hash = SipHash(key0: 3)
         hash.append(path.utf8)
@@ -345,8 +343,9 @@ package final class QuarantinedStore {
         return record
     }
 
-    /// Returns `true` if a destination still has to receive a record or has refused it, or if that is unreadable: a
-    /// record that is delivered twice is better than a lost one. A refused record becomes a dead letter again here.
+    /// Returns `true` if a destination still has to receive a record or has refused it, or if that is unreadable,
+    /// because a duplicate is better than a lost record. A refused record is sent again and becomes a dead letter
+    /// again.
     private func isPending(_ row: RowID) -> Bool {
         if let fates = try? reader.fates(ofRow: row) {
             return fates.isEmpty || fates.contains { $0.outcome == .pending || $0.outcome == .deadLettered }
@@ -384,8 +383,8 @@ package final class QuarantinedStore {
             if portion.submissions[index].calls.isEmpty { portion.submissions.removeLast() }
             return
         }
-        // A record that was recovered before is recognized by the id that it had first, in each database that has it, or
-        // else by its number.
+        // A record that was recovered before is recognized by its first id, which is part of its origin; or, if that is
+        // lost, by its number.
         let original = salvaged.original
         var call = ReportCall(
             token: 0, records: first..<first + 1, rejected: [],
@@ -459,10 +458,10 @@ struct SalvagedRecord {
     var losses: Set<RecordOrigin.Loss>
     /// The size of its JSON, in bytes.
     var bytes: Int
-    /// `true` if a destination still has to receive it.
+    /// Whether a destination still has to receive it.
     var isPending = true
 
-    /// What it had in the database in which it was first; nil if its id there is lost.
+    /// Its id and time of receipt in the first database that stored it; nil if the id is lost.
     var original: ReportCall.Original? {
         guard let id = RecordID(origin?.first.id ?? stored.id), id.store != 0 else { return nil }
         guard let origin else { return ReportCall.Original(id: id, receivedAt: stored.receivedAt) }

@@ -1,9 +1,9 @@
-/// The changes of the schema since its first version, in their order.
+/// The changes of the schema since version 9, in order.
 extension Schema {
-    /// The table of deployments, with an observed one for each version that has reported before this migration.
+    /// The table of deployments, with observed deployments for the versions that were reported before this migration.
     static let deployments: StaticString = """
-        -- Versions of applications that were put into use. A row without uid belongs to the applications of all users
-        -- with this name. Observed rows were made by the first report of a version, and have its time of receipt.
+        -- Versions of applications that were put into use. A row without uid applies to the application of this name of
+        -- every user. An observed row is inserted when the first report of a version arrives, at its time of receipt.
         CREATE TABLE deployments (
             id INTEGER PRIMARY KEY,
             app TEXT NOT NULL,
@@ -36,9 +36,9 @@ extension Schema {
 
     /// The versions in which issues are resolved.
     static let fixes: StaticString = """
-        -- The version that has the fix of a resolved issue, if only this version or a later one ends the state.
+        -- The version that has the fix of a resolved issue, if only this version or a later one reopens it.
         ALTER TABLE groups ADD COLUMN fixed_version TEXT;
-        -- The time at which an issue was resolved in the next deployment, until that is declared.
+        -- The time at which an issue was resolved in the next deployment; NULL once that is declared.
         ALTER TABLE groups ADD COLUMN fixed_after INTEGER;
         CREATE INDEX groups_by_fix ON groups (fixed_after) WHERE fixed_after IS NOT NULL;
         """
@@ -49,12 +49,12 @@ extension Schema {
         ALTER TABLE groups ADD COLUMN merged_by INTEGER;
         CREATE INDEX groups_by_target ON groups (merged_into) WHERE merged_into IS NOT NULL;
 
-        -- The group that the fingerprint of the series belongs to, if it is another one than "group".
+        -- The group that has the fingerprint of the series; NULL if it is the same as "group".
         ALTER TABLE series ADD COLUMN home INTEGER;
         CREATE INDEX series_by_home ON series (home) WHERE home IS NOT NULL;
 
-        -- The group that a series belonged to up to a row. Limits, summaries and mutes of these rows are those of this
-        -- group.
+        -- The group that a series belonged to up to row last_id. To these rows, the limits, summaries and mutes of this
+        -- group apply.
         CREATE TABLE moves (
             series INTEGER NOT NULL,
             last_id INTEGER NOT NULL,
@@ -63,8 +63,9 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX moves_by_row ON moves (last_id);
 
-        -- The groups that users merged or split. Kind 1 merges the group `source` into the group `target`; kind 2 puts
-        -- series of `source` whose title matches `pattern` into the group `target`.
+        -- Merges, splits and rules of users. Kind 1 merges the group `source` into the group `target`; kind 2 moves the
+        -- series of `source` that match `pattern` to the group `target`; kind 3 is a rule, which merges each group
+        -- whose title matches `pattern` into `target`, and has the same `source`.
         CREATE TABLE corrections (
             id INTEGER PRIMARY KEY,
             account INTEGER NOT NULL,
@@ -84,21 +85,22 @@ extension Schema {
 
     /// Mutes that end after a number of occurrences.
     static let countdowns: StaticString = """
-        -- The number of further occurrences with which a mute ends, if it ends by their number.
+        -- The number of further occurrences after which a mute ends; NULL if their number does not end it.
         ALTER TABLE groups ADD COLUMN muted_left INTEGER;
         """
 
     /// Tables for notifiers and silences.
     static let notifying: StaticString = """
-        -- Changes of groups that some notifier has not examined yet: the record, and the bits of its kinds.
+        -- Changes of groups that at least one notifier has not examined yet. `record` caused the change; `kinds` is a
+        -- bit set.
         CREATE TABLE alerts (
             record INTEGER PRIMARY KEY,
             uid INTEGER NOT NULL,
             kinds INTEGER NOT NULL
         ) STRICT;
 
-        -- cursor is the last record whose change was examined. At every instant received = delivered + given_up +
-        -- the sum of count in notices.
+        -- cursor is the last record whose change was examined. After each transaction, received = delivered + given_up
+        -- + the sum of count in notices.
         CREATE TABLE notifiers (
             id INTEGER PRIMARY KEY,
             name TEXT NOT NULL UNIQUE,
@@ -114,8 +116,8 @@ extension Schema {
             last_success INTEGER
         ) STRICT;
 
-        -- Events that wait for a message (message is 0) or are in an unfinished one. Without record and text, count
-        -- events of the user are only counted.
+        -- Events that wait for a message (message is 0) or are in an unfinished one. A row without record and text
+        -- stands for `count` events of the user that are only counted.
         CREATE TABLE notices (
             id INTEGER PRIMARY KEY,
             notifier INTEGER NOT NULL,
@@ -165,8 +167,8 @@ extension Schema {
         -- The last record whose occurrences were counted; NULL if the notifier counts none.
         ALTER TABLE notifiers ADD COLUMN counted INTEGER;
 
-        -- The occurrences of a group in the slot with this number and in those before it, separated by blanks.
-        -- slot_length is in milliseconds; times are log times.
+        -- counts: the occurrences of a group in the slot with the number `slot` and in those before it, separated by
+        -- blanks. slot_length is in milliseconds; times are log times.
         CREATE TABLE escalations (
             notifier INTEGER NOT NULL,
             "group" INTEGER NOT NULL,
@@ -196,8 +198,9 @@ extension Schema {
 
     /// The events about corrections, and the cursor of each destination over them.
     static let correctionEvents: StaticString = """
-        -- Corrections that were made or, with undone 1, undone. Without source: a rule; with source and kind 3: a group
-        -- that the rule has merged. destinations.corrections_id is the last event that was examined for a destination.
+        -- One row per correction that was made or, if undone is 1, undone. A row of kind 3 without source is a rule;
+        -- with source, it is a group that the rule has merged. destinations.corrections_id is the last event that was
+        -- examined for a destination.
         CREATE TABLE correction_events (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             account INTEGER NOT NULL,
@@ -217,21 +220,21 @@ extension Schema {
         CREATE INDEX correction_events_by_target ON correction_events (target);
         ALTER TABLE destinations ADD COLUMN corrections_id INTEGER NOT NULL DEFAULT 0;
 
-        -- The other group of the correction that the line is about. `reason` is 'correction' then.
+        -- For a line about a correction (`reason` is 'correction'): the other group of the correction.
         ALTER TABLE summaries ADD COLUMN other INTEGER;
         """
 
     /// The blocks that were found damaged, and the records that were recovered from other databases.
     static let damage: StaticString = """
-        -- Blocks that cannot be decoded. Those that were removed since are deleted here at the next start. Their records
-        -- refer to no series or process with a higher id than last_series and last_process.
+        -- Blocks that cannot be decoded. Their records refer to no series or process with a higher id than last_series
+        -- and last_process. After a block is removed, its row here is deleted at the next start.
         CREATE TABLE damaged_blocks (
             first_id INTEGER PRIMARY KEY,
             last_series INTEGER NOT NULL,
             last_process INTEGER NOT NULL
         ) STRICT;
 
-        -- Records that `repair` has recovered: the code of the store in which each was first, and a span of rows there.
+        -- Records that `repair` has recovered, as spans of rows in the store that received them. `code` is its code.
         CREATE TABLE recovered (
             code INTEGER NOT NULL,
             first_id INTEGER NOT NULL,

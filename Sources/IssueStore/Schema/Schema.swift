@@ -2,16 +2,17 @@ import IssueCore
 package import IssueProtocol
 package import SQLiteKit
 
-/// The schema, as a list of migrations.
+/// The schema of the database, as a list of migrations.
 ///
-/// A migration is never changed after its release; a later change is a new migration, in `Schema+Migrations.swift`.
-/// `Documentation/Storage.md` describes the tables.
+/// A migration is never changed after its release. Later changes are new migrations, in `Schema+Migrations.swift`. Even
+/// a comment within a statement must not change, because `checkWhole` compares it. `Documentation/Storage.md` describes
+/// the tables.
 package enum Schema {
-    /// `issd`, by which `file` and other programs recognize the database.
+    /// The `application_id` of the database: `issd` in ASCII. Programs such as `file` recognize the database by it.
     package static let applicationID: Int32 = 0x6973_7364
 
-    /// Versions up to 8 stored each record in a row of its own. Files of these versions are moved aside, and can be
-    /// imported.
+    /// Upgrades files from schema version 9 on. Earlier versions stored each record in a row of its own; their files
+    /// are moved aside and can be imported.
     package static let migrator = Migrator(
         applicationID: applicationID, obsoleteVersion: 8,
         migrations: migrations)
@@ -30,27 +31,28 @@ package enum Schema {
         Migration(damage),
     ]
 
-    /// Rejects a file of another program or a newer version before anything in it is changed.
+    /// Rejects a file of another program, or with a schema version that is too new or too old. Does not change the
+    /// file.
     static func recognize(_ connection: DatabaseConnection) throws(StoreFailure) {
         do throws(MigrationError) { _ = try migrator.recognize(connection) } catch { throw StoreFailure(error) }
     }
 
-    /// Rejects a file that lacks a table, index or view of the migrations, or has one with different SQL. Commits to it
-    /// could fail. Additional objects are allowed.
+    /// Rejects a file in which a table, index or view of the migrations is missing or has different SQL, because
+    /// commits to it could fail. Additional objects are allowed.
     ///
     /// - Throws: `StoreFailure.damaged` for such a file, or another failure if the schema cannot be read.
     static func checkWhole(_ connection: DatabaseConnection) throws(StoreFailure) {
         let (reference, found) = try StoreWriter.convertingErrors { () throws(SQLiteError) in
-            (try DatabaseConnection(path: ":memory:"), Set(try descriptions(connection)))
+            (try DatabaseConnection(path: ":memory:"), Set(try definitions(connection)))
         }
         do throws(MigrationError) { _ = try migrator.migrate(reference) } catch { throw StoreFailure(error) }
-        let expected = try StoreWriter.convertingErrors { () throws(SQLiteError) in try descriptions(reference) }
+        let expected = try StoreWriter.convertingErrors { () throws(SQLiteError) in try definitions(reference) }
         guard let sql = expected.first(where: { !found.contains($0) }) else { return }
         throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(sql.prefix(40))"))
     }
 
     /// Returns the SQL of all schema objects.
-    private static func descriptions(_ connection: DatabaseConnection) throws(SQLiteError) -> [String] {
+    private static func definitions(_ connection: DatabaseConnection) throws(SQLiteError) -> [String] {
         try connection.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") { $0.text(0) }
     }
 
@@ -72,9 +74,9 @@ package enum Schema {
         try connection.setPragma("foreign_keys", to: "ON")
         try setCache(connection)
         try connection.setPragma("temp_store", to: "MEMORY")
-        // A WAL file that grew in a busy period is truncated when the WAL restarts.
+        // A WAL file that grew in a busy period is truncated when the WAL is reset.
         try connection.setPragma("journal_size_limit", to: WALLimits.typicalBytes)
-        // Debian's default overwrites all deleted content, even that deleted by retention. Erasing enables it when
+        // Debian's default overwrites all deleted content, even content that retention deletes. Erasing enables it when
         // needed.
         try connection.setPragma("secure_delete", to: 0)
     }
@@ -197,7 +199,7 @@ extension Schema {
             body BLOB NOT NULL
         ) STRICT;
 
-        -- Producer marks, and the calls whose receipts a producer may request again.
+        -- Producer marks, which include the last calls and the row ids of their records.
         CREATE TABLE producers (
             uid INTEGER NOT NULL,
             producer BLOB NOT NULL,
@@ -230,7 +232,7 @@ extension Schema {
             PRIMARY KEY (range, series)
         ) STRICT, WITHOUT ROWID;
 
-        -- Exact as of the last closed range.
+        -- The counts and times of each series up to the last closed range.
         CREATE TABLE totals (
             series INTEGER PRIMARY KEY,
             last_range INTEGER NOT NULL,
@@ -279,7 +281,7 @@ extension Schema {
 
         -- A scanned span of the record log and the records sent from it. Written before the request, updated after the
         -- response. `sent`, `withheld` and `dead` are posting lists relative to first_id. Kind 0 is a scan; kind 1 has
-        -- only summaries and no span.
+        -- only summaries and no span; kinds 2 and 3 have the priority records and the requeued records of `singles`.
         CREATE TABLE batches (
             id INTEGER PRIMARY KEY,
             destination INTEGER NOT NULL,
@@ -299,13 +301,13 @@ extension Schema {
         CREATE INDEX batches_by_span ON batches (destination, last_id) WHERE kind = 0;
         CREATE INDEX batches_unanswered ON batches (destination, id) WHERE state = 0;
 
-        -- Priority records: critical ones, and the first of each group.
+        -- Priority records: critical ones, the first of each group, and regressions.
         CREATE TABLE express (
             record INTEGER PRIMARY KEY,
             reason INTEGER NOT NULL
         ) STRICT;
 
-        -- Summaries of suppressed records. `line` is sent byte for byte.
+        -- Summaries of suppressed records, and lines about corrections. `line` is sent byte for byte.
         CREATE TABLE summaries (
             id INTEGER PRIMARY KEY,
             destination INTEGER NOT NULL,
@@ -336,8 +338,8 @@ extension Schema {
         ) STRICT;
         CREATE INDEX dead_letters_by_record ON dead_letters (record);
 
-        -- Records sent outside the scan: priority and requeued ones. `batch` is the last one that contains the record, or
-        -- 0 while it waits. It takes precedence over the batch whose span contains the record.
+        -- Priority and requeued records, which are sent outside the scan. `batch` is the last batch that contains the
+        -- record, or 0 while the record waits. It takes precedence over the batch whose span contains the record.
         CREATE TABLE singles (
             destination INTEGER NOT NULL,
             record INTEGER NOT NULL,
@@ -358,7 +360,7 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX summary_windows_by_summary ON summary_windows (summary);
 
-        -- The type that a destination has fixed for a field when it received the first value.
+        -- The type that a destination assigned to a field when it received the field's first value.
         CREATE TABLE field_types (
             destination INTEGER NOT NULL,
             path TEXT NOT NULL,
@@ -395,7 +397,7 @@ extension Schema {
             at INTEGER NOT NULL
         ) STRICT;
 
-        -- The rows of a group that are muted. Without last_id, the group is still muted.
+        -- The rows of records that were received while a group was muted. Without last_id, it is still muted.
         CREATE TABLE mutes (
             "group" INTEGER NOT NULL,
             first_id INTEGER NOT NULL,

@@ -4,14 +4,14 @@ import SQLiteKit
 
 /// Finds the records of a block that may match the conditions of a filter on their content.
 ///
-/// The text of a block is searched as a whole, once per word or phrase. It lacks the parts of messages that are in the
-/// template of their series, so each series is examined once, too. The candidates must then be compared exactly
-/// (`RecordMatcher`).
+/// The text of a block is searched as a whole, once per word or phrase. It does not contain the parts of messages that
+/// are in the template of their series, so each series is examined once, too. The caller must compare the candidates
+/// exactly (`RecordMatcher`).
 struct ContentScan {
     /// A set of conditions, one bit each.
     private typealias Conditions = UInt32
 
-    /// The condition that at least one of some terms occurs.
+    /// A condition: at least one of its terms must occur.
     private struct Condition {
         /// Its bit in a set.
         var bit: Conditions

@@ -6,9 +6,9 @@ import SQLiteKit
 /// filter.
 ///
 /// If the filter has conditions on the content of records, blocks are searched one after the other. If its other
-/// conditions select few records, only the blocks that contain these are searched.
+/// conditions select few records, only the blocks with these records are searched.
 struct RecordSearch {
-    /// `false` if the row that `next` returned last does not match. Otherwise the caller must compare it.
+    /// Whether the row that `next` returned last may match, so that the caller must compare it.
     private(set) var isCandidate = true
     private let isAscending: Bool
 
@@ -212,20 +212,21 @@ struct RecordWalk {
     private var ready: [RowID] = []
     /// The series to read; nil for all series.
     private let series: [SeriesID]?
-    /// The same series, to select records of the open range.
+    /// The same series, as a filter for records of the open range.
     private let filter: SeriesFilter?
     private let isAscending: Bool
     /// The row after which the iteration starts.
     private let bound: RowID
     /// The ranges that have not been read, the next one last.
     private var pending: [IDRange] = []
-    /// `true` if the chains of the series determine the next range when none is left in `pending`.
+    /// Whether the chains of the series determine the next range when none is left in `pending`.
     private var isChained: Bool { series != nil && !isAscending }
-    /// `true` if ranges outside the requested time are skipped.
+    /// Whether ranges outside the requested time are skipped.
     private let isTimed: Bool
     /// For each range, the series whose next records in descending order are in it.
     private var chain: [Int64: [SeriesID]] = [:]
-    /// The last id of the range without posting lists that was read.
+    /// The end of the last block that was read in a range without posting lists: its last id, or its first id in
+    /// descending order.
     private var edge: RowID
 
     init(
@@ -374,7 +375,7 @@ struct RecordWalk {
     }
 }
 
-/// A set of series, to select records.
+/// A set of series that selects records.
 struct SeriesFilter {
     private let ids: Set<SeriesID>
     /// Excludes most other series without hashing their ids.

@@ -44,8 +44,8 @@ extension StoreWriter {
 
     /// Removes the latest declared deployment of a version. The states of groups do not change.
     ///
-    /// If no other deployment declares the version, observed deployments replace it, for applications that have
-    /// reported with the version, at the time of their first report.
+    /// If no other deployment declares the version, each application that has reported with it gets an observed
+    /// deployment at the time of its first report with it.
     ///
     /// - Returns: The removed deployment; nil if the version was not declared for these applications.
     package func removeDeployment(
@@ -178,7 +178,7 @@ struct DeploymentTable {
         ) { ($0.int64(8), Self.deployment($0)) }
     }
 
-    /// Inserts the observed deployments of a version that is no longer declared, for applications that have reported
+    /// Inserts an observed deployment of a version that is no longer declared, for each application that has reported
     /// with it.
     func restoreObserved(
         _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
@@ -230,7 +230,7 @@ struct DeploymentTable {
             """, version.text, time, app, scope.uid)
     }
 
-    /// Returns `true` if the same deployment is stored. For an observed one, any deployment of the version counts.
+    /// Returns `true` if the same deployment is stored or, for an observed one, any deployment of the version.
     func contains(_ deployment: IssueDeployment) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -277,7 +277,7 @@ struct DeploymentTable {
             }.map(\.id))
     }
 
-    /// Removes the earliest declared deployments of an application, and of its user, that exceed the limits.
+    /// Removes the earliest declared deployments that exceed the limit per application or the limit per user.
     func removeSurplusDeclared(app: String, _ scope: DeploymentScope) throws(SQLiteError) {
         for (app, limit) in [(app, DeploymentLimits.maxDeclared), (nil, DeploymentLimits.maxDeclaredByUser)] {
             try removeSurplus(app: app, uid: scope.uid, isObserved: false, limit: limit)

@@ -14,9 +14,9 @@ struct TriageCache {
     private var states = BoundedCache<GroupID, TriageState>(capacity: 8192)
 
     /// Returns the group and the version of a series; nil if the series does not exist.
-    mutating func subject(ofSeries id: SeriesID, in table: TriageTable) throws(SQLiteError) -> Series? {
+    mutating func attributes(ofSeries id: SeriesID, in table: TriageTable) throws(SQLiteError) -> Series? {
         if let known = series[id] { return known }
-        guard let found = try table.subject(ofSeries: id) else { return nil }
+        guard let found = try table.attributes(ofSeries: id) else { return nil }
         series.insert(found, for: id)
         return found
     }
@@ -58,7 +58,7 @@ extension StoreReader {
         package var account: AccountID
     }
 
-    /// Returns the group that now has the records of the group with an id, with its owner.
+    /// Returns the group that now has the records of the group with this id, with its user and account.
     ///
     /// - Throws: `QueryFailure.notFound` if the group does not exist or if the viewer must not see it; otherwise the
     ///   error of the query.
@@ -95,7 +95,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns `true` if a record has caused the last regression of its group.
+    /// Returns `true` if a record caused the last regression of its group.
     package func isRegression(row: RowID) throws -> Bool {
         try snapshot {
             try connection.exists(
@@ -106,7 +106,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the muted rows of a group.
+    /// Returns the rows for which a group was muted.
     func mutes(ofGroup id: GroupID) throws -> MutedRows {
         let stretches = try connection.all(
             #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#, id, Int64.max
@@ -150,7 +150,8 @@ extension StoreWriter {
         }
     }
 
-    /// Sets the triage state of a group from the next record on. Returns `false` if the group does not exist.
+    /// Sets the triage state of a group, which applies from the next record on. Returns `false` if the group does not
+    /// exist.
     func change(_ group: GroupID, to standing: TriageState) throws(SQLiteError) -> Bool {
         let triage = TriageTable(connection: connection)
         guard try triage.write(standing, of: group, from: memory.open.nextID) else { return false }
@@ -172,8 +173,8 @@ extension RecordCommit {
     /// Applies a record that is about to be stored to the triage state of its group. Returns its effect, and stores the
     /// new state.
     ///
-    /// A changed number of occurrences until the end of a mute is only noted in `countdowns`, and written once per
-    /// commit.
+    /// If only the number of occurrences until the end of a mute has changed, the state is added to `countdowns` and
+    /// written once per commit.
     ///
     /// - Parameters:
     ///   - location: The series of the record.
@@ -183,7 +184,9 @@ extension RecordCommit {
         of location: SeriesLocation, count: Int64, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> TriageState.Effect {
         let triage = TriageTable(connection: connection)
-        guard let found = try memory.caches.triage.subject(ofSeries: location.series, in: triage) else { return .none }
+        guard let found = try memory.caches.triage.attributes(ofSeries: location.series, in: triage) else {
+            return .none
+        }
         // An overflow series has no version of its own.
         let version = location.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
         let before =
@@ -209,7 +212,7 @@ extension RecordCommit {
         return effect
     }
 
-    /// Writes the changed numbers of occurrences until the ends of mutes.
+    /// Writes the numbers in `countdowns` to the database.
     func writeCountdowns(_ memory: inout WriterMemory) throws(SQLiteError) {
         for (group, standing) in countdowns {
             try connection.run("UPDATE groups SET muted_left = ?2 WHERE id = ?1", group, standing.occurrencesLeft)
@@ -282,8 +285,8 @@ struct TriageTable {
         return true
     }
 
-    /// Updates the cache of series after the state of a group has changed. If the group has more series than the cache
-    /// can contain, empties the cache instead, because reading all of them would take too long.
+    /// Updates the cache of series after the state of a group has changed. If the group has more series than fit into
+    /// the cache, empties the cache instead, because reading all of them would take too long.
     func watch(_ group: GroupID, _ isWatched: Bool, _ cache: inout SeriesTable) throws(SQLiteError) {
         let series: [SeriesID] = try connection.all(
             #"SELECT id FROM series WHERE "group" = ?1 LIMIT ?2"#, group, SeriesTable.capacity
@@ -291,7 +294,7 @@ struct TriageTable {
         if series.count < SeriesTable.capacity { cache.watch(Set(series), isWatched) } else { cache.removeAll() }
     }
 
-    func subject(ofSeries id: SeriesID) throws(SQLiteError) -> TriageCache.Series? {
+    func attributes(ofSeries id: SeriesID) throws(SQLiteError) -> TriageCache.Series? {
         try connection.first(#"SELECT "group", version, build FROM series WHERE id = ?1"#, id) { row in
             TriageCache.Series(
                 group: row.id(0),
@@ -299,7 +302,7 @@ struct TriageTable {
         }
     }
 
-    /// Stores the record that has last reopened a group.
+    /// Stores a record as the last one that has reopened a group.
     func note(regression row: RowID, of group: GroupID) throws(SQLiteError) {
         try connection.run("UPDATE groups SET regression = ?2 WHERE id = ?1", group, row)
     }

@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 extension RecordCommit {
-    /// Stores the records of numbered calls and returns their receipts; returns nil if any was received before.
+    /// Stores the records of numbered calls and returns their receipts; nil if one of the records was received before.
     mutating func storeFresh(
         _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission,
         _ process: WriterMemory.ProcessEntry,
@@ -52,8 +52,8 @@ extension RecordCommit {
         }
     }
 
-    /// Stores the new records of a call whose first records were received before. Returns the old receipts, then the
-    /// new ones.
+    /// Stores the new records of a call whose first records were received before. Returns the receipts of all its
+    /// records.
     private mutating func takeRest(
         of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastResult],
         _ submission: Submission, _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory
@@ -94,12 +94,13 @@ struct ProducerTable {
         var producer: ProducerID
     }
 
-    /// The number of cached marks above which the cache is emptied.
+    /// The maximum number of cached marks. A larger cache is emptied at the end of the commit.
     static let capacity = 4096
-    /// The maximum numbers of stored marks, of one user and of all users. `newPerCheck` more are possible.
+    /// The maximum number of stored marks of one user. Up to `newPerCheck` more are possible.
     static let maxPerUser: Int64 = 8192
+    /// The maximum number of stored marks of all users together. Up to `newPerCheck` more are possible.
     static let maxTotal: Int64 = 65_536
-    /// The number of written rows after which the number of marks is checked.
+    /// The value of `newCount` at which the number of marks is checked.
     private static let newPerCheck = 1024
     /// The maximum number of marks removed at once. More than `newPerCheck`, so that an excess becomes smaller.
     private static let maxPerRemoval: Int64 = 4096
@@ -107,21 +108,21 @@ struct ProducerTable {
     /// The number of marks that were inserted, or whose time of use was updated, since their number was last checked.
     private var newCount = 0
     private var marks: [Key: ProducerMark] = [:]
-    /// The producers whose marks must be written by this commit.
+    /// The producers whose marks this commit must write.
     private var changed: Set<Key> = []
-    /// The producer of the last call. Consecutive calls mostly come from the same producer, so its mark is kept outside
-    /// the table and changed in place.
+    /// The producer of the last call. Its mark is kept outside `marks` and changed in place, because consecutive calls
+    /// mostly come from the same producer.
     private var current: Key?
     /// The mark of `current`.
     private var mark = ProducerMark()
-    /// `true` if `mark` must be written by this commit.
+    /// Whether this commit must write `mark`.
     private var isChanged = false
 
     /// Returns which records of a call are already known.
     mutating func received(
         _ key: Key, sequence: Int64, count: Int64, on connection: DatabaseConnection
     ) throws(SQLiteError) -> ProducerMark.Reception {
-        if key != current { try turn(to: key, on: connection) }
+        if key != current { try makeCurrent(key, on: connection) }
         return mark.received(sequence: sequence, count: count)
     }
 
@@ -132,9 +133,9 @@ struct ProducerTable {
     }
 
     /// Makes a producer the current one.
-    private mutating func turn(to key: Key, on connection: DatabaseConnection) throws(SQLiteError) {
+    private mutating func makeCurrent(_ key: Key, on connection: DatabaseConnection) throws(SQLiteError) {
         storeCurrentMark()
-        // Removed from the table so that it can be changed in place.
+        // The mark is removed from `marks` so that it can be changed in place.
         if let known = marks.removeValue(forKey: key) { mark = known } else { mark = try stored(key, on: connection) }
         current = key
     }
@@ -173,8 +174,8 @@ struct ProducerTable {
 
     /// Removes the least recently used marks of the user who has the most marks, if there are too many.
     ///
-    /// This is needed because a user can invent any number of producers, and retention removes only records to free
-    /// space.
+    /// This is needed because a user can invent any number of producers, and retention frees space only by removing
+    /// records.
     ///
     /// - Parameters:
     ///   - maxPerUser: The maximum number of marks of a user.
@@ -200,8 +201,8 @@ struct ProducerTable {
             """, largest.uid, min(excess, maxPerRemoval))
     }
 
-    /// Stores a mark. Its time of use is updated only after an hour, so that most commits need not write the index on
-    /// it.
+    /// Writes a mark. Updates its time of use only after an hour, so that most commits need not write the index on that
+    /// time.
     private mutating func update(
         _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant
     ) throws(SQLiteError) {

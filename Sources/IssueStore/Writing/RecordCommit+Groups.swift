@@ -19,8 +19,8 @@ extension RecordCommit {
         return entry
     }
 
-    /// Returns the row of a sender, which has no attributes of a single process; or the overflow sender, if the user
-    /// has too many senders.
+    /// Returns the row of a sender, or the overflow sender if the user has too many senders. The row has no attributes
+    /// of a single process. It is inserted if it is new.
     private func senderEntry(
         of sender: Sender, user: UInt32, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> WriterMemory.SenderEntry {
@@ -59,8 +59,8 @@ extension RecordCommit {
         return connection.lastInsertedRowID
     }
 
-    /// Returns the account of a user's application. Its name is the one in the record, or else the command. For a user
-    /// with too many names, returns the overflow account.
+    /// Returns the account of a user's application, or the overflow account if the user has too many. The name of the
+    /// application is the one in the record, or else the command. Inserts the account if it is new.
     func account(
         of series: SeriesDescription, _ process: ReportingProcess, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> Account {
@@ -105,7 +105,7 @@ extension RecordCommit {
 
     /// Returns the group that a new series belongs to, after all corrections; nil if a new group is needed.
     ///
-    /// If a group of an older rule will get this fingerprint, sets its fingerprint now.
+    /// If the newest fingerprint rule gives an older group this fingerprint, sets it now.
     func knownGroup(
         account: AccountID, fingerprint: String, of series: SeriesDescription, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> KnownGroup? {
@@ -129,9 +129,9 @@ extension RecordCommit {
             firstRecord: rows.nextID, at: time.wall.millisecondsSince1970)
     }
 
-    /// Raises a group's severity to that of a new series if that is higher, and sets its last version if the series has
+    /// Raises a group's severity to that of a new series, and sets its last version to that of the series if it has
     /// one.
-    func widen(_ group: GroupID, by series: SeriesDescription) throws(SQLiteError) {
+    func updateGroup(_ group: GroupID, from series: SeriesDescription) throws(SQLiteError) {
         try connection.run(
             "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1",
             group, Int64(series.severity.rank), series.app.version)
@@ -140,7 +140,7 @@ extension RecordCommit {
     /// Returns the title of a group: the first line of the template, or the domain if that is empty; at most 200
     /// characters.
     ///
-    /// If the template consists of values, the source location follows, because it is then part of the fingerprint.
+    /// If the template consists only of values, the source location follows, because the fingerprint then contains it.
     static func title(of series: SeriesDescription) -> String {
         let end = series.template.firstIndex(of: 0x0A) ?? series.template.endIndex
         let title = MessageTemplate.title(of: series.template[..<end])
@@ -152,8 +152,7 @@ extension RecordCommit {
 }
 
 extension RecordCommit {
-    /// The maximum number of the newest rows of a table that are examined, so that startup time does not grow with the
-    /// file.
+    /// The number of the newest rows of each table that are examined, so that startup time does not grow with the file.
     private static let newest: Int64 = 16_384
 
     /// Restores the guard's counters from the database during the first commit, so that a restart does not reset any

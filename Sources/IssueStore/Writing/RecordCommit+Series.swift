@@ -3,22 +3,23 @@ import IssueProtocol
 import SQLiteKit
 
 extension RecordCommit {
+    /// The group that a new series belongs to.
     struct KnownGroup {
         var id: GroupID
         /// The group that has the fingerprint. It differs from `id` if corrections lead to another group. Nil if it
-        /// does not exist yet, because a rule merges it into the other one.
+        /// does not exist yet, and a rule merges it into the group `id`.
         var home: GroupID?
-        /// `true` unless the state of the group is open. Each of its records must then be applied to the state.
+        /// Whether the group is resolved or muted, so that each of its records can change the state.
         var isWatched: Bool
         /// The corrections that lead from the fingerprint to the group.
         var corrections: [Int64] = []
-        /// `true` if the group has had a critical record.
+        /// Whether the group has had a critical record.
         var isCritical = false
     }
 
     struct Account {
         var id: AccountID
-        /// Its user and name, which is that of the overflow account if the record's own exceeds a limit.
+        /// The user and the name of the application; the name is `overflow` if the application exceeds a limit.
         var name: WriterMemory.AccountName
     }
 
@@ -26,9 +27,9 @@ extension RecordCommit {
     struct SeriesLocation {
         var series: SeriesID
         var account: AccountID
-        /// `true` unless the state of the group is open.
+        /// Whether the group is resolved or muted.
         var isWatched: Bool
-        /// The record's own description if the guard moved it to an overflow series, otherwise nil.
+        /// The record's own description if the guard moved it to an overflow series; otherwise nil.
         var original: SeriesDescription?
     }
 
@@ -68,7 +69,7 @@ extension RecordCommit {
         let group = try knownGroup(account: account.id, fingerprint: fingerprint, of: description, &memory)
         let verdict =
             isImport
-            // Without its group, there are no variants of the issue yet.
+            // An overflow series needs a group. If the group is not here yet, neither are its other series.
             ? importedVerdict.series == .overflowSeries && group == nil ? .allow : importedVerdict.series
             : memory.values.guardian.newSeries(
                 account: account.id, user: submission.process.accountableUser, isNewGroup: group == nil,
@@ -93,7 +94,7 @@ extension RecordCommit {
         }
     }
 
-    /// Reports that a limit of a user has moved a record to an overflow series, application or sender.
+    /// Reports that the guard has moved a record to an overflow series, application or sender of its user.
     func report(_ kind: CardinalityOverflow.Kind, of sender: Sender) {
         guard !isImport else { return }
         onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: kind))
@@ -136,7 +137,7 @@ extension RecordCommit {
                 sender: process.sender, id: location.series, account: location.account, isWatched: location.isWatched)
             entry.isOverflow = true
         }
-        // In an import, a later record of the series may not be above the limit.
+        // In an import, a later record of the same series may have been below the limit.
         if !isImport {
             memory.caches.series.insert(
                 record.series, entry, among: overflow, until: memory.values.guardian.windowEnd(at: time.log))
@@ -173,7 +174,7 @@ extension RecordCommit {
         return Int64(bitPattern: hash.finish())
     }
 
-    /// Inserts a series, and its group if that is nil.
+    /// Inserts a series. Inserts a group for it if `group` is nil.
     private mutating func insert(
         _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: KnownGroup?,
         _ fingerprint: String, _ process: WriterMemory.ProcessEntry
@@ -192,7 +193,7 @@ extension RecordCommit {
             }
             try GroupTable(connection: connection).count(hitsOf: group.corrections)
             isGroupNewlyCritical = description.severity == .critical && !group.isCritical
-            try widen(group.id, by: description)
+            try updateGroup(group.id, from: description)
         } else {
             groupID = try insertGroup(description, account, fingerprint)
             home = groupID
@@ -219,7 +220,7 @@ extension RecordCommit {
             original: nil)
     }
 
-    /// Stores in the row the attributes that its overflow series or overflow sender lacks.
+    /// Stores in the row the attributes that the overflow series or overflow sender does not have.
     mutating func storeOriginal(
         _ original: SeriesDescription?, _ sender: Sender?, of record: DecodedRecord, _ batch: RecordBatch,
         in row: inout BlockRow
@@ -248,19 +249,19 @@ extension RecordCommit {
     }
 }
 
-/// A cache of recently used series, indexed by their numbers in the directory of a batch. Finding the series of a
-/// record takes one lookup and no query.
+/// A cache of recently used series, indexed by their numbers in the directory of a batch, so that finding the series of
+/// a record needs no query.
 ///
-/// A series has one entry per sender, so usually one. The guard's decisions to use an overflow series are kept too,
+/// A series has one entry per sender, and thus usually one. The guard's decisions to use an overflow series are cached
 /// until the guard's window ends. A full table is emptied, because the database has all entries.
 struct SeriesTable {
     struct Entry {
         var sender: Int64
         var id: SeriesID
         var account: AccountID
-        /// `true` unless the state of the group is open. The state then decides how its records are treated.
+        /// Whether the group is resolved or muted, so that each of its records can change the state.
         fileprivate(set) var isWatched: Bool
-        /// `true` if `id` is an overflow series. Its records store their own attributes.
+        /// Whether `id` is an overflow series. Its records store their own attributes.
         var isOverflow = false
         /// The index plus one of the next entry with the same number, or 0.
         fileprivate var next: UInt32 = 0
@@ -279,21 +280,22 @@ struct SeriesTable {
         var sender: Int64
         var severity: IssueLevel
         var isReportable: Bool
-        /// `true` if the record itself names its application.
+        /// Whether the record names the application of its account.
         var isNamed: Bool
         /// The group that has too many series; nil if the application has too many groups.
         var group: GroupID?
     }
 
-    /// The state of a series number.
+    /// What the table knows about a series number.
     private enum Mark: UInt8 {
         case unknown
         case known
         case overflow
     }
 
-    /// The numbers of entries and of overflow series at which the table is emptied.
+    /// The number of entries at which the table is emptied.
     static let capacity = 32_768
+    /// The number of overflow series at which the table is emptied.
     private static let overflowCapacity = 4096
 
     /// The directory that the numbers belong to.
@@ -301,7 +303,7 @@ struct SeriesTable {
     /// For each number, the index plus one of its first entry, or 0.
     private var first: [UInt32] = []
     private var entries: [Entry] = []
-    /// The state of each number, in less memory than `first`.
+    /// The mark of each number. `cost` reads it instead of `first` and `entries`, because it needs less memory.
     private var marks: [Mark] = []
     private var overflows: [Overflow: Entry] = [:]
     /// The end of the earliest cardinality window in which a series overflowed; nil if none did.
@@ -309,14 +311,14 @@ struct SeriesTable {
 
     init() {}
 
-    /// Returns `true` if the table must be emptied: it is full, or a window of the guard has ended, so that a series
-    /// may no longer have to overflow.
+    /// Returns `true` if the table must be emptied: it is full, or a window of the guard has ended, so that the guard
+    /// may allow series that have overflowed.
     func isOutdated(at now: RecordLogInstant) -> Bool {
         if entries.count >= Self.capacity || overflows.count >= Self.overflowCapacity { return true }
         return overflowEnd.map { $0 <= now } ?? false
     }
 
-    /// Switches to the numbers of another directory, which empties the table.
+    /// Empties the table if its numbers belong to another directory than this one.
     mutating func use(_ directory: borrowing SeriesDirectory) {
         guard directory.identity !== self.directory else { return }
         removeAll()
@@ -350,7 +352,7 @@ struct SeriesTable {
     /// Returns the overflow series for these properties; nil if it is not cached.
     func find(_ overflow: Overflow) -> Entry? { overflows[overflow] }
 
-    /// Adds a series that the guard has merged into an overflow series, until the guard's window ends.
+    /// Adds a series whose records the guard stores in an overflow series until `end`, when its window ends.
     mutating func insert(_ number: UInt32, _ entry: Entry, among overflow: Overflow, until end: RecordLogInstant) {
         overflows[overflow] = entry
         overflowEnd = min(overflowEnd ?? end, end)

@@ -6,7 +6,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case noSpace
     /// The database is corrupt and must be moved aside.
     case damaged(SQLiteError)
-    /// The file belongs to a newer version or to another program. The string is the error message.
+    /// The file belongs to another program or has an unsupported schema version. The string is the error message.
     case foreign(String)
     /// Another daemon has the database open.
     case inUse
@@ -16,12 +16,12 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case outdated
     /// A query exceeded its deadline.
     case tooSlow
-    /// The WAL must be restarted first. The operation can be retried then.
+    /// The WAL is too large. The operation can be retried after the WAL was reset.
     case walTooLarge
     /// Any other SQLite error.
     case failed(SQLiteError)
 
-    /// Classifies a SQLite error.
+    /// Converts a SQLite error.
     package init(_ error: SQLiteError) {
         if error.isCorruption {
             self = .damaged(error)
@@ -34,7 +34,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
-    /// Classifies an error of the schema migration.
+    /// Converts an error of the schema migration.
     package init(_ error: MigrationError) {
         switch error {
         case .obsoleteVersion, .newerVersion, .foreignApplication: self = .foreign(error.description)
@@ -42,7 +42,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
-    /// `true` if COMMIT failed, so that the transaction may have been stored nevertheless.
+    /// Whether COMMIT failed, so that the transaction may have been stored nevertheless.
     package var isUncertain: Bool {
         switch self {
         case .damaged(let error), .failed(let error): error.isOfCommit
@@ -50,24 +50,24 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
-    /// `true` if the database is corrupt.
+    /// Whether the database is corrupt.
     package var isDamage: Bool {
         if case .damaged = self { true } else { false }
     }
 
-    /// `true` if the error may affect only the schema, so that the tables could still be readable.
+    /// Whether the error may affect only the schema, so that the tables could still be readable.
     package var mayAffectOnlySchema: Bool {
         if case .failed(let error) = self { error.code == .error } else { isDamage }
     }
 
-    /// `true` if the database counts as corrupt because the disk failed to read a page.
+    /// Whether the database counts as corrupt because the disk failed to read a page.
     package var isUnreadable: Bool {
         if case .damaged(let error) = self { error.isUnreadable } else { false }
     }
 
-    /// `true` if opening a new file instead of this one may succeed.
+    /// Whether opening a new file instead of this one may succeed.
     ///
-    /// It cannot succeed if the host lacks a resource or if another program has the file open.
+    /// It cannot succeed if the host lacks a resource, or if another process has the file open or locked.
     package var isFixedByNewFile: Bool {
         switch self {
         case .damaged, .foreign: true

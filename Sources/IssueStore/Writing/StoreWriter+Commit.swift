@@ -24,8 +24,8 @@ extension StoreWriter {
 
     /// Stores calls. Must be called in a transaction, see `commit`.
     ///
-    /// - Parameter isImport: `true` if the records come from a set-aside database. The verdicts of its cardinality guard
-    ///   apply, and the one here is bypassed. The records are not announced.
+    /// - Parameter isImport: `true` if the records come from a set-aside database. The verdicts of that database's
+    ///   cardinality guard apply, and this store's guard is bypassed. The records are not announced.
     func fill(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(SQLiteError) -> [CallOutcome] {
@@ -80,31 +80,31 @@ extension StoreWriter {
     }
 }
 
-/// The records that one commit stores, and the rows that it collects before they are written.
+/// Collects the rows that one commit stores.
 ///
-/// The writer's memory is passed as a parameter. Each access to it as a property of a class would cost as much as
+/// The writer's memory is passed as a parameter, because accessing it as a property of a class would cost as much as
 /// finding a record's series.
 struct RecordCommit {
     let connection: DatabaseConnection
     let time: RecordLogClock.Reading
-    /// `true` if the records come from a set-aside database, whose cardinality guard has examined them.
+    /// Whether the records come from a set-aside database, whose cardinality guard has examined them.
     let isImport: Bool
-    /// The verdict of that guard on the record that is being stored.
+    /// The verdict of that guard on the records of the current call.
     private(set) var importedVerdict = ReportCall.ImportedVerdict()
     let onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     var rows: RowBuffer
     private(set) var priority: [PriorityRecord] = []
-    /// `true` if the record that is being stored is the first one of its group.
+    /// Whether the record that is being stored is the first one of its group.
     var isGroupNew = false
-    /// The states of muted groups whose remaining number of occurrences has changed.
+    /// The new states of muted groups whose `occurrencesLeft` has changed.
     var countdowns: [GroupID: TriageState] = [:]
-    /// `true` if the record that is being stored is the first critical one of its group.
+    /// Whether the record that is being stored is the first critical one of its group.
     var isGroupNewlyCritical = false
-    /// How the record that is being stored changes its group.
+    /// The changes that the record being stored makes to its group.
     private var change: NotificationKinds = []
-    /// The accounts of the records. Indices match `sums`.
+    /// The accounts of the records.
     private var accounts = IDInterner<AccountID>()
-    /// The records and occurrences that each account has received, at its index in `accounts`.
+    /// The records and occurrences of each account, in the order of `accounts`.
     private var sums: [LedgerChanges.Sum] = []
 
     /// - Parameters:
@@ -122,7 +122,7 @@ struct RecordCommit {
         self.rows.begin(firstID: firstID, receivedAt: time.wall.millisecondsSince1970)
     }
 
-    /// The account ids, with the records and occurrences that each has received.
+    /// The account ids, each with its records and occurrences.
     var allSums: some Sequence<(AccountID, LedgerChanges.Sum)> { zip(accounts.ids, sums) }
 
     /// Adds a record with this number of occurrences to an account's sum.
@@ -133,7 +133,7 @@ struct RecordCommit {
         sums[number].occurrences += occurrences
     }
 
-    /// Adds the records of all calls to the rows of the commit.
+    /// Adds the records of all calls to the rows of the commit. Returns the outcomes of the calls, in order.
     mutating func take(_ submissions: [Submission], _ memory: inout WriterMemory) throws(SQLiteError) -> [CallOutcome] {
         var outcomes: [CallOutcome] = []
         outcomes.reserveCapacity(submissions.reduce(0) { $0 + $1.calls.count })
@@ -147,7 +147,7 @@ struct RecordCommit {
         return outcomes
     }
 
-    /// Stores the records of a call, or recognizes them as duplicates.
+    /// Stores the records of a call, except duplicates, and appends the outcome to `outcomes`.
     private mutating func take(
         _ call: ReportCall, of submission: Submission, process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory,
         _ outcomes: inout [CallOutcome]
@@ -292,7 +292,7 @@ struct LedgerChanges {
         var records: Int64 = 0
         var occurrences: Int64 = 0
 
-        /// Returns the smaller numbers of two sums.
+        /// Returns the minimum of both sums, separately for records and occurrences.
         func limited(to other: Sum) -> Sum {
             Sum(records: min(records, other.records), occurrences: min(occurrences, other.occurrences))
         }
@@ -352,7 +352,7 @@ struct LedgerChanges {
         sums[line, default: Sum()].occurrences += sum.occurrences
     }
 
-    /// The accounts with changes at a destination.
+    /// Returns the accounts with changes at a destination.
     func accounts(at destination: Int64) -> Set<AccountID> {
         Set(sums.keys.lazy.filter { $0.destination == destination }.map(\.account))
     }

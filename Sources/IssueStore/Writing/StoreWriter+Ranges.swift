@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// `true` if the open range has reached its maximum number of records, bytes or series.
+    /// Whether the open range has reached its maximum number of records, bytes or series.
     var isRangeFull: Bool {
         memory.open.count >= settings.rangeRecords || memory.open.byteCount >= settings.maxRangeBytes
             || memory.open.seriesEstimate >= settings.rangeSeries
@@ -27,8 +27,8 @@ extension StoreWriter {
             FROM postings WHERE range = ?1
             """, memory.values.rangeID, memory.open.firstID, memory.open.lastID, memory.open.byteCount,
             BlockFormat.maxRecords)
-        // The log time of the commit of the range's last record, which is an earlier commit if the range is closed
-        // early.
+        // The log time of the commit that stored the range's last record. If the range is closed early, that is an
+        // earlier commit.
         try connection.run(
             "INSERT INTO ages (range, at) VALUES (?1, ?2)", memory.values.rangeID,
             memory.values.clock.state?.log.milliseconds ?? 0)
@@ -36,7 +36,7 @@ extension StoreWriter {
         memory.values.isRangeClosed = true
     }
 
-    /// Writes the number of bytes that each user has in the range.
+    /// Writes the number of bytes that the records of each user take in the range.
     private func writeShares(of postings: [RangePostings.Posting]) throws(SQLiteError) {
         var shares: [Int64: Int64] = [:]
         for posting in postings { shares[try owner(ofSeries: posting.series).user, default: 0] += posting.bytes }
@@ -46,7 +46,7 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the user of a series, which never changes. Users and sizes are cached.
+    /// Returns the user and size of a series. They never change, so they are cached.
     private func owner(ofSeries series: SeriesID) throws(SQLiteError) -> SeriesOwner {
         if let known = memory.caches.owners[series] { return known }
         let owner =
@@ -103,8 +103,8 @@ extension StoreWriter {
         let last = try connection.first("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
             (id: $0.int64(0), lastID: $0.id(1, as: RowID.self))
         }
-        // The id of the next range is counted up from this one.
         guard let last else { return (0, 0) }
+        // The next range gets the id after this one, so this one must not be the maximum.
         guard (0..<maxID.rawValue).contains(last.id) else {
             throw SQLiteError(code: .corrupt, message: "the id of a range is out of range")
         }
@@ -113,7 +113,7 @@ extension StoreWriter {
 
     /// Rebuilds the open range from its blocks.
     ///
-    /// The tables `stores` and `clock` may refer to a higher id than the last remaining row. Ids below that one are
+    /// The tables `stores` and `clock` may refer to a higher id than that of the last remaining row. Ids below it are
     /// skipped, so that none is assigned again.
     ///
     /// - Parameters:
@@ -143,7 +143,7 @@ extension StoreWriter {
                         + rowOverhead)
             }
         }
-        // The newest block may be damaged. Its ids are not assigned again.
+        // The newest block may be damaged. Its ids must not be assigned again.
         while range.nextID <= newest { range.skip() }
         while range.nextID < mark { range.skip() }
         range.grow(by: try bytesOfNewSeries(connection))
@@ -160,9 +160,10 @@ extension StoreWriter {
         return Int(bytes)
     }
 
-    /// The maximum width of an open range, and a bound of all ids. An id beyond them is corrupt, and skipping ids up to
-    /// it would exhaust memory.
+    /// The maximum width of an open range. An id beyond it is corrupt, and skipping all ids up to it would exhaust
+    /// memory.
     private static let maxRangeWidth = 1 << 24
+    /// The maximum id. A higher one is corrupt.
     private static let maxID = RowID(rawValue: 1 << 60)
 
     /// The approximate number of bytes that a row takes on disk in addition to its text.
@@ -172,7 +173,7 @@ extension StoreWriter {
 /// The user of a series, and the size of its texts.
 struct SeriesOwner: Equatable, Sendable {
     var user: Int64
-    /// The bytes that the series takes beyond `RangePostings.Posting.bytesOfSeries`.
+    /// The number of bytes that the series takes beyond `RangePostings.Posting.bytesOfSeries`.
     var excessBytes: Int64
 
     init(user: Int64, keyBytes: Int64) {

@@ -6,8 +6,8 @@ import SQLiteKit
 ///
 /// Invariants at the end of each transaction:
 /// - The id of a new record is higher than every id assigned before.
-/// - `ranges`, `postings`, `counts` and `totals` describe the records up to the last closed range exactly as they were
-///   stored. Retention may have removed the oldest of them since. `open` describes the records above that range.
+/// - `ranges`, `postings`, `counts` and `totals` describe exactly the records that were stored up to the last closed
+///   range. Retention may have removed the oldest of them since. `memory.open` describes the records above that range.
 /// - The ledger of each destination balances.
 ///
 /// Unless stated otherwise, a function that throws `StoreFailure` has changed nothing, in the database or in memory
@@ -22,14 +22,14 @@ package final class StoreWriter {
     /// The maximum number of frames in the write-ahead log (WAL). No transaction begins while the WAL has this many or
     /// more.
     package var walFrameLimit = Int.max
-    /// `true` while every transaction is synced to disk (`synchronous=FULL`).
+    /// Whether transactions are synced to disk (`synchronous=FULL`).
     private var syncsCommits = true
-    /// The row buffer of the previous commit, kept to reuse its memory. If the next commit should extend the newest
-    /// block, it contains the rows of that block.
+    /// The row buffer of the previous commit, kept to reuse its memory. Contains the rows of the newest block if the
+    /// next commit should extend that block.
     private var spareRows = RowBuffer()
     /// The state of the search for records of applications with a maximum age of their own.
     var ageSearch = AgeSearch()
-    /// Changed only inside a transaction, except for caches and for settings that are reloaded.
+    /// Changed only in a transaction, except for caches and the reloaded limits of the cardinality guard.
     var memory: WriterMemory
 
     package var callbacks = Callbacks()
@@ -39,13 +39,13 @@ package final class StoreWriter {
         /// Called during each commit with its priority records: critical records, the first record of a group, and
         /// regressions.
         package var onPriorityRecords: (([PriorityRecord]) -> Void)?
-        /// Called after each attempt to correct the grouping, even if nothing has changed.
+        /// Called after each attempt to correct the grouping, even if nothing changed.
         package var onCorrections: (() -> Void)?
         /// Called whenever the cardinality guard uses an overflow series, account or sender.
         package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     }
 
-    /// Tables in memory, from which many rows are inserted with one statement.
+    /// In-memory tables from which one statement inserts many rows.
     struct BatchTables {
         let postings: BatchTable
         let minutes: BatchTable
@@ -65,12 +65,12 @@ package final class StoreWriter {
 
     /// Opens the database, creates or migrates its schema, and rebuilds the open range from its rows.
     ///
-    /// - Throws: `StoreFailure.foreign` if the file belongs to another program or a newer version, `.damaged` if it is
-    ///   corrupt, or another `StoreFailure` if it cannot be opened or read.
+    /// - Throws: `StoreFailure.foreign` if the file belongs to another program or has an unsupported schema version,
+    ///   `.damaged` if it is corrupt, or another `StoreFailure` if it cannot be opened or read.
     package init(_ settings: StoreWriterSettings) throws(StoreFailure) {
         self.settings = settings
         do throws(SQLiteError) {
-            // The file may belong to another program, so until that is checked, not even its WAL is checkpointed.
+            // The file may belong to another program. Until `recognize` has checked it, its WAL is not checkpointed.
             connection = try DatabaseConnection(
                 path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
         } catch {
@@ -100,11 +100,11 @@ package final class StoreWriter {
             throw StoreFailure(error)
         }
         connection.setCheckpointsOnClose(true)
-        // Opening has cached more pages than the first commits need.
+        // Frees the pages that opening has cached; the first commits do not need most of them.
         connection.releaseMemory()
     }
 
-    /// Returns the row buffer of the previous commit.
+    /// Takes the row buffer of the previous commit.
     func makeRowBuffer() -> RowBuffer {
         var rows = RowBuffer()
         swap(&rows, &spareRows)
@@ -115,13 +115,13 @@ package final class StoreWriter {
     ///
     /// - Parameter count: The number of rows in the newest block if the next commit should extend it; otherwise 0.
     func reuse(_ rows: inout RowBuffer, keeping count: Int) {
-        // A copy would share the memory, and the next change would copy all of it.
+        // After an assignment, both variables would share the memory, and the next change would copy all of it.
         swap(&spareRows, &rows)
         // A block never has records of two ranges.
         spareRows.keepLast(memory.values.isRangeClosed ? 0 : count)
     }
 
-    /// Called for each damaged block that the writer finds, and when it is set, for those found before.
+    /// Called for each damaged block that the writer finds. Setting it calls it for the blocks found before.
     package var onDamagedBlock: ((DamagedBlock) -> Void)? {
         get { blocks.reader.onDamagedBlock }
         set {
@@ -130,8 +130,8 @@ package final class StoreWriter {
         }
     }
 
-    /// Makes the next commit begin a new block.
-    func dropNewestBlock() {
+    /// Makes the next commit start a new block instead of extending the newest one.
+    func startNewBlock() {
         spareRows.clear()
     }
 
@@ -141,7 +141,7 @@ package final class StoreWriter {
     /// The row id that the next record gets.
     package var nextID: RowID { memory.open.nextID }
 
-    /// The code in the ids of new records. 0 before the store has a code.
+    /// The code in the ids of new records; 0 before the store has a code.
     package var code: UInt64 { memory.values.code }
 
     /// The retention settings in effect.
@@ -158,8 +158,8 @@ package final class StoreWriter {
     /// Runs `body` as one transaction. If it fails, the database and `memory` are rolled back.
     ///
     /// - Parameters:
-    ///   - isSynced: `true` if the transaction must be on disk when this returns. Otherwise the next synced transaction
-    ///     syncs it too, and a power cut before that undoes all of it.
+    ///   - isSynced: `true` if the transaction must be on disk when this returns. Otherwise, the next synced transaction
+    ///     syncs it, and a power failure before that may undo it.
     ///   - mayUseReserve: `true` if the transaction may use the reserved disk space, which is kept so that records can
     ///     still be deleted when the disk is full.
     ///   - body: Changes the database and `memory`.
@@ -193,7 +193,7 @@ package final class StoreWriter {
         }
     }
 
-    /// Runs `body` and classifies its error.
+    /// Runs `body` and converts its error to a `StoreFailure`.
     static func convertingErrors<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
         do throws(SQLiteError) { return try body() } catch { throw StoreFailure(error) }
     }
@@ -225,7 +225,7 @@ package final class StoreWriter {
     /// Applies new cardinality limits and retention settings.
     package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
         memory.values.guardian.reload(limits)
-        // Series that have overflowed may be allowed by the new limits.
+        // The new limits may allow series that the old ones moved to overflow series.
         memory.caches.series.removeAll()
         settings.limits = limits
         settings.retention = retention
@@ -234,12 +234,11 @@ package final class StoreWriter {
 
     /// Checkpoints the WAL. Only the writer does this.
     ///
-    /// A passive checkpoint never waits and copies the frames that no reader needs any longer. A restarting checkpoint
-    /// that readers block is not an error.
+    /// A passive checkpoint never waits. It copies the frames that no reader needs any longer.
     ///
-    /// - Parameter restarts: `true` to wait briefly for readers, so that the next commit starts the WAL from its
-    ///   beginning. Truncates the WAL file if it is larger than usual.
-    /// - Returns: `true` if the whole WAL was copied.
+    /// - Parameter restarts: `true` to wait briefly for readers and reset the WAL. Truncates the WAL file if it is
+    ///   larger than usual.
+    /// - Returns: `true` if the whole WAL was copied; `false` if readers prevented that or the reset.
     /// - Throws: The failure of the checkpoint.
     @discardableResult
     package func checkpoint(restarts: Bool = false) throws(StoreFailure) -> Bool {
@@ -252,19 +251,19 @@ package final class StoreWriter {
             }
             return isComplete
         } catch {
-            // A reader has blocked the restart. SQLite has nevertheless copied the frames that no reader needs.
+            // A reader has blocked the reset. SQLite has nevertheless copied the frames that no reader needs.
             guard !(restarts && error.isBusy) else { return false }
             throw StoreFailure(error)
         }
     }
 
-    /// `true` if the WAL file is larger than it should stay.
+    /// Whether the WAL file is larger than usual.
     private var isWALFileLarge: Bool { connection.excessWALBytes > 0 }
 
     /// The size of the WAL file, in bytes.
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }
 
-    /// Runs `body` with a short busy timeout, so that it waits for readers only for a moment.
+    /// Runs `body` with a busy timeout of a few milliseconds, so that it hardly waits for readers.
     func withShortTimeout(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         connection.setBusyTimeout(Self.readerTimeout)
         defer { connection.setBusyTimeout(Self.timeout) }
@@ -313,22 +312,24 @@ extension StoreWriter {
             log: RecordLogInstant(milliseconds: log), wall: IssueTimestamp(millisecondsSince1970: log &- offset))
     }
 
-    /// Returns the codes of the store, by ascending first rows.
+    /// Returns the codes of the store, in ascending order of their first rows.
     static func storeIDs(_ connection: DatabaseConnection) throws(SQLiteError) -> [WriterMemory.StoreID] {
         try connection.all("SELECT first_id, code FROM stores ORDER BY first_id") {
             WriterMemory.StoreID(firstID: $0.id(0), code: UInt64(bitPattern: $0.int64(1)))
         }
     }
 
-    /// Gives the store a new code for new records, because commits were lost. Otherwise, the ids of the lost records would be assigned again,
-    /// and destinations would take new records for copies of those that they have.
+    /// Assigns a new code for the ids of new records after commits were lost.
+    ///
+    /// With the old code, the ids of the lost records would be assigned again. Destinations that have received the lost
+    /// records would take the new ones for duplicates.
     package func assignNewCode(at wall: IssueTimestamp) {
         memory.values.needsNewCode = true
         // If this fails, the next commit assigns it.
         try? transaction { () throws(SQLiteError) in try assignStoreCode(at: wall) }
     }
 
-    /// Gives a new store its own code before its first record, and another one if it needs one.
+    /// Assigns a code if the store has none yet, or if `needsNewCode` is set.
     func assignStoreCode(at wall: IssueTimestamp) throws(SQLiteError) {
         guard memory.values.storeIDs.isEmpty || memory.values.needsNewCode else { return }
         let code = settings.randomBits() & RecordID.storeBits
@@ -341,8 +342,8 @@ extension StoreWriter {
         memory.values.needsNewCode = false
     }
 
-    /// If the database is a copy, gives it a code of its own for new records, because the original store may assign the
-    /// same row ids. Its pending notifications are given up.
+    /// If the database is a copy, assigns a new code for the ids of new records, because the original may assign the
+    /// same row ids. Drops the pending notifications of the copy.
     static func assignCopyCode(_ connection: DatabaseConnection, _ settings: StoreWriterSettings, nextID: RowID)
         throws(SQLiteError)
     {
@@ -364,22 +365,23 @@ package struct StoreWriterSettings: Sendable {
     package var path: String
     /// The limits of the cardinality guard; others are not used.
     package var limits: LimitSettings
-    /// When records are removed: their maximum age, the maximum size of the database, and the disk space that stays
-    /// free.
+    /// The settings of retention, such as the maximum age of records and the maximum size of the database.
     package var retention: RetentionSettings
     /// Returns random bits for the code of a new store.
     package var randomBits: @Sendable () -> UInt64
     /// Returns the free space of the file system that holds the database, in bytes, or nil if it is unknown.
     package var freeBytes: @Sendable () -> Int64?
-    /// The numbers of records, bytes and series at which a range is full. The commit that reaches one of them closes
-    /// it.
+    /// The number of records at which a range is full. The commit that reaches this or one of the next two limits
+    /// closes the range.
     package var rangeRecords = 65_536
+    /// The number of bytes at which a range is full.
     package var rangeBytes = 16 << 20
     /// `rangeBytes`, or an eighth of the maximum size of the database. As a range is removed at once, larger ranges would
     /// leave little of a small database.
     var maxRangeBytes: Int { min(rangeBytes, max(Int(retention.maxSize / 8), Self.minRangeBytes)) }
     private static let minRangeBytes = 128 << 10
-    /// The commit that closes a range writes about three rows per series, so this bounds its duration.
+    /// The number of series at which a range is full. The commit that closes a range writes about three rows per
+    /// series, so this bounds its duration.
     package var rangeSeries = 16_384
     /// The maximum number of records in a block.
     package var blockRecords = BlockLog.maxRecords

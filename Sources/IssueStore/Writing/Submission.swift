@@ -18,7 +18,7 @@ package struct Submission: Sendable {
     package var eachCall: [ReportCall] { calls.flatMap(\.each) }
 }
 
-/// A decoded call that reports records, or several similar calls in a row.
+/// A decoded call that reports records, or several similar consecutive calls merged into one.
 ///
 /// Most clients send many small calls. Consecutive ones are stored and acknowledged as one if all of them have the same
 /// number of records and none was rejected.
@@ -34,7 +34,7 @@ package struct ReportCall: Sendable {
         }
     }
 
-    /// The producer that numbers its records, and the sequence number of the call's first record.
+    /// The producer of a call, and the sequence number of the call's first record.
     package struct Numbering: Equatable, Sendable {
         package var producer: ProducerID
         package var sequence: Int64
@@ -45,20 +45,20 @@ package struct ReportCall: Sendable {
         }
     }
 
-    /// What an imported record had in the database in which it was first.
+    /// The id and the time of receipt of an imported record in the first database that stored it.
     package struct Original: Equatable, Sendable {
         package var id: RecordID
         /// Nil if the time is lost.
         var receivedAt: IssueTimestamp?
     }
 
-    /// How the cardinality guard of another database has stored an imported record.
+    /// The verdicts of another database's cardinality guard on an imported record.
     package struct ImportedVerdict: Equatable, Sendable {
         var application = CardinalityGuard.ApplicationVerdict.allow
         var series = CardinalityGuard.SeriesVerdict.allow
     }
 
-    /// An identifier that is returned with the outcome, so that the caller finds the reply it belongs to.
+    /// An identifier that is returned with the outcome, so that the caller can match the two.
     package var token: UInt64
     /// The indices of the call's records in the batch.
     package var records: Range<Int>
@@ -70,7 +70,7 @@ package struct ReportCall: Sendable {
     package var verdict = ImportedVerdict()
     /// Nil if the call is not imported, or if the id is lost.
     package var original: Original?
-    /// The number of calls that this one represents. Their tokens, records and sequence numbers are consecutive.
+    /// The number of merged calls, or 1. Their tokens, records and sequence numbers are consecutive.
     package private(set) var calls = 1
 
     /// Creates a single call.
@@ -87,7 +87,7 @@ package struct ReportCall: Sendable {
         self.numbering = numbering
     }
 
-    /// The number of records in the call or calls, including rejected ones.
+    /// The number of records in the call or the merged calls, including rejected ones.
     package var count: Int { records.count + rejected.count }
 
     /// Merges the next call into this one. Returns `false`, without a change, if the two are not similar.
@@ -110,7 +110,7 @@ package struct ReportCall: Sendable {
             && next.sequence == numbering.sequence &+ Int64(records.count)
     }
 
-    /// The calls that this one represents, one by one.
+    /// The merged calls, one by one.
     package var each: [ReportCall] {
         guard calls > 1 else { return [self] }
         let size = records.count / calls
@@ -126,12 +126,12 @@ package struct ReportCall: Sendable {
     }
 }
 
-/// The result of a call after its commit, or of a run of similar calls.
+/// The result of a call, or of merged calls, after the commit.
 package struct CallOutcome: Sendable {
     package var connection: UInt64
     package var token: UInt64
     package var receipts: ReceiptList
-    /// The number of calls that share the receipts in equal parts. `token` belongs to the first one.
+    /// The number of merged calls, each of which has an equal share of the receipts. `token` belongs to the first one.
     package var calls: Int
 
     package init(connection: UInt64, token: UInt64, receipts: ReceiptList, calls: Int = 1) {

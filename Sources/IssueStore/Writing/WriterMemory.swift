@@ -8,7 +8,7 @@ import IssueProtocol
 ///
 /// | part | when a transaction fails |
 /// |---|---|
-/// | `values` | the copy in the mark is assigned |
+/// | `values` | restored from the copy in the mark |
 /// | `open` | the rows added since the mark are removed, because a copy would be too large for every commit |
 /// | `caches` | emptied, because the database has all entries |
 struct WriterMemory {
@@ -23,27 +23,28 @@ struct WriterMemory {
         var clock: RecordLogClock
         /// The id that the open range gets when it is closed.
         var rangeID: Int64
-        /// `true` if the transaction has written the index of the open range.
+        /// Whether the transaction has written the posting lists and counts of the open range.
         var isRangeClosed = false
-        /// The codes of the store, by ascending first rows.
+        /// The codes of the store, in ascending order of their first rows.
         var storeIDs: [StoreID]
-        /// `true` if the next record needs a new code.
+        /// Whether the next record needs a new code.
         var needsNewCode = false
         /// The ids of the active destinations. All new records are queued for them.
         var destinations: [Int64]
-        /// `true` if changes of groups are stored for notifiers.
+        /// Whether changes of groups are stored for notifiers.
         var hasNotifiers: Bool
         /// The time at which the next mute with a time limit ends; nil if there is none.
         var nextMuteEnd: IssueTimestamp?
-        /// The first new series, sender or application of each commit copies its tables.
+        /// An exception: its tables are large, and the first new series, sender or application of each commit copies
+        /// them.
         var guardian: CardinalityGuard
-        /// `true` once the guard's counters include what was created in the current windows before this start.
+        /// Whether the guard's counters include what was created in its current windows before the daemon started.
         var isGuardRestored = false
         var removals = RemovalLog()
-        /// The last group that is known to have a fingerprint of the newest rule; nil once all groups have.
+        /// The last group that is known to have a fingerprint of the newest rule; nil once all groups have one.
         var regroupedThrough: GroupID? = 0
 
-        /// The code in the ids of new records. 0 before the store has a code.
+        /// The code in the ids of new records; 0 before the store has a code.
         var code: UInt64 { storeIDs.last?.code ?? 0 }
 
         /// Returns the id of the record in `row`.
@@ -95,7 +96,7 @@ struct WriterMemory {
     /// The row of a sender.
     struct SenderEntry {
         var id: Int64
-        /// `true` if the guard has replaced the sender by the user's overflow sender.
+        /// Whether the guard has replaced the sender with the user's overflow sender.
         var isOverflow: Bool
     }
 
@@ -176,7 +177,7 @@ struct RemovalLog {
         erasedInFlight.formUnion(rows)
     }
 
-    /// Notes a batch whose records all exist.
+    /// Adds an in-flight batch whose records all exist.
     mutating func stored(batch: BatchID) {
         countWhenStored[batch] = count
     }
@@ -184,7 +185,7 @@ struct RemovalLog {
     /// Returns `true` if no record was removed since the batch was stored.
     func isWhole(batch: BatchID) -> Bool { countWhenStored[batch] == count }
 
-    /// Forgets a batch that is settled.
+    /// Removes a batch that is settled.
     mutating func settled(batch: BatchID) {
         countWhenStored[batch] = nil
     }

@@ -27,7 +27,7 @@ public struct ByteBuffer: Sendable {
     /// The size of the allocated memory, in bytes.
     package var capacity: Int { storage.count }
 
-    /// `true` if the buffer holds no bytes.
+    /// Whether the buffer holds no bytes.
     @inlinable @inline(__always)
     public var isEmpty: Bool { end == 0 }
 
@@ -94,7 +94,7 @@ public struct ByteBuffer: Sendable {
         precondition(
             start >= 0 && length >= 0 && stop <= bytes.count && target >= 0
                 && target <= output.byteCount &- length &- Self.room, "The range must be within the bytes")
-        // In vectors: the last one may read and write past the run if at least 16 bytes follow it.
+        // The last vector may read and write past the run if at least 16 bytes follow it.
         guard length <= 64, stop <= bytes.count &- 16 else {
             return copyRun(bytes, from: start, to: stop, into: &output, at: target)
         }
@@ -108,7 +108,7 @@ public struct ByteBuffer: Sendable {
         }
     }
 
-    /// Copies a run that is long enough to justify a function call.
+    /// Copies a run that is long, or that ends less than 16 bytes before the end of `bytes`.
     @usableFromInline
     static func copyRun(
         _ bytes: Span<UInt8>, from start: Int, to stop: Int, into output: inout MutableRawSpan, at target: Int
@@ -200,7 +200,7 @@ public struct ByteBuffer: Sendable {
     }
 }
 
-// Copies of whole runs of bytes: copying them one at a time would dominate the cost of decoding a record. This file and
+// Copies whole runs, since copying bytes one at a time would dominate the cost of decoding a record. This file and
 // `WordLoading.swift` use `unsafe` outside the C wrappers. The bounds are checked before each copy.
 extension [UInt8] {
     /// Appends a part of `bytes`.

@@ -36,8 +36,8 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Finds the first index at which a mask selects a byte together with the byte a fixed distance after it, testing
-    /// 64 indexes at a time.
+    /// Finds the first index at which a mask selects a byte and the byte a fixed distance after it. Tests 64 indexes at
+    /// a time.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte to test.
@@ -78,14 +78,15 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Returns the indexes of a window of sixteen bytes that a mask selects, as one bit of each selected byte in two
-    /// integers for eight bytes each.
+    /// Tests a window of sixteen indexes and returns those that a mask selects.
     ///
     /// - Parameters:
     ///   - index: The index of the first byte; at least 28 bytes must follow it.
     ///   - mask: Selects indexes of six vectors: the bytes, and those 1, 2, 3, 10 and 13 bytes after them. It must
-    ///     select each index before a byte that is not ASCII.
-    ///   - exact: The mask for windows with bytes that are not ASCII. It need not select these indexes.
+    ///     select each index that is followed by a byte that is not ASCII.
+    ///   - exact: Replaces `mask` in windows with bytes that are not ASCII. It need not select these indexes.
+    /// - Returns: Two little-endian integers for eight indexes each. The lowest bit of a byte is set if its index was
+    ///   selected.
     @inlinable @inline(__always)
     package func window(
         at index: Int,
@@ -120,7 +121,7 @@ extension Span<UInt8> {
     ///   - end: The index after the last byte to test.
     /// - Returns: An index before which no byte is zero. The byte at the index need not be zero.
     @inlinable @inline(__always)
-    public func passNonzero(from start: Int, to end: Int) -> Int {
+    public func skipNonzero(from start: Int, to end: Int) -> Int {
         precondition(start >= 0 && end <= count, "The range must be within the bytes")
         var index = start
         while index &+ 64 <= end {
@@ -157,7 +158,7 @@ extension Span<UInt8> {
     }
 
     /// Passes the bytes from an index to `body`, two 64-bit integers at a time, up to the first byte that a mask
-    /// selects. In the integers that contain this byte, it and all later bytes are zero.
+    /// selects. In the last pair of integers, this byte and all later ones are replaced with zero.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte.
@@ -178,7 +179,7 @@ extension Span<UInt8> {
             let (low, high) = (UInt64(littleEndian: pair[0]), UInt64(littleEndian: pair[1]))
             let (lowFound, highFound) = (UInt64(littleEndian: found[0]), UInt64(littleEndian: found[1]))
             guard lowFound | highFound == 0 else {
-                // Keeps the bits below the lowest bit that is set.
+                // Keeps the bits below the lowest bit that is set in the mask.
                 guard lowFound == 0 else { return body(low & ((lowFound & (0 &- lowFound)) &- 1), 0) }
                 return body(low, high & ((highFound & (0 &- highFound)) &- 1))
             }

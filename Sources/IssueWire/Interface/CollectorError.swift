@@ -1,4 +1,4 @@
-/// The errors of the daemon's interface, and those that every Varlink service has.
+/// The errors of the daemon's interface and the standard errors of Varlink.
 package enum CollectorError: Error, Equatable, Sendable {
     /// A record of a report is invalid. `index` is its position in the call, from 0, and `field` the invalid member;
     /// each is nil if unknown.
@@ -9,7 +9,7 @@ package enum CollectorError: Error, Equatable, Sendable {
     case busy(retryAfter: Duration)
     /// The daemon has no disk space left to store records.
     case noSpace
-    /// Nothing has this id or name, or it belongs to another user.
+    /// No record, group or other object has this id or name, or it belongs to another user.
     case notFound(id: String)
     /// The record with this id is stored in a damaged block.
     case unreadable(id: String)
@@ -23,7 +23,7 @@ package enum CollectorError: Error, Equatable, Sendable {
     case permissionDenied
     case expectedMore
 
-    /// An error that this version does not know, or cannot read the parameters of.
+    /// An error that this version does not know, or whose parameters it cannot read.
     case unknown(name: String, parameters: JSONValue)
 
     /// Creates the error reply for parameters that could not be read.
@@ -95,7 +95,7 @@ extension CollectorError {
         return VarlinkReply(parameters: parameters, error: name)
     }
 
-    /// Reads the error that a reply reports. Returns nil if the reply reports none.
+    /// Reads the error from a reply. Returns nil if the reply reports success.
     package init?(_ reply: VarlinkReply) {
         guard let name = reply.error else { return nil }
         let details = try? ErrorDetails(json: reply.parameters)

@@ -10,19 +10,19 @@ package protocol JSONCodable {
 }
 
 extension JSONCodable {
-    /// Reads a value from JSON text that contains nothing else but white space.
+    /// Reads a value from JSON text that contains a single value.
     package init(json: Span<UInt8>) throws(FieldError) {
         var scanner = JSONScanner(json)
         try self.init(from: &scanner)
         try scanner.read("a single value") { scanner throws(JSONError) in try scanner.end() }
     }
 
-    /// Reads a value from JSON text that contains nothing else but white space.
+    /// Reads a value from JSON text that contains a single value.
     package init(json: [UInt8]) throws(FieldError) {
         try self.init(json: json.span)
     }
 
-    /// Reads a value from JSON text that contains nothing else but white space.
+    /// Reads a value from JSON text that contains a single value.
     package init(json: String) throws(FieldError) {
         try self.init(json: Array(json.utf8).span)
     }
@@ -194,7 +194,8 @@ extension JSONObjectCodable {
         writeMembers(to: &writer)
     }
 
-    /// Writes the members as ``visit(_:)`` passes them. A type that implements `write(to:)` itself must write the same.
+    /// Writes the members that ``visit(_:)`` passes. A type that implements `write(to:)` itself must write the same
+    /// JSON.
     package func writeMembers(to writer: inout JSONWriter) {
         var value = self
         JSONMembers.write(to: &writer) { members throws(FieldError) in try value.visit(&members) }
@@ -290,8 +291,8 @@ package struct JSONMembers: ~Escapable {
         try defaulted(name, &value, Value())
     }
 
-    /// Rejects all members that were not visited before this call, except for `null` ones. Used where a member that this
-    /// version does not know would change the meaning of the others.
+    /// Rejects all members that were not visited before this call, unless they are `null`. Used where a member that
+    /// this version does not know would change the meaning of the others.
     package mutating func noOthers() throws(FieldError) {
         guard pass == .reading, scanner.position == passStart, let key else { return }
         let isNull: Bool
@@ -369,7 +370,7 @@ package struct JSONMembers: ~Escapable {
 
     /// Reads the value of the visited member. Returns nil for `null`.
     private mutating func next<Value: JSONCodable>(_: Value.Type) throws(FieldError) -> Value? {
-        guard try !passNull() else { return nil }
+        guard try !skipNull() else { return nil }
         do {
             return try Value(from: &scanner)
         } catch {
@@ -379,7 +380,7 @@ package struct JSONMembers: ~Escapable {
 
     /// Skips the value of the visited member if it is `null`, which means that the member is absent.
     @inline(never)
-    private mutating func passNull() throws(FieldError) -> Bool {
+    private mutating func skipNull() throws(FieldError) -> Bool {
         present |= bit
         do {
             guard try scanner.null() else { return false }

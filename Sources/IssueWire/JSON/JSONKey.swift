@@ -73,8 +73,7 @@ public struct JSONKey: Hashable, Sendable {
     }
 }
 
-/// A key with its quotation marks and the colon, as most writers write it. It can be recognized with a single
-/// comparison.
+/// A key with its quotation marks and the colon, without whitespace. It can be recognised with a single comparison.
 public struct JSONKeyLiteral: Sendable {
     @usableFromInline let bytes: (UInt64, UInt64)
     @usableFromInline let mask: (UInt64, UInt64)
@@ -98,7 +97,7 @@ extension JSONScanner {
     /// Skips the next member's key and colon if they match the literal exactly.
     ///
     /// - Parameter literal: The expected key.
-    /// - Returns: `false` if they do not match; nothing is skipped then.
+    /// - Returns: `false`, without skipping anything, if they do not match.
     @inlinable @inline(__always)
     public mutating func passKey(_ literal: JSONKeyLiteral) -> Bool {
         var start = position

@@ -1,5 +1,5 @@
 extension JSONScanner {
-    /// Skips white space and returns the next byte without reading it.
+    /// Skips whitespace and returns the next byte without reading it.
     @inlinable @inline(__always)
     mutating func peek() throws(JSONError) -> UInt8 {
         guard position < bytes.count else { throw .truncated }
@@ -54,7 +54,7 @@ extension JSONScanner {
 
     /// Reads the next member's key and colon in their most common form: without spaces, without escapes, ASCII only.
     ///
-    /// Returns nil in any other case; nothing is read then.
+    /// In any other case, reads nothing and returns nil.
     @inlinable @inline(__always)
     mutating func plainKey() -> JSONText? {
         var start = position
@@ -75,7 +75,7 @@ extension JSONScanner {
 
     /// Skips the end of an object if it immediately follows a value.
     @inlinable @inline(__always)
-    mutating func passPlainEnd() -> Bool {
+    mutating func skipPlainEnd() -> Bool {
         guard followsValue, position < bytes.count, bytes[position] == UInt8(ascii: "}") else { return false }
         position &+= 1
         depth &-= 1
@@ -85,7 +85,7 @@ extension JSONScanner {
     @usableFromInline
     mutating func nextMemberInAnyForm() throws(JSONError) -> JSONText? {
         guard try next(orEnd: UInt8(ascii: "}")) else { return nil }
-        let key = try passKey()
+        let key = try readKey()
         try countKey()
         return key
     }
@@ -96,9 +96,9 @@ extension JSONScanner {
         guard keys <= maximumKeys else { throw .tooManyKeys(limit: maximumKeys) }
     }
 
-    /// Skips a key and the colon after it.
+    /// Reads a key and the colon after it.
     @discardableResult
-    mutating func passKey() throws(JSONError) -> JSONText {
+    mutating func readKey() throws(JSONError) -> JSONText {
         guard try peek() == UInt8(ascii: "\"") else { throw .unexpectedByte(at: position) }
         let key = try text()
         guard try peek() == UInt8(ascii: ":") else { throw .unexpectedByte(at: position) }
@@ -117,7 +117,7 @@ extension JSONScanner {
         return index &+ (stops == 0 ? 8 : stops.trailingZeroBitCount >> 3)
     }
 
-    /// Reads the rest of a string whose bytes up to an index are plain.
+    /// Reads the rest of a string that is plain up to an index.
     @usableFromInline
     mutating func textInAnyForm(from start: Int, at first: Int) throws(JSONError) -> JSONText {
         var index = first
@@ -152,8 +152,8 @@ extension JSONScanner {
         }
     }
 
-    /// Reads an integer in its most common form: at most 18 digits without a sign. Returns nil in any other case;
-    /// nothing is read then.
+    /// Reads an integer in its most common form: at most 18 digits without a sign. In any other case, reads nothing and
+    /// returns nil.
     @inlinable @inline(__always)
     mutating func plainInteger() -> Int64? {
         let start = position
@@ -213,12 +213,12 @@ extension JSONScanner {
         if position &+ 8 <= bytes.count, bytes.word(at: position) & word.mask == word.letters {
             position = end
         } else {
-            try passLetters(of: word)
+            try skipLetters(of: word)
         }
         followsValue = true
     }
 
-    private mutating func passLetters(of word: JSONConstant) throws(JSONError) {
+    private mutating func skipLetters(of word: JSONConstant) throws(JSONError) {
         for letter in 0..<word.count {
             guard position < bytes.count else { throw .truncated }
             guard bytes[position] == UInt8(truncatingIfNeeded: word.letters >> (8 * UInt64(letter))) else {

@@ -8,7 +8,7 @@ package struct JSONWriter: Sendable {
 
     /// Creates a writer.
     ///
-    /// - Parameter capacity: The number of bytes for which to reserve memory.
+    /// - Parameter capacity: The number of bytes to reserve memory for.
     package init(reserving capacity: Int = 0) {
         bytes = []
         bytes.reserveCapacity(capacity)
@@ -25,14 +25,14 @@ package struct JSONWriter: Sendable {
 
     // MARK: Containers
 
-    /// Writes an object whose members the closure writes.
+    /// Writes an object. The closure writes its members.
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         openObject()
         members(&self)
         closeObject()
     }
 
-    /// Writes an array whose elements the closure writes.
+    /// Writes an array. The closure writes its elements.
     package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         openArray()
         elements(&self)
@@ -173,7 +173,7 @@ extension JSONWriter {
         self.value(value)
     }
 
-    // An absent value writes no member at all.
+    // A member whose value is nil is not written.
 
     package mutating func member(_ key: String, ifPresent value: String?) {
         if let value { member(key, value) }

@@ -28,12 +28,12 @@ public struct IssueContext: Hashable, Sendable {
         self.user = user
     }
 
-    /// `true` if it has no id.
+    /// Whether it has no id.
     public var isEmpty: Bool { traceID == nil && spanID == nil && requestID == nil && user == nil }
 }
 
 extension IssueContext {
-    /// The ids of a context, for code that treats all of them alike.
+    /// The ids of a context, for code that loops over them.
     package enum Field: UInt8, CaseIterable, Sendable {
         case traceID, spanID, requestID, user
 
@@ -50,10 +50,10 @@ extension IssueContext {
         /// The key as a string.
         package var name: String { "\(key)" }
 
-        /// The name of the column at destinations. `user` would clash with objects of that name from other programs.
+        /// The name of the column at destinations. It is not `user`, since other programs send objects of that name.
         package var columnName: String { self == .user ? "user_id" : name }
 
-        /// The name for users.
+        /// The name that is shown to users.
         package var label: String {
             switch self {
             case .traceID: "Trace"
@@ -75,7 +75,7 @@ extension IssueContext {
             }
         }
 
-        /// `true` if the id is hexadecimal, so that upper and lower case mean the same.
+        /// Whether the id is hexadecimal, so that upper and lower case mean the same.
         package var isHexadecimal: Bool { digitCount != nil }
 
         /// Returns `true` if a part of `bytes` has the form of the id.
@@ -90,7 +90,7 @@ extension IssueContext {
             return !isZero
         }
 
-        /// Returns the id in the form in which it is stored, with lower-case digits; nil if it is invalid.
+        /// Returns the id as it is stored, with lower-case digits if it is hexadecimal; nil if it is invalid.
         package func normalized(_ text: String) -> String? {
             let bytes = text.utf8.span
             guard accepts(bytes, from: 0, to: bytes.count) else { return nil }
@@ -123,7 +123,7 @@ extension IssueContext {
         return Field.allCases.compactMap { field in self[field].map { (field, $0) } }
     }
 
-    /// Creates the context that the members of a JSON object contain.
+    /// Creates a context from the members of a JSON object. An invalid id is left out.
     package init(_ object: JSONValue) {
         self.init()
         for field in Field.allCases { self[field] = object[field.name]?.asString.flatMap { field.normalized($0) } }
@@ -133,7 +133,7 @@ extension IssueContext {
     mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         for field in Field.allCases {
             var id = self[field].map { ID(text: field.normalized($0)) }
-            // A value that is left out would otherwise be written as null.
+            // An invalid id would otherwise be written as an empty string.
             if id?.text == nil { id = nil }
             try members.optional(field.name, &id)
             self[field] = id?.text.flatMap { field.normalized($0) }

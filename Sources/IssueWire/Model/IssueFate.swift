@@ -10,7 +10,7 @@ public struct IssueFate: Hashable, Sendable {
     public var timestamp: IssueTimestamp?
     /// The destination's last response about the issue. Nil if there is none.
     public var answer: String?
-    /// `true` if the destination may have received the issue twice.
+    /// Whether the destination may have received the issue twice.
     public var maybeDuplicate: Bool
 
     package init(
@@ -37,9 +37,9 @@ public struct IssueFate: Hashable, Sendable {
         case deadLettered = "dead_lettered"
         /// The issue is never forwarded.
         case withheld
-        /// The issue exceeded its maximum age before it could be sent.
+        /// The daemon removed the issue, or could no longer read it, before it could be sent.
         case expired
-        /// The issue was sent to a destination that does not confirm.
+        /// The issue was sent, but the answer does not show whether the destination has stored it.
         case unconfirmed
 
         /// The number of the outcome in the database.

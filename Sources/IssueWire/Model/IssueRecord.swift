@@ -19,7 +19,7 @@ package struct IssueRecord: Equatable, Sendable {
     package var causes: [IssueCause]
     /// A JSON object, as sent by the client.
     package var metadata: JSONValue?
-    /// `false` to never forward the record; nil for `true`.
+    /// Whether the record may be forwarded; nil for `true`.
     package var reportable: Bool?
     /// The constant text of the message, with `{}` for each value, and braces doubled; nil if unknown.
     package var template: String?
@@ -109,7 +109,7 @@ extension IssueRecord: JSONObjectCodable {
 }
 
 extension IssueRecord {
-    /// Sets the members that few records have, from the JSON object in which the store keeps them.
+    /// Sets the context, the causes and the backtrace from the JSON object that the store keeps them in.
     package mutating func setDetails(_ details: JSONValue) {
         context = IssueContext(details)
         causes = details["causes"].flatMap { try? [IssueCause](json: $0.json) } ?? []
@@ -118,7 +118,7 @@ extension IssueRecord {
 }
 
 extension JSONValue {
-    /// `true` if the value may be a part of a message.
+    /// Whether the value may be a part of a message.
     fileprivate var isScalar: Bool {
         switch self {
         case .bool, .integer, .number, .string: true
@@ -226,7 +226,7 @@ extension Application: JSONObjectCodable {
     }
 }
 
-/// An error that caused a reported one, or that a responder replaced.
+/// An error that caused the reported error, or that a responder replaced with it.
 public struct IssueCause: Hashable, Sendable {
     /// The kind of the error, usually its type's qualified name. Nil if unknown.
     public var domain: String?

@@ -23,7 +23,7 @@ public struct IssueTimestamp: Hashable, Comparable, Sendable {
         left.millisecondsSince1970 < right.millisecondsSince1970
     }
 
-    /// Returns the time after `duration`, or before if it is negative. Saturates instead of overflowing.
+    /// Returns the time plus `duration`, which may be negative. Saturates instead of overflowing.
     package func advanced(by duration: Duration) -> IssueTimestamp {
         let (moment, overflow) = millisecondsSince1970.addingReportingOverflow(duration.wholeMilliseconds)
         guard overflow else { return IssueTimestamp(millisecondsSince1970: moment) }
@@ -33,12 +33,12 @@ public struct IssueTimestamp: Hashable, Comparable, Sendable {
 
 extension IssueTimestamp: CustomStringConvertible {
     /// The times that RFC 3339 can represent in UTC with a four-digit year, in milliseconds since 1970.
-    private static let nameable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+    private static let representable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
     /// The time in UTC in the format of RFC 3339, for example `2026-11-21T10:00:00.123Z`. Times outside the years 0 to
     /// 9999 are clamped to this range.
     public var description: String {
-        let milliseconds = min(max(millisecondsSince1970, Self.nameable.lowerBound), Self.nameable.upperBound)
+        let milliseconds = min(max(millisecondsSince1970, Self.representable.lowerBound), Self.representable.upperBound)
         let day = milliseconds.flooredQuotient(by: 86_400_000)
         let rest = milliseconds - day * 86_400_000
         let (year, month, dayOfMonth) = Self.civil(day: day)
@@ -86,20 +86,20 @@ extension IssueTimestamp: CustomStringConvertible {
             }
             return value
         }
-        func pass(_ one: UInt8, or other: UInt8? = nil) -> Bool {
+        func skip(_ one: UInt8, or other: UInt8? = nil) -> Bool {
             guard index < end, bytes[index] == one || bytes[index] == other else { return false }
             index += 1
             return true
         }
-        guard let year = digits(4), pass(UInt8(ascii: "-")), let month = digits(2), pass(UInt8(ascii: "-")),
-            let day = digits(2), pass(UInt8(ascii: "T"), or: UInt8(ascii: "t")) || pass(UInt8(ascii: " ")),
-            let hour = digits(2), pass(UInt8(ascii: ":")), let minute = digits(2), pass(UInt8(ascii: ":")),
+        guard let year = digits(4), skip(UInt8(ascii: "-")), let month = digits(2), skip(UInt8(ascii: "-")),
+            let day = digits(2), skip(UInt8(ascii: "T"), or: UInt8(ascii: "t")) || skip(UInt8(ascii: " ")),
+            let hour = digits(2), skip(UInt8(ascii: ":")), let minute = digits(2), skip(UInt8(ascii: ":")),
             let second = digits(2), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year),
             hour < 24, minute < 60, second <= 60
         else { return nil }
 
         var fraction: Int64 = 0
-        if pass(UInt8(ascii: ".")) {
+        if skip(UInt8(ascii: ".")) {
             var scale: Int64 = 100
             let first = index
             while index < end, JSONScanner.isDigit(bytes[index]) {
@@ -111,9 +111,9 @@ extension IssueTimestamp: CustomStringConvertible {
         }
 
         var offset: Int64 = 0
-        if !pass(UInt8(ascii: "Z"), or: UInt8(ascii: "z")) {
+        if !skip(UInt8(ascii: "Z"), or: UInt8(ascii: "z")) {
             let sign: Int64 = index < end && bytes[index] == UInt8(ascii: "-") ? -1 : 1
-            guard pass(UInt8(ascii: "+"), or: UInt8(ascii: "-")), let hours = digits(2), pass(UInt8(ascii: ":")),
+            guard skip(UInt8(ascii: "+"), or: UInt8(ascii: "-")), let hours = digits(2), skip(UInt8(ascii: ":")),
                 let minutes = digits(2), hours < 24, minutes < 60
             else { return nil }
             offset = sign * (hours * 60 + minutes)
@@ -121,13 +121,13 @@ extension IssueTimestamp: CustomStringConvertible {
         guard index == end else { return nil }
         let seconds = ((Self.day(year: year, month: month, day: day) * 24 + hour) * 60 + minute - offset) * 60 + second
         let moment = seconds * 1000 + fraction
-        // The offset can move the time out of the years that can be written.
-        guard Self.nameable.contains(moment) else { return nil }
+        // The offset can move the time out of the representable years.
+        guard Self.representable.contains(moment) else { return nil }
         self.init(millisecondsSince1970: moment)
     }
 
-    // Days since 1970-01-01 in the proleptic Gregorian calendar, computed with eras of 400 years and with years that
-    // begin in March, so that the leap day is the last day of its year.
+    // Days since 1970-01-01 in the proleptic Gregorian calendar. Eras have 400 years. Years begin in March, so that the
+    // leap day is the last day of its year.
 
     private static func day(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year

@@ -1,13 +1,13 @@
 /// Splits a byte stream into messages that are each terminated by a NUL byte.
 ///
 /// Receive a chunk, call ``next()`` until it returns nil, then receive again. A message is returned as a range of the
-/// decoder's buffer, valid until the next chunk, so it is never copied. In this order of calls, the buffer never holds
-/// more than one message of maximum length and one chunk.
+/// decoder's buffer, valid until the next chunk, so it is never copied. With this order of calls, the buffer never
+/// holds more than one message of maximum length and one chunk.
 package struct FrameDecoder: Sendable {
     /// The maximum length of a message in bytes, without its NUL.
     package let limit: Int
     private var buffer: [UInt8] = []
-    /// The start of the first message that was not returned yet.
+    /// The start of the first message that has not been returned yet.
     private var start = 0
     /// The index before which no NUL was found.
     private var searched = 0
@@ -21,13 +21,13 @@ package struct FrameDecoder: Sendable {
         self.limit = limit
     }
 
-    /// `true` if an incomplete message is buffered. Only valid after ``next()`` has returned nil.
+    /// Whether an incomplete message is buffered. Only valid after ``next()`` has returned nil.
     package var hasPartialFrame: Bool { searched == end && start < end }
 
-    /// `true` if all complete messages were returned, so that more bytes may be received.
+    /// Whether all complete messages have been returned, so that more bytes may be received.
     package var wantsBytes: Bool { searched == end }
 
-    /// The number of received bytes that were not returned yet.
+    /// The number of received bytes that have not been returned yet.
     package var pendingCount: Int { end - start }
 
     /// The allocated size of the buffer, in bytes.
@@ -72,7 +72,7 @@ package struct FrameDecoder: Sendable {
     ///
     /// - Throws: `FrameError.tooLarge` if a message is too long. All later calls throw the same error.
     package mutating func next() throws(FrameError) -> Range<Int>? {
-        guard let terminator = terminator() else {
+        guard let terminator = findTerminator() else {
             searched = end
             guard end - start <= limit else { throw .tooLarge(limit: limit) }
             return nil
@@ -148,19 +148,19 @@ package struct FrameDecoder: Sendable {
     /// The number of free bytes after an incomplete message in the decoder's own buffer; 0 if a borrowed buffer should
     /// be used.
     ///
-    /// Without this, a sender of single bytes would cause everything buffered to be copied for each byte.
+    /// Without this, a sender of single bytes would cause all buffered bytes to be copied for each byte.
     package var ownRoom: Int {
         let room = buffer.count - end
         return start < end && room >= Self.minOwnRoom ? room : 0
     }
 
     private static let minOwnRoom = 1 << 10
-    /// The maximum number of buffered bytes that may be copied for each read.
+    /// The number of buffered bytes above which they must not be copied after each read.
     private static let maxCopied = 4 << 10
 
-    /// Continues in a borrowed buffer, so that not every decoder needs a receive buffer of its own.
+    /// Moves the buffered bytes to a borrowed buffer if that has more space. Decoders can thus share a receive buffer.
     package mutating func borrow(_ borrowed: inout [UInt8]) {
-        precondition(wantsBytes, "All complete messages must be read before a buffer is lent")
+        precondition(wantsBytes, "All complete messages must be read before a buffer is borrowed")
         guard borrowed.count - (end - start) > buffer.count else { return }
         let held = start..<end
         borrowed.replaceSubrange(0..<held.count, with: buffer[held])
@@ -171,9 +171,9 @@ package struct FrameDecoder: Sendable {
     /// Returns the borrowed buffer and keeps the buffered bytes in a small one.
     ///
     /// - Parameters:
-    ///   - borrowed: Receives the borrowed buffer.
+    ///   - borrowed: Is set to the borrowed buffer.
     ///   - first: The start of a returned message whose bytes are still needed; nil if there is none.
-    /// - Returns: The number of bytes by which all positions have moved to the front.
+    /// - Returns: The distance, in bytes, that all positions have moved to the front.
     package mutating func giveBack(_ borrowed: inout [UInt8], keepingFrom first: Int? = nil) -> Int {
         let held = (first ?? start)..<end
         // A large message that arrives in many chunks must not be copied after each chunk.
@@ -190,9 +190,9 @@ package struct FrameDecoder: Sendable {
     /// The maximum size of a buffer that is kept for reuse, in bytes.
     private static let maxBorrowed = 256 << 10
 
-    private func terminator() -> Int? {
+    private func findTerminator() -> Int? {
         let bytes = buffer.span
-        var index = bytes.scan(from: bytes.passNonzero(from: searched, to: end), to: end) { ByteMask.zeros(in: $0) }
+        var index = bytes.scan(from: bytes.skipNonzero(from: searched, to: end), to: end) { ByteMask.zeros(in: $0) }
         while index < end {
             if bytes[index] == 0 { return index }
             index += 1

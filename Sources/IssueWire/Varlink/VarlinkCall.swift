@@ -4,11 +4,11 @@ package struct VarlinkCall: Equatable, Sendable {
     package var method: String
     /// The parameters as a JSON object.
     package var parameters: [UInt8]
-    /// `true` if no reply is wanted.
+    /// Whether no reply is wanted.
     package var oneway: Bool
-    /// `true` if several replies are accepted.
+    /// Whether several replies are accepted.
     package var more: Bool
-    /// `true` to switch the connection to another protocol after the reply.
+    /// Whether to switch the connection to another protocol after the reply.
     package var upgrade: Bool
 
     package init(
@@ -87,7 +87,7 @@ extension Span<UInt8> {
 }
 
 extension VarlinkCall {
-    /// The members of a call around its parameters, found without copying.
+    /// The members of a call. The method and the parameters are positions in the message and are not copied.
     package struct Envelope: Equatable, Sendable {
         /// The position of the method's full name in the message.
         package private(set) var method: JSONText
@@ -99,8 +99,8 @@ extension VarlinkCall {
 
         /// Scans a whole message without its NUL.
         ///
-        /// Afterwards the parameters are known to be well-formed. They may exceed the scanner's maximum depth: the
-        /// reader of the parameters reports that, so that one deep record does not invalidate the others.
+        /// Checks that the parameters are well-formed. They may exceed the scanner's maximum depth: the reader of the
+        /// parameters reports that, so that one deep record does not invalidate the others.
         package init(scanning message: Span<UInt8>) throws(VarlinkError) {
             var scanner = JSONScanner(message)
             let keys = EnvelopeKeys.shared
@@ -128,7 +128,7 @@ extension VarlinkCall {
                         expected = ("upgrade", "true or false")
                         upgrade = try scanner.bool()
                     } else {
-                        _ = try scanner.passWhole()
+                        _ = try scanner.skipValueOfAnyDepth()
                     }
                 }
                 try scanner.end()
@@ -158,11 +158,11 @@ extension JSONScanner {
     fileprivate mutating func envelopeParameters() throws(JSONError) -> Range<Int>? {
         if try null() { return nil }
         guard try kind() == .object else { throw .wrongType(at: position) }
-        return try passWhole()
+        return try skipValueOfAnyDepth()
     }
 
     /// Skips a value of any depth. Tries the fast path first, since almost no value is too deep for it.
-    fileprivate mutating func passWhole() throws(JSONError) -> Range<Int> {
+    fileprivate mutating func skipValueOfAnyDepth() throws(JSONError) -> Range<Int> {
         var slow = self
         do {
             return try skipValue()
@@ -194,9 +194,9 @@ extension VarlinkError {
 package struct VarlinkReply: Equatable, Sendable {
     /// The parameters as a JSON object.
     package var parameters: [UInt8]
-    /// `true` if another reply follows.
+    /// Whether another reply follows.
     package var continues: Bool
-    /// The full name of the error if the call failed, otherwise nil. `parameters` are then the error's.
+    /// The full name of the error, whose parameters are `parameters`. Nil if the call succeeded.
     package var error: String?
 
     package init(parameters: [UInt8] = Array("{}".utf8), continues: Bool = false, error: String? = nil) {
@@ -226,7 +226,7 @@ package struct VarlinkReply: Equatable, Sendable {
                     expected = ("error", "a string")
                     error = scanner.string(try scanner.text())
                 } else {
-                    _ = try scanner.passWhole()
+                    _ = try scanner.skipValueOfAnyDepth()
                 }
             }
             try scanner.end()

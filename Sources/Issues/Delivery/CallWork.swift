@@ -3,18 +3,18 @@ internal import UnixIO
 
 /// The calls of one connection of a ``CollectorClient``. Used on the client's thread only.
 protocol CallWork: AnyObject {
-    /// `true` if a connection is needed.
+    /// Whether a connection is needed.
     var isActive: Bool { get }
-    /// `true` if replies are read now. Otherwise they stay unread.
+    /// Whether replies are read now. Otherwise they stay unread.
     var wantsReplies: Bool { get }
-    /// The time from which there is a message to send. Nil if there is none.
+    /// The time at which the next message can be sent. Nil if there is none.
     var nextSend: KernelInstant? { get }
     /// The time at which the first task stops waiting. Nil if there is none.
     var deadline: KernelInstant? { get }
 
-    /// Ends the wait of tasks whose deadline has passed, and forgets cancelled ones.
+    /// Finishes calls whose deadline has passed, and removes calls whose task no longer waits.
     ///
-    /// - Returns: False if a reply is pending that no task wants, so that the connection must be closed.
+    /// - Returns: False if the connection must be closed, for example because no task waits for the pending reply.
     func removeFinished(at now: KernelInstant) -> Bool
     /// Returns a message to send now. Nil if there is none.
     func nextMessage(at now: KernelInstant) -> [UInt8]?
@@ -65,7 +65,7 @@ final class CallQueue: CallWork {
     }
 
     var isActive: Bool { inFlight != nil || !waiting.isEmpty }
-    // Even without a call, to notice the end of an idle connection.
+    // True even without a call, so that the end of an idle connection is noticed.
     var wantsReplies: Bool { true }
     var nextSend: KernelInstant? { inFlight == nil && !waiting.isEmpty ? .distantPast : nil }
     var deadline: KernelInstant? {
@@ -120,7 +120,7 @@ struct AwaitedRecord: Sendable {
     let id: String
     let destination: String?
     let deadline: KernelInstant
-    /// `true` to try again until the deadline if the daemon cannot be reached or is busy.
+    /// Whether to retry until the deadline if the daemon cannot be reached or is busy.
     let retries: Bool
     let reply = PendingReply()
 }
@@ -128,25 +128,25 @@ struct AwaitedRecord: Sendable {
 /// Waits for the fates of any number of records on one connection.
 ///
 /// The daemon processes the `Await` calls of a connection one after another. So this type sends a batch of calls that
-/// are answered at once, and repeats them while fates are pending. Only the first call of a repeated batch waits in the
-/// daemon, and only briefly, since another record may get its fates earlier.
+/// are answered immediately, and repeats them while fates are pending. Only the first call of a repeated batch waits in
+/// the daemon, and only briefly, since another record may get its fates earlier.
 final class AwaitQueue: CallWork {
     private struct Entry {
         let record: AwaitedRecord
         /// The last reply, in which some fates were pending. Nil before the first reply.
         var known: VarlinkReply?
-        /// The reason why there was no reply the last time.
+        /// The reason why the last lookup failed. Nil if it did not fail.
         var failure: CollectorConnectionError?
 
-        /// The time at which the task stops waiting. A record that was not looked up yet gets a grace period; otherwise
-        /// a call with a short timeout would never return anything.
+        /// The time at which the task stops waiting. A record that has not been looked up yet gets a grace period;
+        /// otherwise a call with a short timeout would never return anything.
         var end: KernelInstant {
             known == nil && failure == nil ? record.deadline.advanced(by: AwaitQueue.gracePeriod) : record.deadline
         }
 
         var hasEnded: Bool { record.reply.isFinished }
 
-        /// Resumes the task with what is known.
+        /// Resumes the task with the last reply or, if there is none, with an error.
         func finish() {
             if let known {
                 record.reply.finish(.success(known))
@@ -163,10 +163,10 @@ final class AwaitQueue: CallWork {
     /// The minimum time from one batch to the next, for each call of the earlier batch. A thousand calls a second cost
     /// the daemon about 5 % of a processor.
     private static let timePerCall: Duration = .milliseconds(1)
-    /// The additional time for a record that was not looked up yet.
+    /// The additional time for a record that has not been looked up yet.
     private static let gracePeriod: Duration = .seconds(15)
 
-    /// Records that were not looked up yet.
+    /// Records that have not been looked up yet.
     private var new: [Entry] = []
     /// Records with pending fates. The record whose last lookup is the oldest is first.
     private var pending: [Entry] = []
@@ -288,8 +288,8 @@ final class AwaitQueue: CallWork {
     }
 
     private func endBatch() {
-        // If many records of the batch got their fates, the next batch follows at once, since it is likely to be as
-        // productive.
+        // If many records of the batch got their fates, the next batch is sent immediately, since it probably contains
+        // as many such records.
         if !isBatchOfNew, 4 * settledCount >= inFlight.count { nextPoll = .distantPast }
         inFlight = []
         replyCount = 0
@@ -326,7 +326,7 @@ final class AwaitQueue: CallWork {
 final class StreamCall: CallWork {
     private var message: [UInt8]?
     private var wanted: PendingReply?
-    // Also between two replies, since the connection stays open until the stream ends.
+    // True between two replies too, since the connection stays open until the stream ends.
     private(set) var isActive = true
 
     init(message: [UInt8], reply: PendingReply) {

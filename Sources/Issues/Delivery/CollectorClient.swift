@@ -4,12 +4,12 @@ internal import UnixIO
 
 /// Makes calls to the daemon on behalf of tasks.
 ///
-/// All tasks of the process share one thread. For each socket they share one connection for queries and one on which
-/// fates are awaited, since the daemon processes the calls of a connection one after another. Operations that may take
-/// long and streams have connections of their own.
+/// All tasks of the process share one thread. For each socket, they share one connection for queries and one for
+/// awaiting fates, since the daemon processes the calls of a connection one after another. Streams, and operations that
+/// may take long, have connections of their own.
 ///
 /// The thread starts with the first call. A shared connection closes when no task has used it for a while, and the
-/// thread ends with the last connection. A cancelled task stops waiting at once.
+/// thread ends with the last connection. A cancelled task stops waiting immediately.
 package final class CollectorClient: Sendable {
     /// The socket that a call is sent to.
     package struct Endpoint: Equatable, Sendable {
@@ -24,7 +24,7 @@ package final class CollectorClient: Sendable {
             isNamed = socket != nil
         }
 
-        /// Creates the endpoint of a socket that was found before.
+        /// Creates the endpoint of a socket that was found earlier.
         init(found path: String) {
             paths = [path]
             isNamed = false
@@ -82,7 +82,7 @@ package final class CollectorClient: Sendable {
         return client
     }
 
-    /// `true` if the thread runs. For tests.
+    /// Whether the thread is running. For tests.
     package var isRunning: Bool { state.withLock { $0.waker != nil } }
 
     // MARK: Calls
@@ -160,7 +160,7 @@ package final class CollectorClient: Sendable {
 
     private func add(_ request: Request) throws(Errno) -> (waker: Waker, starts: Bool) {
         try state.withLock { state throws(Errno) in
-            // First, so that the request fails with the others if there is no descriptor for a waker.
+            // Added first, so that the request fails with the others if there is no descriptor for a waker.
             state.requests.append(request)
             if let waker = state.waker { return (waker, false) }
             let waker = try Waker()
@@ -263,7 +263,7 @@ package final class CollectorStream: Sendable {
                 }
             }
         } onCancel: {
-            // First, since the end of the stream would end the wait with another error.
+            // Called first, since the end of the stream would end the wait with another error.
             reply.finish(.failure(CancellationError()))
             client.endStream(id)
         }
@@ -273,7 +273,7 @@ package final class CollectorStream: Sendable {
 
 typealias PendingReply = PendingResult<VarlinkReply>
 
-/// A result for which one task waits.
+/// A result that one task waits for.
 final class PendingResult<Value: Sendable>: Sendable {
     private enum State {
         case new

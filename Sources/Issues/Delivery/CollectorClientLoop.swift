@@ -5,7 +5,7 @@ internal import UnixIO
 struct CollectorClientLoop: ~Copyable {
     private let client: CollectorClient
     private let poller: LinkPoller
-    // Only a few, so they are searched one after another.
+    // There are only a few, so a linear search is fast enough.
     private var channels: [CallChannel] = []
 
     private init(_ client: CollectorClient, _ poller: LinkPoller) {
@@ -119,9 +119,9 @@ private final class CallChannel {
     private let idleTime: Duration
 
     private var link: CollectorLink?
-    /// `true` if the daemon has replied on this connection.
+    /// Whether the daemon has replied on this connection.
     private var hasReplied = false
-    /// `true` if a reply that is not wanted yet may have been read together with the previous one.
+    /// Whether a reply may have been read together with the previous one, before a task wants it.
     private var hasUnread = false
     private var failedAttempts = 0
     private var nextAttempt: KernelInstant?

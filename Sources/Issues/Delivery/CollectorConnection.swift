@@ -6,7 +6,7 @@ package import UnixIO
 /// Every call blocks the calling thread until the reply arrives.
 package struct CollectorConnection: ~Copyable {
     private let socket: FileDescriptor
-    /// `true` if descriptors that are passed with replies are kept. Otherwise the kernel closes them.
+    /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var receivesFiles = false
     /// A closure that is called, at most once per call, if the first reply takes longer than the delay. Nil for none.
     package var delayNotice: (delay: Duration, action: () -> Void)?
@@ -142,6 +142,19 @@ package struct CollectorConnection: ~Copyable {
     }
 }
 
+/// Wakes up a thread that waits for answers, new issues or calls.
+final class Waker: Sendable {
+    let counter: EventCounter
+
+    init() throws(Errno) {
+        counter = try EventCounter()
+    }
+
+    func wake() {
+        counter.signal()
+    }
+}
+
 /// Waits for a thread's connections and its waker.
 final class LinkPoller {
     /// The token of the waker's events. Connections have other tokens.
@@ -172,7 +185,7 @@ final class LinkPoller {
 /// It must be used on one thread only.
 final class CollectorLink {
     /// The meaning of an event.
-    enum Wake {
+    enum EventMeaning {
         /// A reply may have arrived.
         case ready
         case none
@@ -232,7 +245,7 @@ final class CollectorLink {
     }
 
     /// Handles an event of the socket.
-    func handle(_ event: PollEvent) -> Wake {
+    func handle(_ event: PollEvent) -> EventMeaning {
         if event.isWritable, sent < output.count, !sendPending() { return .broken }
         return event.isReadable ? .ready : .none
     }
@@ -283,18 +296,19 @@ final class CollectorLink {
         while sent < output.count {
             switch socket.attemptSend(output, from: sent) {
             case .bytes(let count): sent += count
-            case .wouldBlock: return wait(toWrite: true)
+            case .wouldBlock: return setWaitsToWrite(true)
             case .end, .failed: return false
             }
         }
         output = []
         sent = 0
-        return wait(toWrite: false)
+        return setWaitsToWrite(false)
     }
 
-    private func wait(toWrite: Bool) -> Bool {
-        guard toWrite != waitsToWrite else { return true }
-        waitsToWrite = toWrite
+    /// Sets whether the poller waits until the socket is writable. Returns false if that failed.
+    private func setWaitsToWrite(_ waits: Bool) -> Bool {
+        guard waits != waitsToWrite else { return true }
+        waitsToWrite = waits
         return !isWatched || (try? poller.poller.modify(socket, token: token, for: interest)) != nil
     }
 }
@@ -305,9 +319,9 @@ package enum CollectorConnectionError: Error, Equatable, Sendable {
     case switchedOff
     /// The path is not valid for a socket.
     case unusablePath(InvalidSocketAddress)
-    /// No server listens at this path. If several paths were tried, this is the most likely one.
+    /// The connection to this path failed. If several paths were tried, this is the most helpful error.
     case unreachable(path: String, Errno)
-    /// The socket or its server belongs to a user that is not trusted.
+    /// The socket, its folder or its server is not trusted.
     case untrusted(path: String, reason: String)
     /// The daemon replied with an error.
     case refused(CollectorError)
@@ -326,7 +340,7 @@ extension CollectorConnectionError: CustomStringConvertible {
         case .unusablePath(let error): error.description
         case .unreachable(let path, let error): "Cannot connect to the daemon at \(path): \(error)."
         case .untrusted(let path, let reason):
-            "The socket at \(path) is not trusted: \(reason). To send your issues to that user, "
+            "The socket at \(path) is not trusted: \(reason). To trust another user's daemon, "
                 + "set ISSUED_SOCKET_USER to the user's name."
         case .refused(let error): error.description
         case .closed: "The daemon closed the connection."

@@ -11,13 +11,13 @@ package final class Delivery: Sendable {
         var outbox: Outbox<QueuedReport>
         var waker: Waker?
         var unsent = UnsentCount()
-        // The thread is waiting and must be woken up to see changes.
+        // Whether the thread is waiting, so that it must be woken up to see changes.
         var isAsleep = false
         var isStarted = false
         var isStopped = false
         /// The kernel's id of the sending thread. Nil until the thread runs.
         var threadID: Int32?
-        /// `true` while the calls that earlier runs saved are being sent.
+        /// Whether the calls that earlier runs saved are being sent.
         var isPickingUp = false
     }
 
@@ -30,11 +30,11 @@ package final class Delivery: Sendable {
     private let processID: Int32
     private let successor = AtomicLazyReference<Delivery>()
     private let hasSeenSocket = Atomic(false)
-    /// `true` once an untrusted server was mentioned on standard error.
-    let hasComplained = Atomic(false)
+    /// Whether an untrusted server was mentioned on standard error.
+    let hasWarned = Atomic(false)
     /// The folder for unsent calls. Nil if they are not saved.
     let spillFolder: SpillFolder?
-    /// `true` once the calls of earlier runs were looked for.
+    /// Whether this process has begun to send the calls of earlier runs.
     let hasPickedUp = Atomic(false)
 
     /// Creates a delivery. Its thread starts with the first report.
@@ -60,7 +60,7 @@ package final class Delivery: Sendable {
         state = Monitor(State(outbox: Outbox(limits: limits)))
     }
 
-    /// `true` if the daemon's socket exists, or existed at an earlier call.
+    /// Whether the daemon's socket exists, or existed at an earlier call.
     var isExpectedToWork: Bool {
         if hasSeenSocket.load(ordering: .relaxed) { return true }
         let isThere = paths.contains { path in
@@ -203,7 +203,7 @@ extension Delivery {
     /// The delivery of this process. Created with the first report.
     static var current: Delivery { first.ofThisProcess }
 
-    /// The delivery of this process; nil if nothing was reported yet.
+    /// The delivery of this process; nil if nothing has been reported yet.
     static var existing: Delivery? {
         wasMade.load(ordering: .acquiring) ? current : nil
     }
@@ -234,7 +234,7 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
         public static let unreachable = Code(rawValue: "unreachable")
         /// The daemon refused the query.
         public static let refused = Code(rawValue: "refused")
-        /// Nothing with that id or name exists, or it belongs to another user.
+        /// No record, group or other object has that id or name, or it belongs to another user.
         public static let notFound = Code(rawValue: "not_found")
         /// The operation requires an operator of the daemon.
         public static let denied = Code(rawValue: "denied")
@@ -267,7 +267,7 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
 /// the calling thread, so do not call it in a task.
 ///
 /// - Parameter timeout: The maximum time to wait.
-/// - Returns: True if the daemon has answered all issues, or nothing was reported yet.
+/// - Returns: True if the daemon has answered all issues, or nothing has been reported yet.
 @discardableResult
 public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
     Delivery.existing?.flush(timeout: timeout) ?? true
@@ -297,19 +297,6 @@ package enum ShutdownFlush {
         // A child process inherits both the hook and the flag.
         guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
         ProcessHooks.atExit { ShutdownFlush.run(timeout: .milliseconds(500), stopsAtFirstFailure: true) }
-    }
-}
-
-/// Wakes up the sending thread while it waits for answers or new issues.
-final class Waker: Sendable {
-    let counter: EventCounter
-
-    init() throws(Errno) {
-        counter = try EventCounter()
-    }
-
-    func wake() {
-        counter.signal()
     }
 }
 

@@ -13,7 +13,7 @@ struct DeliveryLoop: ~Copyable {
     private static let idleTime: Duration = .seconds(30)
     private static let connectTimeout: Duration = .seconds(5)
     private static let linkToken: UInt64 = 1
-    // A call has at most 500 receipts, so this is more than enough.
+    // A reply has at most 500 receipts, so this is more than enough.
     private static let replyLimit = 4 << 20
 
     init(_ delivery: Delivery) {
@@ -107,7 +107,7 @@ struct DeliveryLoop: ~Copyable {
                     path: path, socket: socket, poller: poller, token: Self.linkToken, replyLimit: Self.replyLimit)
                 self.poller = poller
             } catch {
-                if case CollectorConnectionError.untrusted = error { complain("\(error)") }
+                if case CollectorConnectionError.untrusted = error { warnOnce("\(error)") }
                 continue
             }
             delivery.state.withLock { $0.outbox.connected() }
@@ -118,8 +118,8 @@ struct DeliveryLoop: ~Copyable {
     }
 
     /// Writes once to standard error that a server is not trusted.
-    private func complain(_ text: String) {
-        guard !delivery.hasComplained.exchange(true, ordering: .relaxed) else { return }
+    private func warnOnce(_ text: String) {
+        guard !delivery.hasWarned.exchange(true, ordering: .relaxed) else { return }
         StandardErrorLine.write(text)
     }
 

@@ -30,7 +30,7 @@ public struct IssueReceipt: Sendable {
         try await stored(within: timeout).id
     }
 
-    /// Waits until the issue is delivered, summarized or given up.
+    /// Waits until the issue is delivered, summarised or given up.
     ///
     /// Any number of tasks may wait. They share one thread and one connection to the daemon. If the daemon restarts
     /// meanwhile, they continue to wait.

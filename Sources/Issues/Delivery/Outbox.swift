@@ -39,7 +39,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var pausedUntil: KernelInstant?
     // A permanently refused call left a gap in the numbers. The daemon skips it only on a new connection.
     var needsNewConnection = false
-    // The last step was to be idle, so no timeout is pending.
+    // Whether the last step was to be idle, so that no timeout is pending.
     var isIdle = true
 
     var nextOrder: UInt64 = 0
@@ -64,7 +64,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     /// The number of issues in the buffer.
     package var count: Int { waitingCount + callsCount }
 
-    /// `true` if a new issue would change the next step.
+    /// Whether a new issue would change the next step.
     package var needsWakeUp: Bool {
         switch link {
         case .down: retryAt == nil || isIdle
@@ -149,7 +149,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         retryAt = nil
     }
 
-    /// Makes the next attempt to connect due now, because a caller waits for it.
+    /// Allows the next attempt to connect immediately, because a caller waits for it.
     package mutating func retryNow() {
         retryAt = nil
     }
@@ -424,7 +424,7 @@ package struct OutboxLimits: Sendable {
     package init() {}
 }
 
-/// The next thing to do for the outbox.
+/// The next step of the sending thread.
 package enum OutboxStep<Payload: Sendable>: Sendable {
     /// Wait until an issue is submitted or an answer arrives.
     case idle
@@ -443,14 +443,14 @@ package enum OutboxStep<Payload: Sendable>: Sendable {
 struct ChunkedQueue<Element> {
     private static var chunkSize: Int { 64 }
 
-    // A removed element is replaced by nil, so that it is released at once.
+    // A removed element is replaced with nil, so that it is released immediately.
     private var chunks: [[Element?]] = []
     private var head = 0
 
     private(set) var count = 0
     var first: Element? { chunks.first?[head] }
 
-    /// Changes the element that was appended last in place. Does nothing if the queue is empty.
+    /// Changes the last element in place. Does nothing if the queue is empty.
     ///
     /// - Parameter change: Changes the element, which is not nil, and returns `true` if it did.
     /// - Returns: `true` if the element was changed.

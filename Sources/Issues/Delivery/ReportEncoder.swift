@@ -1,6 +1,6 @@
 package import IssueWire
 
-/// A report with what is needed to send it.
+/// A report in the buffer, with the application that reported it and its receipt.
 struct QueuedReport: Sendable {
     var report: IssueReport
     var application: ApplicationSnapshot
@@ -33,7 +33,7 @@ extension QueuedReport {
 
 /// The encoding of a `Report` call.
 enum ReportEncoder {
-    /// The daemon's limit for a record in bytes, with a margin for parts that are counted differently.
+    /// The maximum size of a record in bytes: the daemon's limit, minus a margin for parts that it counts differently.
     private static let recordLimit = 255 << 10
     /// Below this size, a record stays within the limit even if every byte is escaped.
     private static let certainlySmall = recordLimit / 8
@@ -82,8 +82,8 @@ extension IssueReport {
         application: IssueApplication, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
     ) -> IssueRecord {
         var metadata = metadata
-        if !breadcrumbs.isEmpty { metadata.setOwn(.breadcrumbs, to: .init(breadcrumbs.map(\.fact))) }
-        if droppedBefore > 0 { metadata.setOwn(.droppedBefore, to: .init(droppedBefore)) }
+        if !breadcrumbs.isEmpty { metadata.setReserved(.breadcrumbs, to: .init(breadcrumbs.map(\.metadataValue))) }
+        if droppedBefore > 0 { metadata.setReserved(.droppedBefore, to: .init(droppedBefore)) }
         let fitted = metadata.isEmpty ? nil : RecordFit.fitting(metadata.json)
         let frames = ImageMap.process.frames(of: addresses)
             .prefix(RecordFit.frames(beside: fitted, causes: causes.count))
@@ -114,18 +114,19 @@ extension IssueSite {
 
 /// Fits metadata into the daemon's limits for a record.
 ///
-/// A daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
-/// an object that exceeds them is replaced by its JSON text.
+/// The daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
+/// an object that exceeds them is replaced with its JSON text.
 package struct RecordFit {
     /// The maximum number of keys for metadata. A record may have 256 keys, and its own members, source, application
     /// and causes need some of them.
     private static let keys = 160
     /// The maximum depth below the metadata object. A call may be 32 levels deep, and metadata is its fourth level.
     private static let depth = 26
-    /// The key for members that do not fit at the top level, as one text.
+    /// The key of the text that contains all members that do not fit at the top level.
     private static let rest = "more"
 
-    /// The maximum number of keys that a record, its source and its application have.
+    /// The maximum number of keys of a record, its source and its application, not counting metadata, causes and
+    /// frames.
     private static let recordKeys = 32
     /// The daemon's limit for all keys of a record.
     private static let allKeys = 256
@@ -206,7 +207,6 @@ extension JSONValue {
 }
 
 extension IssueMetadata.Key {
-    /// The breadcrumbs.
     static let breadcrumbs: Self = "breadcrumbs"
     /// The number of issues that were dropped before this one.
     static let droppedBefore: Self = "dropped_before"
@@ -217,7 +217,7 @@ extension IssueMetadata.Key {
 extension IssueRecord {
     /// Returns the record as JSON of at most `limit` bytes.
     ///
-    /// The daemon refuses a record above its limit, so a shortened record is better than none.
+    /// The daemon refuses a record above its limit, so an oversized record is shortened.
     func json(atMost limit: Int) -> [UInt8] {
         let whole = json
         guard whole.count > limit else { return whole }

@@ -19,9 +19,9 @@ package enum SocketPath {
         runtimeDirectory: String? = ProcessEnvironment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
         runtimeFolder: String = "/run/user", temporaryFolder: String = "/tmp/issued"
     ) -> String {
-        // The XDG specification requires ignoring relative paths, and that the directory belongs to the user. After
+        // The XDG specification says that relative paths are ignored and that the directory belongs to the user. After
         // `su` or `sudo -E` the variable names the directory of the previous user, who could listen there.
-        if let runtimeDirectory, runtimeDirectory.hasPrefix("/"), !isOthers(runtimeDirectory, userID) {
+        if let runtimeDirectory, runtimeDirectory.hasPrefix("/"), !isOwnedByOther(runtimeDirectory, userID) {
             return "\(runtimeDirectory)/issued/issued.sock"
         }
         let userFolder = "\(runtimeFolder)/\(userID)"
@@ -36,7 +36,7 @@ package enum SocketPath {
     }
 
     /// Returns `true` if the folder exists and belongs to another user.
-    private static func isOthers(_ folder: String, _ userID: UInt32) -> Bool {
+    private static func isOwnedByOther(_ folder: String, _ userID: UInt32) -> Bool {
         guard let status = try? FileSystem.status(of: folder) else { return false }
         return status.uid != userID
     }
@@ -69,7 +69,7 @@ package enum SocketPath {
 /// service manager called listen(2). If the socket was found by searching, no other user may be able to replace it
 /// either.
 package struct ServerTrust: Sendable {
-    /// `true` if the socket was named by `ISSUED_SOCKET` or `--socket`, rather than found by searching.
+    /// Whether the socket was named by `ISSUED_SOCKET` or `--socket`, rather than found by searching.
     package var isNamed: Bool
     /// An additional user id that may run the server, from `ISSUED_SOCKET_USER`. Nil for none.
     package var namedUser: UInt32?
@@ -115,7 +115,7 @@ package struct ServerTrust: Sendable {
 
     // MARK: Checks
 
-    /// The reason not to connect to a path that is no socket.
+    /// The reason not to connect to a path that is not a socket.
     package static let notASocket = "it is not a socket"
 
     /// Returns the reason not to connect to a socket, or nil if there is none.
@@ -151,8 +151,8 @@ package struct ServerTrust: Sendable {
 
     private func isTrusted(_ user: UInt32, at path: String) -> Bool {
         if user == 0 || user == userID || user == namedUser { return true }
-        // In a container, the users of the host have no ids of their own. Only the container's root can have placed a
-        // socket at the path of the host's socket.
+        // In a container, the users of the host have no ids of their own. Only the container's root can place a socket
+        // at the path of the system's socket.
         if path == SocketPath.system, user == overflowUserID() { return true }
         return user == daemonUser()
     }
@@ -213,7 +213,7 @@ extension ServerTrust {
         throw failure
     }
 
-    /// Returns the error that is more helpful to the user: one for a socket that exists rather than one that does not.
+    /// Returns the error that is more helpful to the user: an error about an existing socket, if there is one.
     private static func moreHelpful(
         _ first: CollectorConnectionError, _ second: CollectorConnectionError
     ) -> CollectorConnectionError {

@@ -14,19 +14,19 @@ extension Delivery {
             state.isStopped = true
             return state.outbox.takeAll()
         }
-        for call in calls { keep(call, in: spillFolder) }
+        for call in calls { save(call, in: spillFolder) }
     }
 
-    /// The size in bytes above which a call with several issues is split into smaller files. Small, so that even a run
-    /// of half a second on a busy host can send one file.
-    private static let keptBytes = 128 << 10
+    /// The size in bytes above which a call with several issues is split into smaller files. It is small, so that even
+    /// a run of half a second on a busy host can send one file.
+    private static let maxFileBytes = 128 << 10
 
-    private func keep(_ call: OutboxCall<QueuedReport>, in folder: SpillFolder) {
+    private func save(_ call: OutboxCall<QueuedReport>, in folder: SpillFolder) {
         let text = call.text ?? ReportEncoder.text(of: call, producer: producer)
-        if text.count > Self.keptBytes, call.entries.count > 1 {
+        if text.count > Self.maxFileBytes, call.entries.count > 1 {
             let (first, second) = call.halves
-            keep(first, in: folder)
-            return keep(second, in: folder)
+            save(first, in: folder)
+            return save(second, in: folder)
         }
         let isSaved = folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
         let error =
@@ -79,7 +79,7 @@ extension Delivery {
 /// A folder with the calls that a process could not send before it ended.
 ///
 /// The application's next run sends them. Each file is one call of `Report` as it was to be sent, with its producer and
-/// sequence numbers. The daemon therefore recognizes records that it has already stored, and even a short run can send
+/// sequence numbers. The daemon therefore recognises records that it has already stored, and even a short run can send
 /// some of the files.
 package struct SpillFolder: Sendable {
     package let path: String
@@ -127,7 +127,7 @@ package struct SpillFolder: Sendable {
         SpillFolder(path: "\(FileSystem.parentFolder(of: path))/\(Self.commandName)", limit: limit)
     }
 
-    /// The name of the folder for `issuectl`, whatever application its records name.
+    /// The name of the folder for calls of `issuectl`, which may report records of any application.
     package static let commandName = "issuectl"
 
     /// Saves a call in a file.
@@ -162,7 +162,7 @@ package struct SpillFolder: Sendable {
         try? PrivateFolder(path)
     }
 
-    /// `true` if there are no saved calls, and no file with the number of lost issues.
+    /// Whether there are no saved calls, and no file with the number of lost issues.
     package var isEmpty: Bool {
         guard let folder = open() else { return true }
         return Self.isEmpty(folder)
@@ -183,10 +183,11 @@ package struct SpillFolder: Sendable {
         return files
     }
 
-    /// Returns `true` if a file holds one whole call of `Report`, with the producer and the number of the file's name.
+    /// Returns `true` if a file holds one whole call of `Report`, with the producer and sequence number that its name
+    /// states.
     ///
-    /// A file can be damaged on the disk. The daemon would wait for the rest of a truncated call. If a number had
-    /// changed, it would store the records again.
+    /// A file can be damaged on the disk. The daemon would wait for the rest of a truncated call. If the producer or
+    /// the sequence number had changed, the daemon would store the records again.
     static func isCall(_ content: [UInt8], named name: String) -> Bool {
         guard content.last == 0 else { return false }
         let message = content.span.extracting(0..<content.count - 1)
@@ -289,7 +290,7 @@ package struct SpillSender: Sendable {
     ///   - paths: The paths to try for the daemon's socket, in order.
     ///   - trust: Decides which servers may receive reports.
     ///   - timeout: The timeout for the reply to a call.
-    ///   - deadline: When to leave the remaining calls to another run, whatever the daemon does. Nil for no deadline.
+    ///   - deadline: When to leave the remaining calls to another run. Nil for no deadline.
     ///   - isStopped: Returns `true` to leave the remaining calls to another run.
     ///   - pause: Waits before a call is retried. Returns `false` to leave the remaining calls to another run.
     ///   - onLost: Receives the number of lost issues. Nil leaves the number to a later run.

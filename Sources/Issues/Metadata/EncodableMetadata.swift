@@ -32,7 +32,7 @@ extension IssueMetadata {
 
     /// Creates metadata from a dictionary with values of any `Encodable` type, for example a `[String: String]`.
     ///
-    /// - Parameter values: The values by key. A key that is neither a `String` nor a ``Key`` is replaced by its
+    /// - Parameter values: The values by key. A key that is neither a `String` nor a ``Key`` is replaced with its
     ///   description.
     @_disfavoredOverload
     public init(_ values: [AnyHashable: any Encodable]) {
@@ -122,7 +122,7 @@ extension IssueMetadata.Value: Encodable {
 
 /// Encodes any `Encodable` value as JSON and never fails.
 ///
-/// A value that cannot be encoded is replaced by its description. Values that are nested too deeply or too large are
+/// A value that cannot be encoded is replaced with its description. Values that are nested too deeply or too large are
 /// truncated.
 struct MetadataEncoder: Encoder {
     let node: EncodedNode
@@ -196,10 +196,11 @@ struct MetadataEncoder: Encoder {
 }
 
 extension IssueMetadata.Value {
-    /// Creates a value from anything that can be encoded.
+    /// Creates a value from any encodable value.
     ///
-    /// This never fails: a value that cannot be encoded is replaced by its description, and a value that is too deep or
-    /// too large is truncated. Dates, URLs, decimal numbers and data of Foundation become readable strings and numbers.
+    /// This never fails: a value that cannot be encoded is replaced with its description, and a value that is too deep
+    /// or too large is truncated. Dates, URLs, decimal numbers and data of Foundation become readable strings and
+    /// numbers.
     ///
     /// - Parameter value: The value to encode.
     @_disfavoredOverload
@@ -382,15 +383,15 @@ final class EncodedNode {
 ///
 /// They bound the size of a report, since a value may contain itself or millions of others.
 final class EncodingBudget {
-    static let deepest = 24
+    static let maxDepth = 24
     /// The text that replaces truncated values.
     static let cut = "…"
 
     private var valuesLeft = 10_000
-    private var depthLeft = EncodingBudget.deepest
+    private var depthLeft = EncodingBudget.maxDepth
 
-    /// Passes a node for another element or member to `append`, and returns it. Returns nil from the limit on; the last
-    /// node is then ``cut`` and represents all remaining values.
+    /// Passes a node for another element or member to `append`, and returns it. Returns nil once the limit is reached:
+    /// the last node is then ``cut``, which stands for all remaining values.
     func makeNode(append: (EncodedNode) -> Void) -> EncodedNode? {
         guard valuesLeft > 0 else { return nil }
         valuesLeft -= 1

@@ -15,11 +15,12 @@ package import IssueWire
 /// for (key, value) in report.metadata { print(key, value.text ?? "\(value)") }
 /// ```
 public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
-    /// The members with unique keys. A list, because metadata is small: it stores a literal without hashing its keys.
+    /// The members, with unique keys. A list instead of a dictionary, because metadata is small: a literal is stored
+    /// without hashing its keys.
     private(set) var members: [(Key, Value)]
 
     /// The number of key comparisons above which hashing is faster.
-    private static let comparisons = 1024
+    private static let maxComparisons = 1024
 
     /// Creates empty metadata.
     public init() {
@@ -49,7 +50,7 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// `true` if there are no values.
+    /// Whether there are no values.
     public var isEmpty: Bool { members.isEmpty }
 
     /// The number of values.
@@ -81,7 +82,7 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
     public func merging(_ others: IssueMetadata) -> IssueMetadata {
         guard !others.isEmpty else { return self }
         guard !isEmpty else { return others }
-        guard count * others.count <= Self.comparisons else {
+        guard count * others.count <= Self.maxComparisons else {
             return IssueMetadata(dictionary.merging(others.dictionary) { _, other in other })
         }
         var merged = self
@@ -98,7 +99,7 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     private static func areKeysDifferent(_ elements: [(Key, Value)]) -> Bool {
-        guard elements.count * elements.count <= comparisons else { return false }
+        guard elements.count * elements.count <= maxComparisons else { return false }
         for index in elements.indices.dropFirst() {
             for other in 0..<index where elements[other].0 == elements[index].0 { return false }
         }
@@ -162,7 +163,7 @@ extension IssueMetadata {
 }
 
 extension IssueMetadata {
-    /// A metadata value. It can hold anything that JSON can.
+    /// A metadata value. It can hold any JSON value.
     public struct Value: Hashable, Sendable {
         package var json: JSONValue
 
@@ -257,10 +258,10 @@ extension IssueMetadata: CustomStringConvertible {
 
     /// The metadata as a JSON object. Its keys are sorted, so that equal metadata has equal JSON.
     package var json: JSONValue {
-        .object(inOrder.map { JSONValue.Member($0.0.rawValue, $0.1.json) })
+        .object(sortedMembers.map { JSONValue.Member($0.0.rawValue, $0.1.json) })
     }
 
-    var inOrder: [(Key, Value)] {
+    var sortedMembers: [(Key, Value)] {
         members.sorted { $0.0.rawValue < $1.0.rawValue }
     }
 }
@@ -295,7 +296,7 @@ extension IssueMetadata.Value {
         json.asObject == nil ? nil : IssueMetadata(json: json)
     }
 
-    /// `true` if the value is a JSON null.
+    /// Whether the value is a JSON null.
     public var isNull: Bool { json.isNull }
 }
 
@@ -314,15 +315,15 @@ extension IssueMetadata: Sequence {
         }
     }
 
-    public func makeIterator() -> Iterator { Iterator(inOrder) }
+    public func makeIterator() -> Iterator { Iterator(sortedMembers) }
 }
 
 extension IssueMetadata {
     /// Sets a value for a key that the library reserves.
     ///
     /// If the application uses the same key, its value moves to another key, and `repairs` mentions the change. The
-    /// application's value must not be lost, nor be mistaken for the library's.
-    mutating func setOwn(_ key: Key, to value: Value) {
+    /// application's value is thus neither lost nor mistaken for the library's.
+    mutating func setReserved(_ key: Key, to value: Value) {
         if let theirs = self[key] {
             let renamed = Key("metadata_\(key)")
             self[renamed] = theirs

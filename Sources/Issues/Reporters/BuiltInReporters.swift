@@ -2,8 +2,8 @@ internal import IssueWire
 internal import Synchronization
 package import UnixIO
 
-/// A reporter that fails the running test in tests. Otherwise, it writes the issue to standard error, and sends it to
-/// the daemon if one exists.
+/// A reporter that fails the running test. Outside tests, it writes the issue to standard error, and sends it to the
+/// daemon if there is one.
 public struct _DefaultReporter: IssueSink {
     init() {}
 
@@ -35,8 +35,8 @@ public struct _DefaultReporter: IssueSink {
 extension IssueReporter where Self == _DefaultReporter {
     /// A reporter that writes a line to standard error and sends the issue to the daemon if its socket exists.
     ///
-    /// Of similar lines from one source location, it writes ten at once and then one per second, with the number of
-    /// omitted lines. All issues are sent.
+    /// Of similar lines from one source location, it writes the first ten immediately and then one per second, with the
+    /// number of omitted lines. All issues are sent.
     ///
     /// In tests it fails the test instead, and sends nothing to the daemon. An issue that no test library can record is
     /// written to standard error. This includes warnings under XCTest, which does not support them.
@@ -63,7 +63,7 @@ public struct DaemonReporter: IssueSink {
         ownDelivery = delivery
     }
 
-    /// `true` if the reporter uses the shared delivery of the process.
+    /// Whether the reporter uses the shared delivery of the process.
     var isOfProcess: Bool { ownDelivery == nil }
 
     private var delivery: Delivery {
@@ -170,7 +170,7 @@ package enum StandardErrorLine {
 
     /// Writes a line with a single call, so that lines of several threads do not mix.
     ///
-    /// A report may contain untrusted text, so newlines and escape sequences in it are sanitized.
+    /// A report may contain untrusted text, so newlines and escape sequences in it are sanitised.
     static func write(_ line: String) {
         // If writing to standard error fails, there is no other place for the message.
         try? StandardStream.error.writeAll("\(TerminalSanitizer.line(line))\n")
@@ -187,7 +187,7 @@ extension StandardErrorLine {
         switch throttle.withLock({ $0.decide(key, at: now) }) {
         case .write(omitted: 0): write(report)
         case .write(let omitted): write("\(text(report)) (\(omitted) similar lines were left out)")
-        case .announce: write("\(report.site): further lines like these are left out, except for one per second")
+        case .announce: write("\(report.site): further similar lines are left out, except for one per second")
         case .omit: break
         }
     }
@@ -203,7 +203,7 @@ package struct LineThrottle: Sendable {
         case omit
     }
 
-    /// A source location and the constant part of a message.
+    /// A source location, a level and the constant part of a message.
     package struct Key: Hashable, Sendable {
         private let hash: Int
 
@@ -230,7 +230,7 @@ package struct LineThrottle: Sendable {
         /// The time up to which the allowance was refilled.
         var refilled: KernelInstant
         var omitted = 0
-        /// `true` if a note about omitted lines was written since the allowance was last full.
+        /// Whether a note about omitted lines was written since the allowance was last full.
         var isAnnounced = false
     }
 

@@ -57,8 +57,8 @@ public protocol IssueReporter: Sendable {
 
     /// Reports an issue without a severity.
     ///
-    /// This requirement exists for old reporters. New ones implement the method with a severity. The default
-    /// implementation of this one calls it with `error`.
+    /// This requirement exists for old reporters. New ones implement the method with a severity, which the default
+    /// implementation calls with the severity `error`.
     ///
     /// - Parameters:
     ///   - message: A description of the issue. Nil for none.
@@ -174,15 +174,15 @@ final class ReporterBox: Sendable {
         processKind.store(box.kind.load(ordering: .relaxed), ordering: .releasing)
         return box
     }()
-    // Separate from the box, since accessing the box costs more than a report without reporters should.
+    // Separate from the box, so that a report without reporters is cheap: accessing the box costs more.
     private static let processKind = Atomic(Kind.others)
 
-    /// `true` if there are no reporters outside of all scopes.
+    /// Whether there are no reporters outside of all scopes.
     static var isProcessEmpty: Bool { processKind.load(ordering: .acquiring) == .none }
 
     private let storage: Mutex<[any IssueReporter]>
 
-    // Separate from the list, so that a report without reporters takes no lock, and one for the daemon only a few.
+    // Separate from the list, so that a report need not lock the list if there are no reporters or only the daemon's.
     private let kind: Atomic<Kind>
 
     private enum Kind: UInt8, AtomicRepresentable {
@@ -207,7 +207,7 @@ final class ReporterBox: Sendable {
 
     var isEmpty: Bool { kind.load(ordering: .acquiring) == .none }
 
-    /// `true` if the shared daemon reporter is the only reporter.
+    /// Whether the shared daemon reporter is the only reporter.
     var isDaemonOnly: Bool { kind.load(ordering: .acquiring) == .daemonOnly }
 
     var reporters: [any IssueReporter] {
@@ -232,7 +232,8 @@ enum CaughtError {
         return "Caught error: \(error): \(detail)"
     }
 
-    /// Returns the text besides the error's description: the error's message and the caller's. Nil if there is none.
+    /// Returns the text that follows the error's description: the error's message and the caller's. Nil if there is
+    /// none.
     static func detail(_ error: any Error, _ message: String?) -> String? {
         var parts: [String] = []
         if let own = (error as? any ReportableError)?.message, own != TypeName.withoutContexts("\(error)"),
@@ -276,7 +277,7 @@ extension ReportingScope {
     static func replacingReporters(with reporters: [any IssueReporter]) -> Box {
         changed {
             $0.reporters = ReporterBox(reporters)
-            // A reporter that sets other reporters wants them to be called.
+            // If a reporter sets other reporters, they receive the issues that it reports.
             $0.reportingBox = nil
         }
     }

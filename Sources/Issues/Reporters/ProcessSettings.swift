@@ -10,12 +10,12 @@ package struct ProcessSettings: Sendable {
     package var level: IssueLevel = .debug
     package var backtrace = BacktraceChoice.error
     /// Messages about invalid settings, one line each.
-    package var complaints: [String] = []
+    package var warnings: [String] = []
 
     static let shared: ProcessSettings = {
-        let settings = ProcessSettings(isTesting: TestRun.isThere) { ProcessEnvironment[$0] }
+        let settings = ProcessSettings(isTesting: TestRun.isActive) { ProcessEnvironment[$0] }
         // Written once per process.
-        for complaint in settings.complaints { StandardErrorLine.write(complaint) }
+        for warning in settings.warnings { StandardErrorLine.write(warning) }
         return settings
     }()
 
@@ -29,7 +29,7 @@ package struct ProcessSettings: Sendable {
         func read<Value: RawRepresentable<String> & CaseIterable>(_ name: String) -> Value? {
             guard let text = given(name) else { return nil }
             let value = Value(rawValue: text)
-            if value == nil { complain(name, text, Value.allCases.map(\.rawValue), "The value is ignored.") }
+            if value == nil { addWarning(name, text, Value.allCases.map(\.rawValue), "The value is ignored.") }
             return value
         }
         level = read("ISSUED_LEVEL") ?? level
@@ -49,17 +49,17 @@ package struct ProcessSettings: Sendable {
             case "fatalError": read.append(.fatalError)
             case "none": break
             default:
-                complain("ISSUED_REPORTERS", name, Self.reporterNames, "The whole list is ignored.")
-                // After a mistake, the default reporters are better than none.
+                addWarning("ISSUED_REPORTERS", name, Self.reporterNames, "The whole list is ignored.")
+                // An invalid list keeps the default reporters instead of disabling reporting.
                 return
             }
         }
         reporters = read
     }
 
-    private mutating func complain(_ variable: String, _ text: String, _ values: [String], _ consequence: String) {
+    private mutating func addWarning(_ variable: String, _ text: String, _ values: [String], _ consequence: String) {
         let expected = values.joined(separator: ", ")
-        complaints.append("\(variable): invalid value '\(text)'; expected one of: \(expected). \(consequence)")
+        warnings.append("\(variable): invalid value '\(text)'; expected one of: \(expected). \(consequence)")
     }
 }
 
@@ -97,7 +97,7 @@ public struct IssueApplication: Hashable, Sendable {
     public var platform: String?
     /// The kind of network connection. Nil if unknown.
     public var network: Network?
-    /// `true` for a development build. Nil if unknown.
+    /// Whether this is a development build. Nil if unknown.
     public var development: Bool?
 
     /// Creates the description of an application.
@@ -142,7 +142,7 @@ extension IssueApplication {
 
         /// The environment of real users.
         public static let production: Environment = "production"
-        /// The environment that resembles production.
+        /// An environment that resembles production.
         public static let staging: Environment = "staging"
         /// The environment of testers.
         public static let qa: Environment = "qa"

@@ -28,15 +28,15 @@ public struct IssueRedaction: Sendable {
     /// Creates a rule with separate closures for texts and for JSON.
     ///
     /// - Parameters:
-    ///   - text: Returns the text with its values replaced; nil if it has none.
-    ///   - json: Returns the JSON with its values replaced.
+    ///   - text: Returns the text with its secret values replaced; nil if it has none.
+    ///   - json: Returns the JSON with its secret values replaced.
     package init(
         text: @escaping @Sendable (String) -> String?, json: @escaping @Sendable (JSONValue) -> JSONValue
     ) {
         rule = .scanner(text: text, json: json)
     }
 
-    /// Replaces the values of metadata with these names, at any depth, by `[@secret]`.
+    /// Replaces the metadata values that have one of these names, at any depth, with `[@secret]`.
     ///
     /// - Parameter names: The names. Case and all characters except letters and digits are ignored, so `apiKey` also
     ///   matches `api_key`.
@@ -48,8 +48,8 @@ public struct IssueRedaction: Sendable {
     /// Passes each text of a report to a closure: the message, the error's domain, the texts and keys of metadata and
     /// breadcrumbs, causes, the fingerprint, and the ids of the request and the user.
     ///
-    /// If the closure replaces only values that are interpolated into the message, the report stays in its group. In
-    /// other messages, use a mark that the daemon knows, such as `[@secret]`, `[@password]` or `[@email]`.
+    /// If the closure replaces only values that are interpolated into the message, the report stays in its group. For
+    /// other text, use a mark that the daemon knows, such as `[@secret]`, `[@password]` or `[@email]`.
     ///
     /// - Parameter replace: Returns the text to report instead; nil to keep the text. It is called on the
     ///   reporting thread and must not block.
@@ -62,7 +62,7 @@ public struct IssueRedaction: Sendable {
         name.lowercased().filter { $0.isLetter || $0.isNumber }
     }
 
-    /// Returns a text with its values replaced; nil if it has none.
+    /// Returns a text with its secret values replaced; nil if it has none.
     fileprivate func replaced(_ text: String) -> String? {
         switch rule {
         case .keys: nil
@@ -70,7 +70,7 @@ public struct IssueRedaction: Sendable {
         }
     }
 
-    /// Returns JSON with its values replaced.
+    /// Returns JSON with its secret values replaced.
     fileprivate func redacted(_ json: JSONValue) -> JSONValue {
         if case .scanner(_, let redact) = rule { return redact(json) }
         switch json {
@@ -125,13 +125,13 @@ enum RedactionHook {
     fileprivate static let rules = Mutex<[IssueRedaction]>([])
     // Separate from the rules, since most applications have none.
     fileprivate static let isSet = Atomic(false)
-    /// `true` while rules of the current task run.
+    /// Whether rules are running in the current task.
     @TaskLocal private static var isRunning = false
 
-    /// The replacement of the texts of an issue that a rule itself reports.
+    /// The text that replaces all texts of an issue that a rule itself reports.
     private static let omitted = "An issue that a rule of redaction has reported"
 
-    /// Returns a text with its values replaced.
+    /// Returns a text with its secret values replaced.
     static func text(_ text: String) -> String {
         guard isSet.load(ordering: .acquiring) else { return text }
         return run(else: omitted) { redacted(text, by: $0) ?? text }
@@ -152,7 +152,7 @@ enum RedactionHook {
         return $isRunning.withValue(true) { ReportingScope.$box.withValue(scope) { body(rules) } }
     }
 
-    /// Returns a text with its values replaced; nil if it has none.
+    /// Returns a text with its secret values replaced; nil if it has none.
     fileprivate static func redacted(_ text: String, by rules: [IssueRedaction]) -> String? {
         var result: String?
         for rule in rules { result = rule.replaced(result ?? text) ?? result }
@@ -161,13 +161,13 @@ enum RedactionHook {
 }
 
 extension IssueReport {
-    /// The report with its values replaced by the application's rules.
+    /// The report with its secret values replaced by the application's rules.
     package var redacted: IssueReport {
         guard RedactionHook.isSet.load(ordering: .acquiring), !isRedacted else { return self }
         return RedactionHook.redacted(self)
     }
 
-    /// Returns the report with its values replaced by rules.
+    /// Returns the report with its secret values replaced by rules.
     package func redacted(by rules: [IssueRedaction]) -> IssueReport {
         replacing { $0.redact(by: rules) }
     }
@@ -205,7 +205,7 @@ extension IssueReport.Content {
         context.user = context.user.map(text)
     }
 
-    /// Replaces the values in the message. The template stays, unless a replaced value is a part of it.
+    /// Replaces the secret values in the message. The template stays, unless a secret value is part of it.
     private mutating func redactMessage(_ text: (String) -> String) {
         let described = String(decoding: message.utf8.prefix(describedLength), as: UTF8.self)
         guard values.isKnown, values.end <= describedLength, describedLength <= message.utf8.count else {

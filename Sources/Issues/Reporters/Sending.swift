@@ -19,8 +19,8 @@ extension IssueReporters {
         set { SendGate.process.beforeSend = newValue }
     }
 
-    /// The fraction of reports that is sent to the daemon for each level, from 0 to 1. A level without a value is sent
-    /// completely.
+    /// The fraction of reports that is sent to the daemon for each level, from 0 to 1. All reports of a level without a
+    /// value are sent.
     ///
     /// The next report that is sent contains the number of omitted ones as `sampled_out_before`. A report with a
     /// receipt is never omitted.
@@ -60,7 +60,7 @@ package final class SendGate: Sendable {
         hasRules = Atomic(level > .debug)
     }
 
-    /// `true` if every report is sent unchanged.
+    /// Whether every report is sent unchanged.
     var isOpen: Bool { !hasRules.load(ordering: .acquiring) }
 
     package var beforeSend: BeforeSend? {
@@ -81,7 +81,7 @@ package final class SendGate: Sendable {
         }
     }
 
-    /// Decides about a report.
+    /// Decides whether a report is sent, and applies ``beforeSend``.
     ///
     /// - Parameters:
     ///   - report: The report.
@@ -107,13 +107,13 @@ struct UnsentCount: Sendable {
     var withheld = 0
     var sampledOut = 0
 
-    /// `true` if any such report exists.
+    /// Whether any such report exists.
     var hasCounts: Bool { withheld > 0 || sampledOut > 0 }
 
     /// Moves the numbers into the metadata of a report that is about to be sent.
     mutating func addCounts(to report: inout IssueReport) {
-        if withheld > 0 { report.metadata.setOwn(.withheldBefore, to: .init(withheld)) }
-        if sampledOut > 0 { report.metadata.setOwn(.sampledOutBefore, to: .init(sampledOut)) }
+        if withheld > 0 { report.metadata.setReserved(.withheldBefore, to: .init(withheld)) }
+        if sampledOut > 0 { report.metadata.setReserved(.sampledOutBefore, to: .init(sampledOut)) }
         self = UnsentCount()
     }
 

@@ -1,7 +1,7 @@
 package import IssueWire
 internal import UnixIO
 
-/// A reported issue with everything that is known about it.
+/// A reported issue: its message, error, level, metadata, location and context.
 public struct IssueReport: Sendable {
     private var storage: Storage
 
@@ -24,7 +24,7 @@ public struct IssueReport: Sendable {
         }
     }
 
-    /// `true` if the application's rules of redaction were applied, and nothing has changed since.
+    /// Whether the application's rules of redaction were applied, and nothing has changed since.
     var isRedacted: Bool { storage.content.isRedacted }
 
     /// Returns the report with a change made by redaction, and marks it as redacted.
@@ -74,8 +74,8 @@ public struct IssueReport: Sendable {
         get { storage.content.site }
         set { content.site = newValue }
     }
-    /// The ids of the trace, the request and the user. Ids that the report was not given come from `withIssueContext`
-    /// and ``IssueReporters/context``.
+    /// The ids of the trace, the request and the user. Missing ids are taken from `withIssueContext` and
+    /// ``IssueReporters/context`` when the report is created.
     public var context: IssueContext {
         get { storage.content.context }
         set { content.context = newValue }
@@ -95,7 +95,7 @@ public struct IssueReport: Sendable {
         get { storage.content.code }
         set { content.code = newValue }
     }
-    /// The text by which the issue is grouped instead of its message and location. Nil or an empty string lets the
+    /// The text that the issue is grouped by instead of its message and location. Nil or an empty string lets the
     /// daemon compute the fingerprint; an issue without a text is then grouped by its location.
     public var fingerprint: String? {
         get { storage.content.fingerprint }
@@ -106,7 +106,7 @@ public struct IssueReport: Sendable {
         get { storage.content.timestamp }
         set { content.timestamp = newValue }
     }
-    /// `true` if the daemon may forward the issue. If false, the issue is only stored and counted.
+    /// Whether the daemon may forward the issue. If false, the issue is only stored and counted.
     public var isReportable: Bool {
         get { storage.content.isReportable }
         set { content.isReportable = newValue }
@@ -127,7 +127,7 @@ public struct IssueReport: Sendable {
     var noteText: IssueText? {
         storage.content.note.map { IssueText($0, storage.content.values) }
     }
-    /// The template and the values in the form in which they are sent. Nil if they are unknown or exceed a limit.
+    /// The template and the values as they are sent. Nil if they are unknown or exceed a limit.
     var parts: (template: String, parts: [JSONValue])? {
         IssueText.parts(
             of: storage.content.message, storage.content.values, length: storage.content.describedLength)
@@ -146,7 +146,7 @@ public struct IssueReport: Sendable {
     ///   - message: A description of what went wrong.
     ///   - level: The level of the issue.
     ///   - metadata: Metadata of the issue.
-    ///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
+    ///   - fingerprint: The text that the issue is grouped by instead of its message and location. Nil or an empty
     ///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
     ///   - fileID: The file ID of the reported location. Defaults to the caller's.
     ///   - filePath: The file path of the reported location. Defaults to the caller's.
@@ -165,7 +165,7 @@ public struct IssueReport: Sendable {
     }
 
     /// Creates a report for a caught error. `message` describes what the program was doing when it occurred. Otherwise
-    /// like the version with a message only.
+    /// the same as the version with a message only.
     public init(
         _ error: any Error, _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fingerprint: String? = nil,
@@ -177,7 +177,7 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
-    /// Creates a report with a message that is not a literal; nil for none. Otherwise like the version with an
+    /// Creates a report with a message that is not a literal; nil for none. Otherwise the same as the version with an
     /// ``IssueText``.
     @_disfavoredOverload
     public init(
@@ -192,7 +192,7 @@ public struct IssueReport: Sendable {
     }
 
     /// Creates a report for a caught error. `message` describes what the program was doing when it occurred; nil for
-    /// none. Otherwise like the version with a message only.
+    /// none. Otherwise the same as the version with a message only.
     @_disfavoredOverload
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
@@ -247,7 +247,7 @@ public struct IssueReport: Sendable {
             values: note?.values ?? IssueText.Values(isKnown: false), describedLength: note?.text.utf8.count ?? 0,
             ids: ContextHook.context(in: scope))
         if let error { content.apply(error, ErrorReading(error)) }
-        // Moved: a copy would retain and release each text and list.
+        // Consumed, since a copy would retain and release each text and list.
         storage = Storage(consume content)
     }
 
@@ -264,7 +264,7 @@ public struct IssueReport: Sendable {
     }
 
     /// Replaces the error. The old error becomes the first cause of the new one.
-    mutating func replaceError(by error: any Error) {
+    mutating func replaceError(with error: any Error) {
         var content = content
         let reading = ErrorReading(error)
         let replaced = IssueCause(
@@ -278,6 +278,66 @@ public struct IssueReport: Sendable {
         // An error that wraps the old one has already listed it and its causes.
         content.causes += ([replaced] + older).filter { !content.causes.contains($0) }
         self.content = content
+    }
+}
+
+extension IssueReport {
+    /// Creates a report for a location that is known only at run time, for example one that a logger receives.
+    ///
+    /// - Parameters:
+    ///   - message: A description of what went wrong.
+    ///   - level: The level of the issue.
+    ///   - metadata: Metadata of the issue.
+    ///   - fingerprint: The text that the issue is grouped by instead of its message and location. Nil or an empty
+    ///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
+    ///   - context: The ids of the trace, the request and the user. Missing ids are taken from `withIssueContext` and
+    ///     ``IssueReporters/context``.
+    ///   - site: The reported location.
+    public init(
+        _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
+    ) {
+        self.init(note: message, level: level, metadata: metadata, fingerprint: fingerprint, site: site)
+        complete(context)
+    }
+
+    /// Creates a report for a location that is known at run time, with a message that is not a literal; nil for none.
+    /// Otherwise the same as the version with an ``IssueText``.
+    @_disfavoredOverload
+    public init(
+        _ message: String?, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
+    ) {
+        self.init(
+            note: IssueText.plain(message), level: level, metadata: metadata, fingerprint: fingerprint, site: site)
+        complete(context)
+    }
+
+    /// Creates a report for a caught error and a location that is known at run time. `message` describes what the
+    /// program was doing when the error occurred. Otherwise the same as the version with a message only.
+    public init(
+        _ error: any Error, _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
+    ) {
+        self.init(error: error, note: message, level: level, metadata: metadata, fingerprint: fingerprint, site: site)
+        complete(context)
+    }
+
+    /// Creates a report for a caught error and a location that is known at run time, with a message that is not a
+    /// literal; nil for none. Otherwise the same as the version with an ``IssueText``.
+    @_disfavoredOverload
+    public init(
+        _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
+        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
+    ) {
+        self.init(
+            error: error, note: IssueText.plain(message), level: level, metadata: metadata, fingerprint: fingerprint,
+            site: site)
+        complete(context)
+    }
+
+    private mutating func complete(_ context: IssueContext) {
+        if !context.isEmpty { self.context = context.completed(by: self.context) }
     }
 }
 
@@ -333,7 +393,7 @@ extension IssueReport {
             self.error = error
         }
 
-        /// `true` if neither the caller nor an error provides a text.
+        /// Whether neither the caller nor an error provides a text.
         var lacksText: Bool {
             guard note == nil else { return false }
             // The domain instead of the error's type, since the error is released before the report is encoded.

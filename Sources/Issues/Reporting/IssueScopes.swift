@@ -70,8 +70,8 @@ public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async 
 
 /// Runs an operation and gives every issue that it reports a fingerprint.
 ///
-/// The daemon treats all issues of an application with the same fingerprint as one issue, whatever their messages and
-/// locations are. A fingerprint of the reporting call takes precedence over the fingerprints of scopes, and an inner
+/// The daemon treats all issues of an application with the same fingerprint as one issue, regardless of their messages
+/// and locations. A fingerprint of the reporting call takes precedence over the fingerprints of scopes, and an inner
 /// scope takes precedence over outer ones.
 ///
 /// - Parameters:
@@ -103,7 +103,7 @@ extension IssueReporters {
     /// Ids of `withIssueContext` and of the report take precedence.
     ///
     /// The closure is called once for each report, in the reporting task, so that it can read task-local values. It
-    /// must not block. Issues that it reports itself go to standard error. It is not called without reporters.
+    /// must not block. Issues that it reports itself go to standard error. It is not called if there are no reporters.
     public static var context: (@Sendable () -> IssueContext)? {
         get { ContextHook.closure.withLock { $0 } }
         set {
@@ -143,7 +143,7 @@ enum ContextHook {
     }
 }
 
-/// The ids of a scope or a report. A reference, so that both stay small and are copied fast.
+/// The ids of a scope or a report. A class, so that scopes and reports stay small and are cheap to copy.
 final class ScopeContext: Sendable {
     let ids: IssueContext
 
@@ -186,70 +186,10 @@ extension IssueContext {
     }
 
     /// Returns the context, with the ids that it lacks taken from another one.
-    fileprivate func completed(by other: IssueContext) -> IssueContext {
+    func completed(by other: IssueContext) -> IssueContext {
         IssueContext(
             traceID: traceID ?? other.traceID, spanID: traceID == nil ? spanID ?? other.spanID : spanID,
             requestID: requestID ?? other.requestID, user: user ?? other.user)
-    }
-}
-
-extension IssueReport {
-    /// Creates a report for a location that is known only at run time, for example one that a logger receives.
-    ///
-    /// - Parameters:
-    ///   - message: A description of what went wrong.
-    ///   - level: The level of the issue.
-    ///   - metadata: Metadata of the issue.
-    ///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
-    ///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
-    ///   - context: The ids of the trace, the request and the user. Missing ids are taken from `withIssueContext`
-    ///     and ``IssueReporters/context``.
-    ///   - site: The reported location.
-    public init(
-        _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
-        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
-    ) {
-        self.init(note: message, level: level, metadata: metadata, fingerprint: fingerprint, site: site)
-        complete(context)
-    }
-
-    /// Creates a report for a location that is known at run time, with a message that is not a literal; nil for none.
-    /// Otherwise like the version with an ``IssueText``.
-    @_disfavoredOverload
-    public init(
-        _ message: String?, level: IssueLevel = .error, metadata: IssueMetadata = [:],
-        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
-    ) {
-        self.init(
-            note: IssueText.plain(message), level: level, metadata: metadata, fingerprint: fingerprint, site: site)
-        complete(context)
-    }
-
-    /// Creates a report for a caught error and a location that is known at run time. `message` describes what the
-    /// program was doing when the error occurred. Otherwise like the version with a message only.
-    public init(
-        _ error: any Error, _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
-        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
-    ) {
-        self.init(error: error, note: message, level: level, metadata: metadata, fingerprint: fingerprint, site: site)
-        complete(context)
-    }
-
-    /// Creates a report for a caught error and a location that is known at run time, with a message that is not a
-    /// literal; nil for none. Otherwise like the version with an ``IssueText``.
-    @_disfavoredOverload
-    public init(
-        _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
-        fingerprint: String? = nil, context: IssueContext = IssueContext(), site: IssueSite
-    ) {
-        self.init(
-            error: error, note: IssueText.plain(message), level: level, metadata: metadata, fingerprint: fingerprint,
-            site: site)
-        complete(context)
-    }
-
-    private mutating func complete(_ context: IssueContext) {
-        if !context.isEmpty { self.context = context.completed(by: self.context) }
     }
 }
 
@@ -274,10 +214,10 @@ public struct IssueBreadcrumb: Hashable, Sendable {
     }
 
     /// The breadcrumb as a metadata value.
-    var fact: IssueMetadata.Value {
-        var fact: IssueMetadata = ["at": .init(timestamp.description), "message": .init(message)]
-        if !metadata.isEmpty { fact["metadata"] = .init(metadata) }
-        return .init(fact)
+    var metadataValue: IssueMetadata.Value {
+        var members: IssueMetadata = ["at": .init(timestamp.description), "message": .init(message)]
+        if !metadata.isEmpty { members["metadata"] = .init(metadata) }
+        return .init(members)
     }
 }
 
@@ -321,14 +261,14 @@ public func leaveBreadcrumb(_ message: IssueText, metadata: IssueMetadata = [:])
     leaveBreadcrumb(message.text, metadata: metadata)
 }
 
-/// Records an event with a message that is not a literal. Otherwise like the version with an ``IssueText``.
+/// Records an event with a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func leaveBreadcrumb(_ message: String, metadata: IssueMetadata = [:]) {
     let scope = ReportingScope.current
     scope.trail.leave(IssueBreadcrumb(message, metadata: scope.metadata.merging(metadata)))
 }
 
-/// Runs an operation with separate breadcrumbs, so that concurrent requests of a server do not mix theirs.
+/// Runs an operation with separate breadcrumbs, so that those of concurrent requests do not mix.
 ///
 /// The operation starts with the current breadcrumbs. Those that it adds are discarded when it ends.
 ///

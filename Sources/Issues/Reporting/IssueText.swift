@@ -3,7 +3,7 @@ internal import IssueWire
 /// The message of an issue, which keeps its constant text apart from the values that are inserted into it.
 ///
 /// The functions that report issues take a string literal as such a message. All reports of one literal belong to the
-/// same issue, whatever the values are:
+/// same issue, regardless of the values:
 ///
 /// ```swift
 /// reportIssue("User \(name) not found in \(count) tables")
@@ -73,18 +73,18 @@ extension IssueText {
             append(value, .text)
         }
 
-        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        /// Appends a value with the same text as in a `String` literal.
         public mutating func appendInterpolation(_ value: Bool) {
             append(value ? "true" : "false", .scalar)
         }
 
-        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        /// Appends a value with the same text as in a `String` literal.
         @inlinable
         public mutating func appendInterpolation<Value: BinaryInteger>(_ value: Value) {
             append(value.description, .scalar)
         }
 
-        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        /// Appends a value with the same text as in a `String` literal.
         @inlinable
         public mutating func appendInterpolation<
             Value: BinaryFloatingPoint & TextOutputStreamable & CustomStringConvertible
@@ -92,7 +92,7 @@ extension IssueText {
             append(value.description, .scalar)
         }
 
-        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        /// Appends a value with the same text as in a `String` literal.
         @inlinable
         public mutating func appendInterpolation<Value: TextOutputStreamable & CustomStringConvertible>(
             _ value: Value
@@ -100,19 +100,19 @@ extension IssueText {
             appendStream(value)
         }
 
-        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        /// Appends a value with the same text as in a `String` literal.
         @inlinable
         public mutating func appendInterpolation<Value: TextOutputStreamable>(_ value: Value) {
             appendStream(value)
         }
 
-        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        /// Appends a value with the same text as in a `String` literal.
         @inlinable
         public mutating func appendInterpolation<Value: CustomStringConvertible>(_ value: Value) {
             append(value.description, .text)
         }
 
-        /// Appends a value as its text, like in a string. Otherwise like the version with a `String`.
+        /// Appends a value with the same text as in a `String` literal.
         @inlinable
         public mutating func appendInterpolation<Value>(_ value: Value) {
             append(String(describing: value), .text)
@@ -163,7 +163,7 @@ extension IssueText {
 
         /// Appends an optional value that no reporter may see. Nil is a value like any other.
         ///
-        /// The compiler would otherwise warn of the text of an optional value.
+        /// Without this version, the compiler would warn that an optional value is converted to text.
         ///
         /// - Parameters:
         ///   - value: The value. Unless `isPrivate` is false, it is not even converted to text.
@@ -188,7 +188,7 @@ extension IssueText {
         }
     }
 
-    /// The form in which a value is sent.
+    /// The JSON type that a value is sent as.
     @usableFromInline
     enum Kind {
         case text
@@ -216,7 +216,7 @@ extension IssueText {
             packed = isKnown ? 0 : 1 << 62
         }
 
-        /// `true` if the values are known.
+        /// Whether the values are known.
         var isKnown: Bool { packed >> 62 == 0 }
 
         private var packedCount: Int { Int(truncatingIfNeeded: packed >> 60 & 3) }
@@ -277,8 +277,7 @@ extension IssueText {
     /// The maximum number of values that the daemon accepts.
     private static let partLimit = 64
 
-    /// Returns the template of a message and its values in the form in which they are sent. Nil if they are unknown or
-    /// exceed a limit.
+    /// Returns the template of a message and its values, as they are sent. Nil if they are unknown or exceed a limit.
     ///
     /// - Parameters:
     ///   - text: The message, which may continue after the text that the values belong to.
@@ -317,7 +316,7 @@ extension IssueText {
         return (String(decoding: template, as: UTF8.self), parts)
     }
 
-    /// Returns a value in the form in which it is sent. A number that JSON cannot express is sent as text.
+    /// Returns a value as it is sent. A number that JSON cannot express is sent as text.
     private static func part(_ text: String, _ kind: Kind) -> JSONValue {
         guard kind == .scalar, let value = try? JSONValue(json: text) else { return .string(text) }
         switch value {
@@ -380,7 +379,7 @@ private enum Decimals {
         var factor = 1.0
         for _ in 0..<count { factor *= 10 }
         let scaled = (value.magnitude * factor).rounded()
-        // Above this limit a number has no digits after the decimal point to round.
+        // Above this limit, a `Double` has no digits beyond the requested ones.
         guard value.isFinite, scaled < 9e18 else { return value.description }
         let digits = String(UInt64(scaled))
         let padded = String(repeating: "0", count: max(0, count + 1 - digits.utf8.count)) + digits

@@ -8,7 +8,7 @@
 
 /// Reports an issue. Its metadata is a literal with variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error, level: IssueLevel? = nil,
@@ -23,7 +23,7 @@ public func reportIssue(
 
 /// Reports an issue. Its metadata is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error, level: IssueLevel? = nil,
@@ -38,7 +38,7 @@ public func reportIssue(
 
 /// Reports an issue with a message that is not a literal. Its metadata is a literal with variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ message: @autoclosure () -> AnyHashable?, severity: IssueLevel = .error, level: IssueLevel? = nil,
@@ -54,7 +54,7 @@ public func reportIssue(
 
 /// Reports an issue with a message that is not a literal. Its metadata is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ message: @autoclosure () -> AnyHashable?, severity: IssueLevel = .error, level: IssueLevel? = nil,
@@ -70,7 +70,7 @@ public func reportIssue(
 
 /// Reports a caught error. Its metadata is a literal with variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, severity: IssueLevel = .error, level: IssueLevel? = nil,
@@ -85,7 +85,7 @@ public func reportIssue(
 
 /// Reports a caught error. Its metadata is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, severity: IssueLevel = .error, level: IssueLevel? = nil,
@@ -100,7 +100,7 @@ public func reportIssue(
 
 /// Reports a caught error. Its metadata is a literal with variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error,
@@ -116,7 +116,7 @@ public func reportIssue(
 
 /// Reports a caught error. Its metadata is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> IssueText, severity: IssueLevel = .error,
@@ -132,7 +132,7 @@ public func reportIssue(
 
 /// Reports a caught error with a message that is not a literal. Its metadata is a literal with variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> AnyHashable?, severity: IssueLevel = .error,
@@ -149,7 +149,7 @@ public func reportIssue(
 
 /// Reports a caught error with a message that is not a literal. Its metadata is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> AnyHashable?, severity: IssueLevel = .error,
@@ -166,7 +166,7 @@ public func reportIssue(
 
 /// Records an event whose metadata is a literal with variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func leaveBreadcrumb(_ message: IssueText, metadata: IssueMetadata.EncodableLiteral) {
     leaveBreadcrumb(message, metadata: metadata.metadata)
@@ -174,7 +174,7 @@ public func leaveBreadcrumb(_ message: IssueText, metadata: IssueMetadata.Encoda
 
 /// Records an event with a message that is not a literal, and with metadata that is a literal with variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func leaveBreadcrumb(_ message: AnyHashable, metadata: IssueMetadata.EncodableLiteral) {
     leaveBreadcrumb(IssueText(any: message).text, metadata: metadata.metadata)
@@ -182,7 +182,7 @@ public func leaveBreadcrumb(_ message: AnyHashable, metadata: IssueMetadata.Enco
 
 /// Records an event whose metadata is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func leaveBreadcrumb(_ message: IssueText, metadata: [AnyHashable: any Encodable]) {
     leaveBreadcrumb(message, metadata: IssueMetadata(metadata))
@@ -190,7 +190,7 @@ public func leaveBreadcrumb(_ message: IssueText, metadata: [AnyHashable: any En
 
 /// Records an event with a message that is not a literal, and with metadata that is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func leaveBreadcrumb(_ message: AnyHashable, metadata: [AnyHashable: any Encodable]) {
     leaveBreadcrumb(IssueText(any: message).text, metadata: IssueMetadata(metadata))
@@ -198,7 +198,7 @@ public func leaveBreadcrumb(_ message: AnyHashable, metadata: [AnyHashable: any 
 
 /// Runs an operation and adds metadata to every issue that it reports. The metadata is a literal with variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func withIssueMetadata<R>(
     _ metadata: IssueMetadata.EncodableLiteral, operation: () throws -> R
@@ -208,7 +208,7 @@ public func withIssueMetadata<R>(
 
 /// Runs an operation and adds metadata to every issue that it reports. The metadata is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func withIssueMetadata<R>(
     _ metadata: [AnyHashable: any Encodable], operation: () throws -> R
@@ -219,7 +219,7 @@ public func withIssueMetadata<R>(
 /// Runs an asynchronous operation and adds metadata to every issue that it reports. The metadata is a literal with
 /// variables.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func withIssueMetadata<R>(
     _ metadata: IssueMetadata.EncodableLiteral, operation: () async throws -> R
@@ -229,7 +229,7 @@ public func withIssueMetadata<R>(
 
 /// Runs an asynchronous operation and adds metadata to every issue that it reports. The metadata is a dictionary.
 ///
-/// Otherwise like the version with an ``IssueMetadata``.
+/// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
 public func withIssueMetadata<R>(
     _ metadata: [AnyHashable: any Encodable], operation: () async throws -> R

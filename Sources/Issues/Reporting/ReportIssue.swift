@@ -21,7 +21,7 @@ public func reportIssue(
 
 /// Reports an issue with a message that is not a literal. Nil reports "Issue reported".
 ///
-/// Otherwise like the version with an ``IssueText``.
+/// Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, severity: IssueLevel = .error,
@@ -34,7 +34,7 @@ public func reportIssue(
 
 /// Reports an issue whose severity is a variable of type ``IssueSeverity``.
 ///
-/// Otherwise like the version with an ``IssueLevel``.
+/// Otherwise the same as the version with an ``IssueLevel``.
 public func reportIssue(
     _ message: @autoclosure () -> IssueText, severity: some _IssueSeverity,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -46,7 +46,7 @@ public func reportIssue(
 
 /// Reports an issue with a message that is not a literal. Its severity is a variable of type ``IssueSeverity``.
 ///
-/// Otherwise like the version with an ``IssueLevel``.
+/// Otherwise the same as the version with an ``IssueLevel``.
 @_disfavoredOverload
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, severity: some _IssueSeverity,
@@ -94,7 +94,7 @@ public func reportIssue(
 
 /// Reports a caught error with a message that is not a literal; nil for none.
 ///
-/// Otherwise like the version with an ``IssueText``.
+/// Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> String?,
@@ -112,8 +112,8 @@ public func reportIssue(
 ///   - severity: The severity of the issue.
 ///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
-///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
-///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
+///   - fingerprint: The text that the issue is grouped by instead of its message and location. Nil or an empty string
+///     uses that of `withIssueFingerprint`; without one, the daemon computes it.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -132,7 +132,7 @@ public func reportIssue(
 
 /// Reports an issue with a message that is not a literal. Nil reports "Issue reported".
 ///
-/// Otherwise like the version with an ``IssueText``.
+/// Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, severity: IssueLevel = .error, level: IssueLevel? = nil,
@@ -152,8 +152,8 @@ public func reportIssue(
 ///   - severity: The severity of the issue.
 ///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
-///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
-///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
+///   - fingerprint: The text that the issue is grouped by instead of its message and location. Nil or an empty string
+///     uses that of `withIssueFingerprint`; without one, the daemon computes it.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -178,8 +178,8 @@ public func reportIssue(
 ///   - severity: The severity of the issue.
 ///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
-///   - fingerprint: The text by which the issue is grouped instead of its message and location. Nil or an empty
-///     string uses that of `withIssueFingerprint`; without one, the daemon computes it.
+///   - fingerprint: The text that the issue is grouped by instead of its message and location. Nil or an empty string
+///     uses that of `withIssueFingerprint`; without one, the daemon computes it.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -199,7 +199,7 @@ public func reportIssue(
 
 /// Reports a caught error with a message that is not a literal; nil for none.
 ///
-/// Otherwise like the version with an ``IssueText``.
+/// Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> String?, severity: IssueLevel = .error, level: IssueLevel? = nil,

@@ -11,11 +11,11 @@ public protocol ReportableError: Error {
     /// The number of the error within its domain. Defaults to 0.
     var code: Int { get }
     /// A description for developers. Defaults to `String(describing:)` of the error, after the name of its type if it
-    /// is an enum.
+    /// is an enum without a description of its own.
     var message: String { get }
     /// Metadata for the report. Metadata of scopes and of the call takes precedence for equal keys.
     var userInfo: IssueMetadata { get }
-    /// `true` if the daemon may forward the error. If false, the error is only stored and counted. Defaults to true.
+    /// Whether the daemon may forward the error. If false, the error is only stored and counted. Defaults to true.
     var isReportable: Bool { get }
     /// The errors that caused this one. Defaults to none.
     var underlyingErrors: [any Error] { get }
@@ -63,7 +63,7 @@ struct ErrorReading: Sendable {
             if error is any ReportableError { refine(error) }
             return
         }
-        if type.mayBeFoundations, let reading = ErrorReading(ofFoundation: error, typeName: type.name) {
+        if type.mayBeFoundationError, let reading = ErrorReading(ofFoundation: error, typeName: type.name) {
             self = reading
         } else {
             self.init(other: error, type)
@@ -107,7 +107,7 @@ struct ErrorReading: Sendable {
         // Swift numbers the cases of an error arbitrarily, so the code has no meaning unless the type sets its domain.
         domain = type.choosesDomain ? error._domain : type.name
         code = type.choosesDomain ? error._code : nil
-        underlying = type.holdsSomething ? Self.carriedErrors(error) : []
+        underlying = type.hasStoredValues ? Self.carriedErrors(error) : []
         isReportable = !type.isCancellation
     }
 
@@ -240,7 +240,7 @@ extension ErrorReading {
     private static func members(of error: any Error) -> [String: Any] {
         var members: [String: Any] = [:]
         var mirror: Mirror? = Mirror(reflecting: error)
-        // The error may be of an application's own subclass of NSError.
+        // The error may be an instance of an application's own subclass of NSError.
         while let part = mirror {
             for child in part.children {
                 guard let label = child.label, members[label] == nil else { continue }
@@ -283,15 +283,15 @@ package enum FoundationReading {
     }
 }
 
-/// Names of types that are the same in every run.
+/// Type names without the parts that differ from run to run.
 enum TypeName {
     /// Returns a type's name including its module.
     static func of(_ type: Any.Type) -> String { withoutContexts(String(reflecting: type)) }
 
     private static let beginning = "(unknown context at $"
 
-    /// Removes the memory addresses with which the runtime marks private and local types, since they change in each
-    /// run.
+    /// Removes the memory addresses that the runtime adds to the names of private and local types, since they change in
+    /// each run.
     static func withoutContexts(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "$")) else { return text }
         var rest = text.utf8[...]
@@ -310,20 +310,20 @@ enum TypeName {
     }
 }
 
-/// The properties that all errors of one type share, determined with the first error and cached.
+/// The properties that all errors of one type share, determined for the first error and cached.
 ///
 /// Asking the runtime for a type's name and conformances takes longer than everything else in a report.
 struct ErrorTypeInfo: Sendable {
     /// The name including the module, since every module may have its own NetworkError.
     let name: String
-    /// `true` if `ErrorReading` has a special case for the type.
+    /// Whether `ErrorReading` has a special case for the type.
     let isKnown: Bool
-    /// `true` if the type may be one of Foundation's, or a class that may inherit from NSError.
-    let mayBeFoundations: Bool
-    /// `true` if the type chooses its domain. Only then does its code have a meaning.
+    /// Whether the type may be one of Foundation's, or a class that may inherit from NSError.
+    let mayBeFoundationError: Bool
+    /// Whether the type chooses its domain. Only then does its code have a meaning.
     let choosesDomain: Bool
-    /// `true` if a value of the type can hold anything, for example other errors.
-    let holdsSomething: Bool
+    /// Whether values of the type contain other values, for example the errors that caused them.
+    let hasStoredValues: Bool
     let isCancellation: Bool
     /// The name without the module and a dot, for an enum that has no description of its own. Otherwise empty.
     private let casePrefix: String
@@ -347,9 +347,9 @@ struct ErrorTypeInfo: Sendable {
         isKnown =
             type is any ReportableError.Type || type == DecodingError.self || type == EncodingError.self
             || type == IssueMessage.self
-        mayBeFoundations = name.hasPrefix("Foundation") || type is AnyClass
+        mayBeFoundationError = name.hasPrefix("Foundation") || type is AnyClass
         choosesDomain = error._domain != runtimeName
-        holdsSomething = size(of: type) > 0
+        hasStoredValues = size(of: type) > 0
         isCancellation = type == CancellationError.self
         let describesItself =
             type is any CustomStringConvertible.Type || type is any TextOutputStreamable.Type
@@ -370,14 +370,14 @@ struct ErrorTypeInfo: Sendable {
 /// Any type can be an error, so errors may contain themselves, each other, or thousands of others. The walk limits both
 /// the depth and the number of causes.
 struct CauseWalk {
-    private static let deepest = 8
+    private static let maxDepth = 8
     private static let maxCauses = 16
     /// The maximum number of errors to visit. There may be far more errors than causes, because errors with the same
     /// text are not added as causes.
     private static let maxErrors = 256
 
     private(set) var causes: [IssueCause] = []
-    // Class instances are recognized by identity, all other errors by their domain, code and message.
+    // Class instances are recognised by identity, all other errors by their domain, code and message.
     private var objects: Set<ObjectIdentifier> = []
     private var path: [IssueCause] = []
     private var errorCount = 0
@@ -385,14 +385,14 @@ struct CauseWalk {
     init(_ error: any Error, _ reading: ErrorReading) {
         // Nearly all errors have no underlying errors.
         guard !reading.underlying.isEmpty else { return }
-        note(error)
+        markVisited(error)
         path = [reading.cause]
         descend(reading.underlying)
     }
 
     private mutating func descend(_ errors: [any Error]) {
-        guard path.count <= Self.deepest else { return }
-        for error in errors.prefix(Self.maxCauses) where causes.count < Self.maxCauses && note(error) {
+        guard path.count <= Self.maxDepth else { return }
+        for error in errors.prefix(Self.maxCauses) where causes.count < Self.maxCauses && markVisited(error) {
             let reading = ErrorReading(error)
             // A cause that reads the same as one above it is skipped, but its underlying errors may be new.
             if !path.contains(reading.cause) { causes.append(reading.cause) }
@@ -404,7 +404,7 @@ struct CauseWalk {
 
     /// Records an error as visited. Returns false if the same object was visited before, or if the maximum is exceeded.
     @discardableResult
-    private mutating func note(_ error: any Error) -> Bool {
+    private mutating func markVisited(_ error: any Error) -> Bool {
         errorCount += 1
         guard errorCount <= Self.maxErrors else { return false }
         guard type(of: error) is AnyClass else { return true }

@@ -34,7 +34,7 @@ enum Reporting {
                     site: box.scope.site ?? site, in: box, at: mark))
             return .unhandled
         }
-        // Accessed in place: a copy would retain everything that the scope holds.
+        // The scope is accessed in place, since a copy would retain everything that it holds.
         var pending = PendingReport(
             error: error, level: level, fingerprint: fingerprint(), site: box.scope.site ?? site, at: mark)
         guard !box.isReporting else {
@@ -69,7 +69,7 @@ enum Reporting {
             case .handled: return .handled
             case .discarded: return .discarded
             case .notHandled: break
-            case .replaced(let error): report.replaceError(by: error)
+            case .replaced(let error): report.replaceError(with: error)
             }
         }
         report.notifyReporters()
@@ -147,7 +147,7 @@ struct ReportingScope: Sendable {
     /// A reference to a scope that tasks can share without a copy.
     final class Box: Sendable {
         let scope: ReportingScope
-        /// The thread on which reporters run in this scope. 0 if none run.
+        /// The thread on which reporters are running in this scope. 0 if none are running.
         private let workingThread: Atomic<UInt>
 
         init(_ scope: ReportingScope, workingThread: UInt = 0) {
@@ -155,7 +155,7 @@ struct ReportingScope: Sendable {
             self.workingThread = Atomic(workingThread)
         }
 
-        /// `true` if the current code is called by a reporter.
+        /// Whether the current code is called by a reporter.
         ///
         /// `false` in a task that a reporter has started, since it runs on another thread or after the reporter has
         /// returned.
@@ -177,19 +177,18 @@ struct ReportingScope: Sendable {
             workingThread.store(0, ordering: .releasing)
         }
 
-        /// `true` if the scope has neither reporters nor responders.
+        /// Whether the scope has neither reporters nor responders.
         var isSilent: Bool { scope.reporters.isEmpty && scope.responders.isEmpty }
     }
 
     /// The scope outside of all `with…` functions.
     private static let process = Box(ReportingScope())
-    // Looking up a task-local value costs more than a report without reporters should.
+    // Without scopes, a report skips the lookup of the task-local value, so that a report without reporters is cheap.
     private static let hasScopes = Atomic(false)
 
     @TaskLocal static var box = process
 
-    /// `true` if a report would reach neither reporters nor responders. Without scopes, this needs no reference
-    /// counting.
+    /// Whether a report would reach neither reporters nor responders. Without scopes, this needs no reference counting.
     static var isSilent: Bool {
         guard hasScopes.load(ordering: .relaxed) else {
             return ReporterBox.isProcessEmpty && ErrorResponders.isRootEmpty
@@ -206,7 +205,7 @@ struct ReportingScope: Sendable {
     static func changed(_ change: (inout ReportingScope) -> Void) -> Box {
         let here = here
         var scope = here.scope
-        // A scope whose reporters have returned is dropped, so that tasks which start tasks do not build a chain.
+        // A scope whose reporters have returned is dropped, so that nested tasks do not build a chain of scopes.
         scope.reportingBox = here.isReporting ? here : nil
         change(&scope)
         hasScopes.store(true, ordering: .relaxed)
@@ -312,7 +311,7 @@ enum ReportOutcome {
     /// No responder handled the report. It was sent to the reporters, if there are any.
     case unhandled
     case handled
-    /// A responder dropped the report, and its consequences are skipped.
+    /// A responder dropped the report. If it is a failed assertion, it does not trap.
     case discarded
 }
 

@@ -33,7 +33,7 @@ public func unimplemented<each Argument, Result>(
 
 /// Returns a closure that reports an issue when it is called and then returns a placeholder.
 ///
-/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+/// This version is for a description that is not a literal. Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String,
@@ -65,7 +65,7 @@ public func unimplemented<each Argument, Result>(
 
 /// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
 ///
-/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+/// This version is for a description that is not a literal. Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String,
@@ -80,8 +80,8 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// Returns a closure that reports an issue when it is called and then throws the error `failure`. Otherwise like the
-/// version that returns a placeholder.
+/// Returns a closure that reports an issue when it is called and then throws the error `failure`. Otherwise the same as
+/// the version that returns a placeholder.
 public func unimplemented<each Argument, Failure: Error, Result>(
     _ description: @autoclosure @escaping @Sendable () -> IssueText = "",
     throwing failure: @autoclosure @escaping @Sendable () -> Failure,
@@ -97,7 +97,7 @@ public func unimplemented<each Argument, Failure: Error, Result>(
 
 /// Returns a closure that reports an issue when it is called and then throws the error `failure`.
 ///
-/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+/// This version is for a description that is not a literal. Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func unimplemented<each Argument, Failure: Error, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String,
@@ -112,8 +112,8 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     }
 }
 
-/// Reports an issue immediately and returns a placeholder for a missing value. Otherwise like the version that returns
-/// a closure.
+/// Reports an issue immediately and returns a placeholder for a missing value. Otherwise the same as the version that
+/// returns a closure.
 public func unimplemented<Result>(
     _ description: @autoclosure @escaping @Sendable () -> IssueText?,
     placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
@@ -126,8 +126,8 @@ public func unimplemented<Result>(
     return placeholder()
 }
 
-/// Reports an issue without a description immediately and returns a placeholder for a missing value. Otherwise like the
-/// version with a description.
+/// Reports an issue without a description immediately and returns a placeholder for a missing value. Otherwise the same
+/// as the version with a description.
 @_disfavoredOverload
 public func unimplemented<Result>(
     placeholder: @autoclosure @escaping @Sendable () -> sending Result = (),
@@ -141,7 +141,7 @@ public func unimplemented<Result>(
 
 /// Reports an issue immediately and returns a placeholder for a missing value.
 ///
-/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+/// This version is for a description that is not a literal. Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func unimplemented<Result>(
     _ description: @autoclosure @escaping @Sendable () -> String?,
@@ -184,7 +184,7 @@ public func unimplemented<each Argument, Result>(
 
 /// Returns an asynchronous closure that reports an issue when it is called and then returns a placeholder.
 ///
-/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+/// This version is for a description that is not a literal. Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String,
@@ -217,7 +217,7 @@ public func unimplemented<each Argument, Result>(
 
 /// Returns an asynchronous closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
 ///
-/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+/// This version is for a description that is not a literal. Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String,
@@ -250,7 +250,7 @@ public func unimplemented<each Argument, Failure: Error, Result>(
 
 /// Returns an asynchronous closure that reports an issue when it is called and then throws a custom error.
 ///
-/// This version is for a description that is not a literal. Otherwise like the version with an ``IssueText``.
+/// This version is for a description that is not a literal. Otherwise the same as the version with an ``IssueText``.
 @_disfavoredOverload
 public func unimplemented<each Argument, Failure: Error, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String,
@@ -279,11 +279,11 @@ public struct UnimplementedFailure: Error {
 }
 
 extension IssueSite {
-    /// Reports that the unimplemented value that is defined here was used.
+    /// Reports that the unimplemented value at this location was used.
     ///
     /// - Parameters:
     ///   - description: The description of the value.
-    ///   - call: The arguments with which a closure was called. Nil for a value.
+    ///   - call: The arguments of the call to a closure. Nil for a value.
     fileprivate func reportUnimplemented(_ description: IssueText, call: String? = nil) {
         // swift-issue-reporting uses the same text, and tests compare with it.
         let what: IssueText = description.text.isEmpty ? "Unimplemented" : "Unimplemented: \(description)"
@@ -293,7 +293,7 @@ extension IssueSite {
         Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: self)
     }
 
-    /// Reports that the unimplemented closure that is defined here was called, with its arguments.
+    /// Reports that the unimplemented closure at this location was called, with the arguments of the call.
     fileprivate func reportUnimplemented<each Argument>(
         _ description: IssueText, invokedWith arguments: (repeat each Argument)
     ) {

@@ -33,7 +33,7 @@ public func withErrorReporting<R>(
 
 /// Runs an operation and reports the error that it throws.
 ///
-/// This version is for a message that is not a literal; nil for none. Otherwise like the version with an
+/// This version is for a message that is not a literal; nil for none. Otherwise the same as the version with an
 /// ``IssueText``.
 @_disfavoredOverload
 public func withErrorReporting<R>(
@@ -54,7 +54,7 @@ public func withErrorReporting<R>(
 
 /// Runs an operation with an optional result and reports the error that it throws.
 ///
-/// The result is not wrapped in another optional. Otherwise like the version for other results.
+/// The result is not wrapped in another optional. Otherwise the same as the version for other results.
 public func withErrorReporting<R>(
     _ message: @autoclosure () -> IssueText, to reporters: [any IssueReporter]? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -67,7 +67,7 @@ public func withErrorReporting<R>(
 
 /// Runs an operation with an optional result and reports the error that it throws.
 ///
-/// This version is for a message that is not a literal; nil for none. Otherwise like the version with an
+/// This version is for a message that is not a literal; nil for none. Otherwise the same as the version with an
 /// ``IssueText``.
 @_disfavoredOverload
 public func withErrorReporting<R>(
@@ -101,7 +101,7 @@ public func withErrorReporting<R>(
 
 /// Runs an asynchronous operation and reports the error that it throws.
 ///
-/// This version is for a message that is not a literal; nil for none. Otherwise like the version with an
+/// This version is for a message that is not a literal; nil for none. Otherwise the same as the version with an
 /// ``IssueText``.
 @_disfavoredOverload
 public func withErrorReporting<R>(
@@ -135,7 +135,7 @@ public func withErrorReporting<R>(
 
 /// Runs an asynchronous operation with an optional result and reports the error that it throws.
 ///
-/// This version is for a message that is not a literal; nil for none. Otherwise like the version with an
+/// This version is for a message that is not a literal; nil for none. Otherwise the same as the version with an
 /// ``IssueText``.
 @_disfavoredOverload
 public func withErrorReporting<R>(

@@ -9,8 +9,9 @@
 /// }
 /// ```
 ///
-/// Responders run on the reporting thread, the innermost scope's first. An issue that a responder reports goes only to
-/// the responders outside of it. An error that a responder throws replaces the error that it was given.
+/// Responders run on the reporting thread, the innermost scope's first. An issue that a responder reports goes to the
+/// responders outside of it, and then to the reporters. An error that a responder throws replaces the error that it was
+/// given.
 public struct ErrorResponder: Sendable {
     let respond: @Sendable (IssueReport) -> Response
 
@@ -30,7 +31,7 @@ public struct ErrorResponder: Sendable {
         self.respond = respond
     }
 
-    /// Creates a responder for errors of one type, or of all with `(any Error).self`.
+    /// Creates a responder for errors of one type, or of all types with `(any Error).self`.
     private init<Failure: Error>(
         of type: Failure.Type, respond: @escaping @Sendable (Failure) throws -> Response
     ) {
@@ -48,15 +49,15 @@ public struct ErrorResponder: Sendable {
 extension ErrorResponder {
     /// Creates a responder that receives every error and decides whether it is handled.
     ///
-    /// - Parameter body: Receives the error and returns `true` if it is handled. An error that it throws replaces the
+    /// - Parameter body: Receives the error and returns whether it is handled. An error that it throws replaces the
     ///   given one and goes to the next responder.
     /// - Returns: The responder.
     public static func receive(_ body: @escaping @Sendable (any Error) throws -> ErrorResponder.Handling) -> Self {
         receive((any Error).self, body)
     }
 
-    /// Creates a responder that runs for every error and decides whether it is handled. Otherwise like the version that
-    /// receives the error.
+    /// Creates a responder that runs for every error and decides whether it is handled. Otherwise the same as the
+    /// version that receives the error.
     public static func receive(_ body: @escaping @Sendable () throws -> ErrorResponder.Handling) -> Self {
         receive((any Error).self) { _ in try body() }
     }
@@ -65,7 +66,7 @@ extension ErrorResponder {
     ///
     /// - Parameters:
     ///   - type: The type of the errors. Errors of other types are not handled.
-    ///   - body: Receives the error and returns `true` if it is handled. An error that it throws replaces the given one
+    ///   - body: Receives the error and returns whether it is handled. An error that it throws replaces the given one
     ///     and goes to the next responder.
     /// - Returns: The responder.
     public static func receive<Failure: Error>(
@@ -74,8 +75,8 @@ extension ErrorResponder {
         Self(of: type) { try body($0) == .handled ? .handled : .notHandled }
     }
 
-    /// Creates a responder that runs for errors of one type and decides whether they are handled. Otherwise like the
-    /// version that receives the error.
+    /// Creates a responder that runs for errors of one type and decides whether they are handled. Otherwise the same as
+    /// the version that receives the error.
     public static func receive<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> ErrorResponder.Handling
     ) -> Self {
@@ -93,8 +94,8 @@ extension ErrorResponder {
         handle((any Error).self, body)
     }
 
-    /// Creates a responder that handles every error without receiving it. Otherwise like the version that receives the
-    /// error.
+    /// Creates a responder that handles every error without receiving it. Otherwise the same as the version that
+    /// receives the error.
     public static func handle(_ body: @escaping @Sendable () throws -> Void) -> Self {
         handle((any Error).self) { _ in try body() }
     }
@@ -114,8 +115,8 @@ extension ErrorResponder {
         }
     }
 
-    /// Creates a responder that handles errors of one type without receiving them. Otherwise like the version that
-    /// receives the error.
+    /// Creates a responder that handles errors of one type without receiving them. Otherwise the same as the version
+    /// that receives the error.
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> Void
     ) -> Self {
@@ -135,8 +136,8 @@ extension ErrorResponder {
         handle((any Error).self, body)
     }
 
-    /// Creates a responder that handles every error in a new task without receiving it. Otherwise like the version that
-    /// receives the error.
+    /// Creates a responder that handles every error in a new task without receiving it. Otherwise the same as the
+    /// version that receives the error.
     public static func handle(_ body: @escaping @Sendable () async throws -> Void) -> Self {
         handle((any Error).self) { _ in try await body() }
     }
@@ -161,8 +162,8 @@ extension ErrorResponder {
         }
     }
 
-    /// Creates a responder that handles errors of one type in a new task without receiving them. Otherwise like the
-    /// version that receives the error.
+    /// Creates a responder that handles errors of one type in a new task without receiving them. Otherwise the same as
+    /// the version that receives the error.
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () async throws -> Void
     ) -> Self {
@@ -179,8 +180,8 @@ extension ErrorResponder {
         transform((any Error).self, body)
     }
 
-    /// Creates a responder that replaces every error without receiving it. Otherwise like the version that receives the
-    /// error.
+    /// Creates a responder that replaces every error without receiving it. Otherwise the same as the version that
+    /// receives the error.
     public static func transform(_ body: @escaping @Sendable () throws -> any Error) -> Self {
         transform((any Error).self) { _ in try body() }
     }
@@ -197,8 +198,8 @@ extension ErrorResponder {
         Self(of: type) { .replaced(try body($0)) }
     }
 
-    /// Creates a responder that replaces errors of one type without receiving them. Otherwise like the version that
-    /// receives the error.
+    /// Creates a responder that replaces errors of one type without receiving them. Otherwise the same as the version
+    /// that receives the error.
     public static func transform<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> any Error
     ) -> Self {
@@ -217,8 +218,8 @@ extension ErrorResponder {
 
     /// A responder that traps in a debug build.
     ///
-    /// It runs for every error and for messages of level `error` and above, and sends them to the reporters first.
-    /// Messages of lower levels are not handled. In a release build it does not trap, but still handles them.
+    /// It handles every error, and every message of level `error` and above: it sends them to the reporters and then
+    /// traps. In a release build, it does not trap. Messages of lower levels are not handled.
     public static var trapUnhandled: Self {
         Self { report in
             guard report.error != nil || report.level >= .error else { return .notHandled }

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The responders that are in effect at a point of the program, as a value.
 ///
-/// Scopes extend to child tasks, but not to detached tasks, other threads and queues. Code that moves there can take
-/// the responders with it:
+/// Scopes extend to child tasks, but not to detached tasks, other threads and queues. Code that runs there can use the
+/// responders of another scope:
 ///
 /// ```swift
 /// let responders = ErrorResponders.current
@@ -19,7 +19,7 @@ public struct ErrorResponders: Sendable {
         ErrorResponders(scope: ReportingScope.changed { $0.reportingBox = nil })
     }
 
-    /// Runs an operation in the scope from which these responders were taken.
+    /// Runs an operation in the scope that these responders were taken from.
     private func inScope(_ operation: () -> Void) {
         let here = ReportingScope.here
         guard here.isReporting else { return ReportingScope.$box.withValue(scope, operation: operation) }
@@ -29,7 +29,7 @@ public struct ErrorResponders: Sendable {
         ReportingScope.$box.withValue(ReportingScope.Box(inside), operation: operation)
     }
 
-    /// Reports an error in the scope from which these responders were taken.
+    /// Reports an error in the scope that these responders were taken from.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -53,7 +53,7 @@ public struct ErrorResponders: Sendable {
         }
     }
 
-    /// Reports an error with a message that is not a literal; nil for none. Otherwise like the version with an
+    /// Reports an error with a message that is not a literal; nil for none. Otherwise the same as the version with an
     /// ``IssueText``.
     @_disfavoredOverload
     public func report(
@@ -68,7 +68,8 @@ public struct ErrorResponders: Sendable {
         }
     }
 
-    /// Reports an issue in the scope from which these responders were taken. Otherwise like the version with an error.
+    /// Reports an issue in the scope that these responders were taken from. Otherwise the same as the version with an
+    /// error.
     public func report(
         _ message: @autoclosure () -> IssueText, level: IssueLevel = .error,
         metadata: @autoclosure () -> IssueMetadata = [:],
@@ -81,7 +82,7 @@ public struct ErrorResponders: Sendable {
         }
     }
 
-    /// Reports an issue with a message that is not a literal; nil for none. Otherwise like the version with an
+    /// Reports an issue with a message that is not a literal; nil for none. Otherwise the same as the version with an
     /// ``IssueText``.
     @_disfavoredOverload
     public func report(
@@ -181,7 +182,7 @@ indirect enum ResponderChain: Sendable {
 }
 
 extension ResponderChain {
-    /// `true` if the chain contains no responder.
+    /// Whether the chain contains no responder.
     var isEmpty: Bool {
         switch self {
         case .end: true
@@ -191,7 +192,8 @@ extension ResponderChain {
     }
 }
 
-/// Runs an operation with responders for everything that is reported during it. Otherwise like the version with a list.
+/// Runs an operation with responders for everything that is reported during it. Otherwise the same as the version with
+/// a list.
 public func withErrorResponders<R>(_ responders: ErrorResponder..., operation: () throws -> R) rethrows -> R {
     try withErrorResponders(responders, operation: operation)
 }
@@ -204,7 +206,7 @@ public func withErrorResponders<R>(_ responders: ErrorResponder..., operation: (
 /// - Returns: The value that the operation returns.
 /// - Throws: The error that the operation throws.
 public func withErrorResponders<R>(_ responders: [ErrorResponder], operation: () throws -> R) rethrows -> R {
-    try ReportingScope.$box.withValue(ReportingScope.asking(responders), operation: operation)
+    try ReportingScope.$box.withValue(ReportingScope.addingResponders(responders), operation: operation)
 }
 
 /// Runs an asynchronous operation with responders for everything that is reported during it.
@@ -225,11 +227,11 @@ public func withErrorResponders<R>(
 public func withErrorResponders<R>(
     _ responders: [ErrorResponder], isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
 ) async rethrows -> R {
-    try await ReportingScope.$box.withValue(ReportingScope.asking(responders), operation: operation)
+    try await ReportingScope.$box.withValue(ReportingScope.addingResponders(responders), operation: operation)
 }
 
 extension ReportingScope {
-    fileprivate static func asking(_ responders: [ErrorResponder]) -> Box {
+    fileprivate static func addingResponders(_ responders: [ErrorResponder]) -> Box {
         changed { $0.responders = ResponderChain(responders, outside: $0.responders) }
     }
 }

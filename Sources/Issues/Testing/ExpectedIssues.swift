@@ -2,9 +2,8 @@ internal import Synchronization
 
 /// Runs an operation and expects that it reports at least one issue and that all its issues match.
 ///
-/// Without a matcher, any issue is as expected. The issues are not sent to any other reporter. If the operation reports
-/// no issue, or one that does not match, this function reports that as an issue of its own, which fails the running
-/// test.
+/// Without a matcher, every issue matches. The issues are not sent to any other reporter. If the operation reports no
+/// issue, or one that does not match, this function reports that as an issue of its own, which fails the running test.
 ///
 /// ```swift
 /// expectReportsIssue {
@@ -61,15 +60,15 @@ final class IssueCollector: IssueSink {
         _ message: () -> String?, at site: IssueSite, matching issueMatcher: (ReportedIssue) -> Bool
     ) {
         let issues = collected.withLock { $0 }
-        func complain(_ text: String) {
+        func reportFailure(_ text: String) {
             Reporting.report(nil, { IssueText(plain: text) }, level: .error, metadata: { [:] }, at: site)
         }
         // swift-issue-reporting uses the same texts, and tests compare with them.
         guard !issues.isEmpty else {
             let text = message() ?? ""
-            return complain("Expected issue to be reported\(text.isEmpty ? "" : ": \(text)")")
+            return reportFailure("Expected issue to be reported\(text.isEmpty ? "" : ": \(text)")")
         }
-        for issue in issues where !issueMatcher(issue) { complain("Issue does not match: \(issue.description)") }
+        for issue in issues where !issueMatcher(issue) { reportFailure("Issue does not match: \(issue.description)") }
     }
 }
 
@@ -114,7 +113,7 @@ final class KnownIssues: Sendable {
         counted.add(1, ordering: .relaxed)
     }
 
-    /// Reports the outcome of the operation: an expected error, or an issue if nothing went wrong.
+    /// Reports the outcome of the operation: an expected error, or an issue if it neither threw nor reported anything.
     func check(_ error: (any Error)?, _ message: String?, isIntermittent: Bool, at site: IssueSite) {
         if let error {
             Reporting.expect(error, { message }, at: site, by: ReportingScope.current.reporters.reporters)
@@ -166,8 +165,8 @@ public typealias _AsyncThrowingBody = @concurrent () async throws -> Void
 /// Runs an operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
 /// Under Swift Testing, this calls `withKnownIssue`, so everything that fails the test counts. Under XCTest and outside
-/// tests, only issues count that are reported with this library, on the operation's task or one of its child tasks. The
-/// parameters are the same as for `withExpectedIssue`.
+/// tests, an issue counts only if it is reported with this library, on the operation's task or one of its child tasks.
+/// The parameters are the same as for `withExpectedIssue`.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

@@ -1,11 +1,11 @@
 internal import UnixIO
 
-/// `true` if this process runs tests.
+/// Whether this process runs tests.
 ///
 /// The value is determined once, from the test libraries that are loaded and from how the process was started: its
 /// executable's name, its arguments, and the variables that Bazel and other runners set. For the test that the current
 /// task runs, see ``TestContext/current``.
-public let isTesting: Bool = TestRun.isThere
+public let isTesting: Bool = TestRun.isActive
 
 /// The kind of test that is running.
 public enum TestContext: Equatable, Sendable {
@@ -24,7 +24,7 @@ public enum TestContext: Equatable, Sendable {
         return TestRun.isOfSwiftTesting ? .swiftTesting(nil) : .xcTest
     }
 
-    /// `true` if Swift Testing runs the test.
+    /// Whether Swift Testing runs the test.
     public var isSwiftTesting: Bool {
         switch self {
         case .swiftTesting: true
@@ -60,10 +60,10 @@ public enum TestContext: Equatable, Sendable {
 
 /// Determines whether this process runs tests, and with which library.
 enum TestRun {
-    /// `true` if this process was started to run tests of Swift Testing.
+    /// Whether this process was started to run tests of Swift Testing.
     ///
     /// SwiftPM runs the same executable once for each library, and each run loads both libraries. Code outside a test's
-    /// task cannot see the current test, so this looks at the process instead of the task.
+    /// task cannot see the current test, so this property describes the process instead of the task.
     static let isOfSwiftTesting: Bool = {
         var arguments = CommandLine.arguments.makeIterator()
         while let argument = arguments.next() {
@@ -73,7 +73,7 @@ enum TestRun {
         return false
     }()
 
-    /// `true` if an issue that is recorded now belongs to Swift Testing rather than XCTest.
+    /// Whether an issue that is recorded now belongs to Swift Testing rather than XCTest.
     ///
     /// Test runners other than SwiftPM do not pass the argument. There, only the current task shows that a test of
     /// Swift Testing is running.
@@ -81,14 +81,14 @@ enum TestRun {
         isOfSwiftTesting || TestingLibrary.currentTest != nil
     }
 
-    /// `true` if this process runs tests: it has loaded a test library, and was started to run tests.
+    /// Whether this process runs tests: it has loaded a test library, and was started to run tests.
     ///
     /// A loaded library is not enough, since a production program loads one as soon as it links any package that
     /// contains test helpers.
-    static let isThere: Bool = {
+    static let isActive: Bool = {
         // The caller of a setuid program must not be able to prevent it from reporting.
         guard !CurrentProcess.isPrivileged, TestingTypes.loaded != nil || XCTestLibrary.isLoaded else { return false }
-        return isAnnounced(
+        return isStartedAsTest(
             executable: CurrentProcess.executable, arguments: CommandLine.arguments,
             variable: { ProcessEnvironment[$0] })
     }()
@@ -96,7 +96,7 @@ enum TestRun {
     /// Returns `true` if a process was started as a test run.
     ///
     /// The suffix .xctest counts only in the executable's name: a program may be given such a file as an argument.
-    static func isAnnounced(executable: String?, arguments: [String], variable: (String) -> String?) -> Bool {
+    static func isStartedAsTest(executable: String?, arguments: [String], variable: (String) -> String?) -> Bool {
         if let name = executable?.split(separator: "/").last,
             name.hasSuffix(".xctest") || name == "xctest" || name == "swiftpm-testing-helper"
         {
@@ -155,7 +155,7 @@ extension IssueReport {
 enum XCTestLibrary {
     private static let failName = "$s6XCTest7XCTFail_4file4lineySS_s12StaticStringVSutF"
 
-    /// `true` if this process has loaded XCTest.
+    /// Whether this process has loaded XCTest.
     static var isLoaded: Bool {
         // A statically linked program contains the type, but does not export the functions.
         LoadedSymbols.has(failName) || _typeByName("6XCTest10XCTestCaseC") != nil
