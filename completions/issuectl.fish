@@ -5,7 +5,7 @@ function __issuectl_candidates
     set --local current (commandline --current-token --cut-at-cursor)
     set --local lines ($words[1] __complete $words[2..] "$current" 2>/dev/null)
     if test "$lines" = \tfiles
-        # Completes the value in "--option=value", too.
+        # In "--option=value", only the value is completed.
         set --local option (string match --regex '^--[^=]*=' -- "$current")
         __fish_complete_path (string replace --regex '^--[^=]*=' '' -- "$current") | string replace --regex -- '^' "$option"
     else

@@ -29,7 +29,7 @@ enum ConfigurationHarness {
     private static func read(_ content: [UInt8]) -> Result<Configuration, InvalidConfiguration> {
         var merger = ConfigurationMerger()
         merger.merge(ConfigurationFile(path: path, content: content))
-        var builder = ConfigurationBuilder(.default, surroundings: surroundings, purpose: .running)
+        var builder = ConfigurationBuilder(.default, environment: environment, purpose: .running)
         builder.build(merger.sections)
         let problems = merger.problems + builder.problems
         return problems.isEmpty ? .success(builder.configuration) : .failure(InvalidConfiguration(problems: problems))
@@ -49,7 +49,7 @@ enum ConfigurationHarness {
     }
 
     /// The environment of a service. Its token is in the folder `Credentials` of the fuzzers.
-    private static let surroundings: HostEnvironment = {
+    private static let environment: HostEnvironment = {
         let folder = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
         return HostEnvironment(
             userID: 0, variables: ["CREDENTIALS_DIRECTORY": "/\(folder)/Credentials"], homeFolder: nil)

@@ -13,11 +13,11 @@ enum ReportHarness {
     static func run(_ input: Span<UInt8>) {
         let bytes = input.array()
         let message = bytes.first == UInt8(ascii: " ") ? bytes : start + bytes
-        let beginsFast = ReportReader.beginsFast(message.span)
+        let hasDefaultStart = ReportReader.hasDefaultStart(message.span)
         let isObject = message.starts(with: start) && message.dropFirst(start.count).first == UInt8(ascii: "{")
-        require(beginsFast == (isObject && message.count > start.count + 1), "beginsFast is wrong")
+        require(hasDefaultStart == (isObject && message.count > start.count + 1), "hasDefaultStart is wrong")
         let slow = Outcome(message.span, isFast: false)
-        if beginsFast {
+        if hasDefaultStart {
             let quick = Outcome(message.span, isFast: true)
             require(quick == slow, "In one pass: \(quick.asText). In two: \(slow.asText)")
         }
@@ -53,7 +53,7 @@ enum ReportHarness {
             require(batch.records.count == 1, "A plain call was not read")
             let envelope = try? VarlinkCall.Envelope(scanning: message)
             do throws(CollectorError) {
-                if isFast, let report = try reader.readFast(message, token: 7, into: &batch) {
+                if isFast, let report = try reader.readInOnePass(message, token: 7, into: &batch) {
                     self = .read(Report(report.call, oneway: report.oneway, batch))
                     return
                 }

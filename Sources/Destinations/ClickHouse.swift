@@ -65,9 +65,9 @@ package struct ClickHouseFormat: HTTPFormat {
 extension ClickHouseFormat {
     /// Classifies the response by ClickHouse's exception code.
     ///
-    /// The code is in a header or, before version 19, only in the text (`Code: 27, …`). The status is not enough, since
-    /// old versions return 500 for every exception. Source: `ErrorCodes.cpp` of ClickHouse. An insert is a single
-    /// block, so a rejected insert stores no rows.
+    /// The code is in a header or, before version 19, only in the text (`Code: 27, …`). The status is not enough,
+    /// because old versions return 500 for every exception. An insert is a single block, so a rejected insert stores no
+    /// rows. Source: `ErrorCodes.cpp` of ClickHouse.
     package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         let status = response.status
         let isSuccess = (200..<300).contains(status)
@@ -82,7 +82,8 @@ extension ClickHouseFormat {
         return DeliveryResult(verdict, ResponseSummary("\(status): ClickHouse exception \(exception)"))
     }
 
-    /// Version 18.16 sends the server's name in such a header; later versions also send the query id and statistics.
+    /// Returns `true` if the response has a header of ClickHouse. Version 18.16 sends the server's name in one; later
+    /// versions also send the query id and statistics.
     private static func isOfClickHouse(_ response: HTTPResponse) -> Bool {
         response.headers.fields.contains { $0.name.lowercased().hasPrefix("x-clickhouse-") }
     }
@@ -98,7 +99,7 @@ extension ClickHouseFormat {
         case 10, 16, 60, 81: .paused(.notFound)
         // Read-only.
         case 164, 242: .paused(.methodNotAllowed)
-        // Too many concurrent queries or parts: the load must be reduced.
+        // Too many concurrent queries or parts.
         case 202, 252: .again(.tooManyRequests, retryAfter: nil)
         // Out of memory, out of disk space, timed out.
         case 159, 160, 241, 243: .again(.overloaded, retryAfter: nil)
@@ -106,7 +107,7 @@ extension ClickHouseFormat {
         }
     }
 
-    /// Returns the number of the exception; nil if there is none, or if it is too large for one of ClickHouse.
+    /// Returns the number of the exception; nil if there is none, or if it has more than four digits.
     private static func exception(of response: HTTPResponse) -> Int? {
         var digits = response.headers["X-ClickHouse-Exception-Code"].map { Array($0.utf8) }
         let beginning = Array("Code: ".utf8)
@@ -138,7 +139,7 @@ extension ClickHouseFormat {
     }
 }
 
-/// The rows, in `JSONEachRow` for the table in `config/clickhouse/schema.sql`.
+/// The lines: rows in the format `JSONEachRow` for the table in `config/clickhouse/schema.sql`.
 extension ClickHouseFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
@@ -169,9 +170,10 @@ extension ClickHouseFormat {
         ).json
     }
 
-    /// The times as whole seconds, for sorting and selecting, and additionally in milliseconds.
+    /// Returns the columns of the times. The time of the record is also given in whole seconds, for sorting and
+    /// selecting.
     private static func times(_ time: IssueTimestamp, received: IssueTimestamp) -> [JSONValue.Member] {
-        // The type of the column is an unsigned 32-bit integer.
+        // The column is an unsigned 32-bit integer.
         let seconds = min(max(time.millisecondsSince1970 / 1000, 0), Int64(UInt32.max))
         return [
             .init("time", .integer(seconds)), .init("time_ms", .integer(time.millisecondsSince1970)),
@@ -179,7 +181,7 @@ extension ClickHouseFormat {
         ]
     }
 
-    /// Booleans are stored as small integers, in any version of ClickHouse.
+    /// Returns a member with a Boolean value converted to 0 or 1, which all versions of ClickHouse accept.
     private static func column(_ member: JSONValue.Member) -> JSONValue.Member {
         guard let bool = member.value.asBool else { return member }
         return .init(member.key, .integer(bool ? 1 : 0))

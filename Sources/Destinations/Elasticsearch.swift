@@ -11,8 +11,8 @@ package struct ElasticsearchFormat: HTTPFormat {
     }
 
     package static let frame = BodyFrame.lines
-    /// With the filter in the URL, an item of the response has about 30 bytes, or 80 if it was rejected. Without it,
-    /// for example because a proxy removes the query, an item has up to 500.
+    /// With the filter in the URL, an item of the response has about 30 bytes, or 80 bytes if it was rejected. Without
+    /// the filter, for example because a proxy removes the query, an item has up to 500 bytes.
     package static let responseBytesPerLine = 512
 
     package let http: HTTPSettings
@@ -28,7 +28,8 @@ package struct ElasticsearchFormat: HTTPFormat {
 
     package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
         request.url += request.url.hasSuffix("/") ? "_bulk" : "/_bulk"
-        // Requests only what `result` reads. A whole item repeats the index and the id, and an error the document.
+        // Requests only the members that `result` reads. A whole item repeats the index and the id, and an error the
+        // document.
         request.url += "?filter_path=errors,items.*.status,items.*.error.type"
         request.headers = ["Content-Type": "application/x-ndjson"]
         if let token { request.headers.append(name: "Authorization", value: authorization(token)) }
@@ -56,8 +57,8 @@ package struct ElasticsearchFormat: HTTPFormat {
 extension ElasticsearchFormat {
     /// Classifies the items of a `_bulk` response.
     ///
-    /// Source: the bulk API references of Elasticsearch and OpenSearch. Both return 200 regardless of the result of the
-    /// items, with one item per action, in order.
+    /// Elasticsearch and OpenSearch return 200 whatever the results of the items are, with one item per action, in
+    /// order. Source: their bulk API references.
     package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         let status = response.status
         guard (200..<300).contains(status) else { return nil }
@@ -65,8 +66,8 @@ extension ElasticsearchFormat {
             DeliveryResult(verdict, ResponseSummary("\(status): \(text)"))
         }
         guard let items = try? JSONValue(json: response.body)["items"]?.asArray, items.count == lines else {
-            // The bulk request was processed, but its results are unknown. Since each document has an id, it is not
-            // stored twice.
+            // The bulk request was processed, but its results are unknown. Each document has an id, so it is not stored
+            // twice.
             return result(
                 .ambiguous(.noAnswer),
                 response.isTruncated ? "the response is too large" : "the response does not list the items")
@@ -78,8 +79,8 @@ extension ElasticsearchFormat {
         }
         let refused = results.indices.filter { results[$0].isRefused }
         guard let first = refused.first else {
-            let there = results.count { $0.status == 409 }
-            let more = there > 0 ? ", \(there) of them stored before" : ""
+            let existing = results.count { $0.status == 409 }
+            let more = existing > 0 ? ", \(existing) of them stored before" : ""
             return result(.accepted, "\(DeliveryResult.count(lines)) accepted\(more)")
         }
         return result(
@@ -89,7 +90,7 @@ extension ElasticsearchFormat {
 
     private struct ItemResult {
         var status: Int64
-        /// The type of the error; nil if there is none, or if it is unknown here.
+        /// The type of the error; nil if there is none, or if it is not one of `knownErrors`.
         var error: String?
 
         init(_ item: JSONValue) {
@@ -101,7 +102,7 @@ extension ElasticsearchFormat {
         var text: String { "\(status)\(error.map { " \($0)" } ?? "")" }
 
         var isBusy: Bool { status == 429 || status >= 500 }
-        /// A status of 409 means that a document with this id exists, which is this record.
+        /// A status of 409 means that the document already exists, so it was not rejected.
         var isRefused: Bool { (400..<500).contains(status) && status != 409 && status != 429 }
     }
 
@@ -132,7 +133,7 @@ extension ElasticsearchFormat {
     }
 }
 
-/// The two lines per document that `_bulk` requires, as one.
+/// The lines. Each one consists of the two lines that `_bulk` requires for a document.
 extension ElasticsearchFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
@@ -177,7 +178,7 @@ extension ElasticsearchFormat {
         }
     }
 
-    /// Uses `create` with the record's own id. If the document exists, the response is 409, and it is not stored twice.
+    /// Returns the line of a document. If a document with the id exists, `create` answers with 409 and stores nothing.
     private func document(_ members: [JSONValue.Member], id: String) -> [UInt8] {
         let action = JSONValue.object([
             .init("create", .object([.init("_index", .string(index)), .init("_id", .string(id))]))

@@ -12,7 +12,7 @@ package struct OTLPFormat: HTTPFormat {
 
     package let http: HTTPSettings
 
-    /// An address without a path gets the default path, as in other exporters.
+    /// Creates the format. An address without a path gets the default path, as in other exporters.
     package init(_ http: HTTPSettings, _ options: [String: String]) {
         var http = http
         let address = http.address
@@ -44,8 +44,9 @@ extension OTLPFormat {
 extension OTLPFormat {
     /// Classifies a response.
     ///
-    /// Source: the OpenTelemetry protocol specification, "OTLP/HTTP Response". A partial success tells how many records
-    /// were rejected, but not which; none may be sent again. 429, 502, 503 and 504 may be retried, 400 must not.
+    /// A partial success states how many records were rejected, but not which ones, and none of them may be sent again.
+    /// 429, 502, 503 and 504 may be retried, but 400 must not be. Source: the OpenTelemetry protocol specification,
+    /// "OTLP/HTTP Response".
     package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         let status = response.status
         guard (200..<300).contains(status) else { return nil }
@@ -60,12 +61,12 @@ extension OTLPFormat {
         if rejected == lines {
             return DeliveryResult(.partial(PartialAnswer(successful: 0, invalidLines: Array(0..<lines))), summary)
         }
-        // Which records arrived is unknown, and they must not be sent again.
+        // It is unknown which records were accepted, and none of them may be sent again.
         return DeliveryResult(.unconfirmed, summary, rejected: rejected)
     }
 
     /// Returns `true` if the response may be that of an OTLP receiver: a JSON object, a Protobuf message, or an empty
-    /// body, which some receivers return on success. An HTML page is not accepted.
+    /// body, which some receivers return on success. An HTML page is not one.
     private static func isFromReceiver(_ response: HTTPResponse) -> Bool {
         let type = response.headers["Content-Type"]?.lowercased() ?? ""
         if type.hasPrefix("text/html") { return false }
@@ -73,7 +74,8 @@ extension OTLPFormat {
         return (try? JSONValue(json: response.body))?.asObject != nil
     }
 
-    /// Returns a 64-bit integer, which is a string in this encoding. Some receivers send a number.
+    /// Returns a 64-bit integer, which is a string in this encoding. A number is accepted because some receivers send
+    /// one.
     private static func integer(_ value: JSONValue?) -> Int? {
         (value?.asInteger ?? value?.asString.flatMap { Int64($0) }).flatMap { Int(exactly: $0) }
     }
@@ -102,7 +104,8 @@ extension OTLPFormat {
             attributes: attributes)
     }
 
-    /// Returns the attributes by which a receiver recognises an exception, for a record with an error or a backtrace.
+    /// Returns the attributes from which a receiver recognises an exception; empty if a record has neither an error
+    /// domain nor a backtrace.
     ///
     /// Source: the OpenTelemetry semantic conventions, "Exceptions in logs".
     private static func exception(of record: IssueRecord) -> [JSONValue.Member] {
@@ -137,13 +140,13 @@ extension OTLPFormat {
             attributes: [.init("event.id", .string(correction.eventID))] + Self.attributes(fields))
     }
 
-    /// Returns fields as attributes, without those in `elsewhere`.
+    /// Returns the fields as attributes, except for `standardFields`.
     private static func attributes(_ fields: [JSONValue.Member]) -> [JSONValue.Member] {
-        fields.filter { !fieldsWithOwnPlace.contains($0.key) }.map { .init("issue.\($0.key)", $0.value) }
+        fields.filter { !standardFields.contains($0.key) }.map { .init("issue.\($0.key)", $0.value) }
     }
 
-    /// The fields that have their own place in the protocol or in its conventions.
-    private static let fieldsWithOwnPlace: Set<String> = [
+    /// The fields that the protocol or its conventions define under other names.
+    private static let standardFields: Set<String> = [
         "event_id", "app", "host", "severity", "message", "version", "environment", "backtrace",
     ]
 
@@ -164,7 +167,7 @@ extension OTLPFormat {
             .init("attributes", list(attributes)),
         ]
         members.put("traceId", context.traceID)
-        // A span belongs to a trace.
+        // Without its trace, a span id has no meaning.
         if context.traceID != nil { members.put("spanId", context.spanID) }
         let scope = JSONValue.object([
             .init("scope", .object([.init("name", "issued")])), .init("logRecords", .array([.object(members)])),
@@ -176,7 +179,7 @@ extension OTLPFormat {
 
     private static func nanoseconds(_ time: IssueTimestamp) -> String { "\(max(0, time.millisecondsSince1970))000000" }
 
-    /// Returns the lowest number of each range in the specification's table.
+    /// Returns the number of a severity: the lowest one of its range in the specification's table.
     private static func number(of severity: IssueLevel) -> Int64 {
         switch severity {
         case .debug: 5
@@ -194,11 +197,12 @@ extension OTLPFormat {
             })
     }
 
-    /// The maximum nesting of a value; what is deeper is sent as text. Each level takes four levels of JSON, or three of
-    /// Protocol Buffers, and receivers allow as few as 100 of either.
+    /// The maximum nesting of a value. Deeper values are sent as text. Each level takes four levels of JSON or three
+    /// levels of Protocol Buffers, and some receivers allow only 100 of either.
     private static let maxDepth = 16
 
-    /// Returns an `AnyValue`. A receiver must accept each one, since it refuses a request as a whole.
+    /// Returns a value as `AnyValue`, in a form that every receiver accepts: because of one bad value, a receiver would
+    /// refuse the whole request.
     private static func value(_ value: JSONValue, depth: Int = 0) -> JSONValue {
         func text(_ text: String) -> JSONValue { .object([.init("stringValue", .string(text))]) }
         return switch value {

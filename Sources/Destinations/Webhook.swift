@@ -2,7 +2,7 @@ package import HTTPTransfer
 package import IssueCore
 package import IssueProtocol
 
-/// The URL of a webhook. Most contain a secret, so descriptions show only the host and port.
+/// The URL of a webhook. Most of these URLs contain a secret, so the description shows only the host and port.
 package struct WebhookURL: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     package static let maxBytes = 4096
 
@@ -27,13 +27,15 @@ package struct WebhookURL: Hashable, Sendable, CustomStringConvertible, CustomRe
 /// Sends the messages of one notifier to a webhook.
 package struct Webhook: Sendable {
     package var format: WebhookFormat
-    /// Replaces the format's body; nil for none.
+    /// The template of the body; nil for the body of the format.
     package var template: WebhookTemplate?
-    /// The path of a PEM file with authorities that replace those of the system; nil to use the system's.
+    /// The path of a PEM file with the certificates of trusted authorities; nil for the authorities of the system.
     package var caFile: String?
     /// The URL of the proxy; nil to use the environment.
     package var proxy: String?
+    /// The time limit of a request.
     package var timeout: Duration
+    /// The version of the daemon, for the user agent.
     package var version: String
 
     package init(
@@ -53,7 +55,7 @@ package struct Webhook: Sendable {
         template.map { WebhookContent(json: $0.body(of: message)) } ?? format.content(of: message)
     }
 
-    /// Connects to the host of a URL, with TLS if it has the scheme `https`, and sends nothing.
+    /// Connects to the host of a URL and sends nothing. Uses TLS if the scheme of the URL is `https`.
     package func probe(_ url: WebhookURL) -> DestinationProbe {
         DestinationProbe(
             connecting: request(to: url, within: min(timeout, .seconds(10))),
@@ -74,13 +76,14 @@ package struct Webhook: Sendable {
 
     /// Sends a message and waits for the response.
     ///
-    /// Each message uses a new connection: a kept one may break after the request was sent, and libcurl would then
-    /// send it again unnoticed.
+    /// Each message uses a new connection. If a reused connection ended after the request was sent, libcurl would send
+    /// the request again unnoticed.
     ///
     /// - Parameters:
-    ///   - url: Read anew for each message, because its file may have changed.
-    ///   - token: Sent as a bearer token; nil for none.
-    ///   - now: The wall time, for a `Retry-After` header.
+    ///   - url: The URL. The caller reads it again for each message, because its file may have changed.
+    ///   - token: The credential, which is sent as a bearer token; nil for none.
+    ///   - cancellation: Cancels the request from another thread; nil if the request cannot be cancelled.
+    ///   - now: Returns the wall time, for a `Retry-After` header.
     /// - Returns: The meaning of the response. Its summary contains neither the URL nor text of the response.
     package func send(
         _ message: NotificationMessage, to url: WebhookURL, token: ShippingToken?,
@@ -104,7 +107,7 @@ package struct Webhook: Sendable {
 
 /// The format of the messages that a webhook receives.
 package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
-    /// One JSON object with everything.
+    /// A JSON object with all values of the message.
     case json
     /// An incoming webhook of Slack.
     case slack
@@ -151,11 +154,11 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The maximum length of a message for Discord, in UTF-16 code units. Discord rejects more than 2,000 characters;
-    /// this is stricter, because no text has more characters than UTF-16 code units.
+    /// The maximum length of a message for Discord, in UTF-16 code units. Discord rejects more than 2,000 characters,
+    /// and no text has more characters than UTF-16 code units.
     private static let maxDiscordLength = 1900
 
-    /// Returns as much of a text as fits into a message for Discord, without half of an escape.
+    /// Returns the part of a text that fits into a message for Discord. An escape is not split.
     private static func prefix(of text: String) -> String {
         var (end, length) = (text.startIndex, 0)
         for index in text.indices {
@@ -176,8 +179,8 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
     /// Escapes the characters with which an application could mention a channel in Slack, or give a link another text.
     /// Slack still turns a plain URL into a link.
     ///
-    /// Receivers read code points, so each code point is examined. A Swift character that consists of several code
-    /// points equals none of them.
+    /// Each code point is examined and not each Swift character, because a character may consist of several code
+    /// points.
     ///
     /// - Parameter isBold: `true` for text between asterisks. An asterisk in it is replaced by a similar character.
     private static func slackEscaped(_ text: String, isBold: Bool = false) -> String {
@@ -211,7 +214,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
             default: break
             }
             text.append(scalar)
-            // Likewise, this prevents a mention.
+            // After an at sign, it prevents a mention.
             if scalar == "@" { text.append("\u{200B}") }
             previous = scalar
         }
@@ -357,7 +360,7 @@ package struct WebhookTemplate: Hashable, Sendable {
         "title", "text", "host", "notifier", "kinds", "severity", "count", "id", "attempt", "at",
     ]
 
-    /// Returns nil unless the text is valid JSON once the placeholders are filled in, and all of them are known.
+    /// Returns nil unless all placeholders are known and the text with their values is valid JSON.
     package init?(_ text: String) {
         self.text = text
         let sample = NotificationMessage(
@@ -375,7 +378,7 @@ package struct WebhookTemplate: Hashable, Sendable {
         }
     }
 
-    /// Returns the text with the values of a message.
+    /// Returns the text with the values of a message in place of the placeholders.
     package func body(of message: NotificationMessage) -> [UInt8] {
         var body = ""
         var rest = text[...]
@@ -420,12 +423,13 @@ package struct WebhookTemplate: Hashable, Sendable {
 }
 
 extension NotificationMessage {
-    /// The highest severity of the listed issues. An event of the daemon itself is an error, a store fault critical.
+    /// The severity of the message: critical if it has a critical issue or a store fault, otherwise the highest
+    /// severity of the listed issues, or error if there are none.
     package var severity: IssueLevel {
         if kinds.contains(.storeFault) || kinds.contains(.critical) { return .critical }
         return items.map(\.severity).max() ?? .error
     }
 
-    /// `true` if an operator should look at it immediately.
+    /// Whether an operator should look at the message immediately.
     var isUrgent: Bool { !kinds.isDisjoint(with: [.storeFault, .destinationPaused, .critical]) }
 }

@@ -1,9 +1,12 @@
 import CCurl
 import Glibc
+import Synchronization
+import UnixIO
 
-/// Sends one request at a time, and keeps the connection open between requests.
+/// Sends one request at a time, and keeps the connection open for the next request.
 ///
-/// It blocks the thread that uses it, and may be moved to another thread. The process must ignore SIGPIPE.
+/// `perform` blocks the calling thread. The client may be used on different threads in turn. The process must ignore
+/// SIGPIPE.
 @safe
 package struct HTTPClient: ~Copyable, @unchecked Sendable {
     // Sendable is safe because there is a single owner, `perform` is exclusive, and libcurl does not tie a handle to a
@@ -20,7 +23,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
 
     deinit {
         guard unsafe multi != nil else { return }
-        // Closing may block, because the TLS library reads from a connection before it closes it.
+        // This may block, because the TLS library reads from a connection before closing it.
         TransferWatchdog.shared.begin(sockets, within: .zero)
         defer { TransferWatchdog.shared.end(sockets) }
         // libcurl requires the easy handle to be cleaned up first.
@@ -32,8 +35,9 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - cancellation: Cancels the request from another thread; nil if it is not cancelled.
-    /// - Throws: `HTTPTransferError` if there was no complete response.
+    ///   - cancellation: Cancels the request from another thread; nil if the request cannot be cancelled.
+    /// - Throws: `HTTPTransferError` if there was no complete response. After an error status, the body may be
+    ///   incomplete.
     package mutating func perform(
         _ request: HTTPRequest, cancellation: HTTPCancellation? = nil
     ) throws(HTTPTransferError) -> HTTPResponse {
@@ -55,9 +59,9 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         do {
             return try attempt.perform(request)
         } catch {
-            guard attempt.mayHaveMissedRefusal else { throw error }
-            // A peer that rejects a request early and closes can reset the connection before its response was read. It
-            // cannot have acted on an incomplete request, so the request is repeated, this time with "Expect:
+            guard attempt.mayHaveMissedRejection else { throw error }
+            // A peer that rejects a request early and closes the connection can reset it before the response was read.
+            // The peer cannot have acted on an incomplete request, so the request is repeated with "Expect:
             // 100-continue". If the reset were treated as a network fault, every retry would fail in the same way.
             var request = request
             request.totalTimeout -= start.duration(to: .now)
@@ -73,10 +77,10 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Writes bytes to a connection, with TLS if the scheme of the URL is `https`, without reading a response. Keeps the
-/// connection for later writes.
+/// Writes bytes to a connection without reading a response, and keeps the connection open for later writes. Uses TLS if
+/// the scheme of the URL is `https`.
 ///
-/// It blocks the thread that uses it. Written bytes have been passed to the kernel, but may not have arrived. The
+/// `send` blocks the calling thread. Written bytes have been passed to the kernel, but may not have arrived. The
 /// process must ignore SIGPIPE.
 @safe
 package struct StreamClient: ~Copyable, @unchecked Sendable {
@@ -88,7 +92,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     /// Receives libcurl's callbacks. It must live as long as the connection.
     private var exchange: HTTPExchange?
 
-    /// - Parameter cancellation: Cancels connecting and writing; nil if they are not cancelled.
+    /// - Parameter cancellation: Cancels connecting and writing from another thread; nil if they cannot be cancelled.
     package init(cancellation: HTTPCancellation? = nil) {
         unsafe easy = nil
         unsafe multi = nil
@@ -97,19 +101,20 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
 
     deinit {
         guard unsafe multi != nil else { return }
-        // Closing may block, because the TLS library reads from a connection before it closes it.
+        // This may block, because the TLS library reads from a connection before closing it.
         TransferWatchdog.shared.begin(sockets, within: .zero)
         defer { TransferWatchdog.shared.end(sockets) }
-        unsafe Self.end(easy, multi)
+        unsafe Self.cleanUp(easy, multi)
     }
 
-    private static func end(_ easy: UnsafeMutableRawPointer?, _ multi: UnsafeMutableRawPointer?) {
+    private static func cleanUp(_ easy: UnsafeMutableRawPointer?, _ multi: UnsafeMutableRawPointer?) {
         unsafe curl_multi_remove_handle(multi, easy)
         unsafe curl_easy_cleanup(easy)
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Sends bytes over the existing connection, or over a new one to the address of `request`.
+    /// Sends bytes over the open connection, or over a new one to the address of `request`. Only the address, the
+    /// timeouts, the proxy and the CA file of `request` are used.
     ///
     /// - Throws: `HTTPTransferError`. Its `bodyFullySent` is `true` if some of the bytes may have arrived.
     package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {
@@ -122,12 +127,12 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         // libcurl does not wait while the connection is read and written, so there is no handle to wake.
         unsafe cancellation?.add(nil, sockets)
         defer { cancellation?.remove(sockets) }
-        // An open connection was not shut down if the cancellation came before `add`.
+        // An open connection was not shut down if it was cancelled before `add`.
         if cancellation?.isCancelled == true {
             throw HTTPTransferError(
                 code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
         }
-        if exchange == nil || !isOpen { try connect(request, origin) }
+        if exchange == nil || !checkOpen() { try connect(request, origin) }
         let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
         var sent = 0
         while sent < bytes.count {
@@ -137,7 +142,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             }
             sent += count
             if result == CURLE_OK { continue }
-            if result == CURLE_AGAIN, waitForRoom(until: deadline) { continue }
+            if result == CURLE_AGAIN, waitUntilWritable(deadline: deadline) { continue }
             close()
             let isCancelled = cancellation?.isCancelled == true
             throw HTTPTransferError(
@@ -180,8 +185,9 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         self.exchange = exchange
     }
 
-    /// `true` unless the kernel knows that the peer has ended the connection. Discards a byte that the peer has sent.
-    private var isOpen: Bool {
+    /// Returns `false` if the kernel knows that the peer has ended the connection. Discards a byte that the peer has
+    /// sent.
+    private func checkOpen() -> Bool {
         var byte: UInt8 = 0
         var count = 0
         let result = unsafe withUnsafeMutableBytes(of: &byte) { unsafe curl_easy_recv(easy, $0.baseAddress, 1, &count) }
@@ -189,7 +195,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     }
 
     /// Waits until the socket accepts more bytes. Returns `false` at the deadline or after an error.
-    private func waitForRoom(until deadline: ContinuousClock.Instant) -> Bool {
+    private func waitUntilWritable(deadline: ContinuousClock.Instant) -> Bool {
         var socket: curl_socket_t = -1
         guard unsafe ccurl_get_socket(easy, &socket) == CURLE_OK, socket >= 0 else { return false }
         let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
@@ -199,202 +205,193 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     }
 
     private mutating func close() {
-        unsafe Self.end(easy, multi)
+        unsafe Self.cleanUp(easy, multi)
         unsafe easy = nil
         unsafe multi = nil
         exchange = nil
     }
 }
 
-/// One attempt at a request, and the interpretation of its result.
-@safe
-struct HTTPAttempt {
-    private let easy: UnsafeMutableRawPointer
-    private let multi: UnsafeMutableRawPointer
-    private let sockets: TransferSockets
-    private let origin: HTTPOrigin
-    private let cancellation: HTTPCancellation?
-
-    /// `true` if the connection broke while the body was being sent, and no response was received. The peer may have
-    /// rejected the request before that.
-    private(set) var mayHaveMissedRefusal = false
-
-    init(
-        easy: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer, sockets: TransferSockets, origin: HTTPOrigin,
-        cancellation: HTTPCancellation?
-    ) {
-        unsafe self.easy = easy
-        unsafe self.multi = multi
-        self.sockets = sockets
-        self.origin = origin
-        self.cancellation = cancellation
-    }
-
-    /// Performs the attempt.
-    ///
-    /// - Parameter expectsContinue: `true` to wait for "100 Continue" before the body is sent.
-    mutating func perform(_ request: HTTPRequest, expectsContinue: Bool = false) throws(HTTPTransferError)
-        -> HTTPResponse
-    {
-        guard let headers = HeaderList(request.headers, expectsContinue: expectsContinue) else {
-            throw HTTPTransferError(
-                code: .invalidRequest, message: "A header of the request to \(origin) is invalid",
-                bodyFullySent: false)
-        }
-        let exchange = HTTPExchange(responseLimit: request.responseLimit, sockets: sockets)
-        let result = withExtendedLifetime(exchange) {
-            unsafe request.body.withUnsafeBufferPointer { body in
-                let refusal = unsafe HTTPAttempt.configure(
-                    easy, for: request, body: body, headers: headers, exchange: exchange)
-                return unsafe refusal ?? HTTPAttempt.run(easy, in: multi, sockets, cancellation)
-            }
-        }
-        let info = unsafe TransferInfo(easy)
-        let isSent = info.hasSent(request.body.count, in: exchange)
-        let isLost = result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR || result == CURLE_GOT_NOTHING
-        mayHaveMissedRefusal = isLost && exchange.isUnderWay && !isSent && exchange.status == nil
-
-        guard let result else {
-            throw HTTPTransferError(
-                code: .cancelled, message: "The request to \(origin) was cancelled", bodyFullySent: isSent)
-        }
-        if let response = response(to: result, in: exchange) { return response }
-        throw HTTPTransferError(
-            result, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
-            info: info, exchange: exchange, bodyFullySent: isSent)
-    }
-
-    /// Returns the response if it can be used in spite of the result of libcurl; nil otherwise.
-    private func response(to result: CURLcode, in exchange: HTTPExchange) -> HTTPResponse? {
-        if result == CURLE_OK { return exchange.response(isTruncated: false) }
-        guard let response = exchange.response(isTruncated: true) else { return nil }
-        // An error status does not depend on the rest of the body. A success must be complete, unless this client ended
-        // the transfer at its limit.
-        let isSuccess = (200..<300).contains(response.status)
-        return exchange.isOverLimit || !isSuccess ? response : nil
-    }
-
-    /// Runs a transfer to its end. Returns nil if it was cancelled.
-    ///
-    /// - Parameters:
-    ///   - sockets: The sockets of the connections of `multi`.
-    ///   - staysAdded: `true` to keep the handle, and so the connection that was opened for it.
-    static func run(
-        _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ sockets: TransferSockets,
-        _ cancellation: HTTPCancellation?, staysAdded: Bool = false
-    ) -> CURLcode? {
-        unsafe cancellation?.add(multi, sockets)
-        defer { cancellation?.remove(sockets) }
-        guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else { return CURLE_FAILED_INIT }
-        defer { if !staysAdded { unsafe curl_multi_remove_handle(multi, easy) } }
-
-        var running: CInt = 0
-        repeat {
-            if cancellation?.isCancelled == true { return nil }
-            guard unsafe curl_multi_perform(multi, &running) == CURLM_OK else { return CURLE_FAILED_INIT }
-            // libcurl shortens the wait to its own deadlines. A wake-up that arrives before the wait is not lost.
-            if running > 0, unsafe curl_multi_poll(multi, nil, 0, 60_000, nil) != CURLM_OK {
-                return CURLE_FAILED_INIT
-            }
-        } while running > 0
-
-        var remaining: CInt = 0
-        while let message = unsafe curl_multi_info_read(multi, &remaining) {
-            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
-            let result = unsafe message.pointee.data.result
-            guard result != CURLE_OK else { return result }
-            // After a shutdown of the socket, libcurl reports only that the connection has ended.
-            if cancellation?.isCancelled == true { return nil }
-            return sockets.isOverdue ? CURLE_OPERATION_TIMEDOUT : result
-        }
-        return CURLE_FAILED_INIT
-    }
-}
-
-extension HTTPAttempt {
-    /// Configures libcurl for a request, and returns the first error. The body, the headers and the exchange must
-    /// outlive the transfer.
-    static func configure(
-        _ easy: UnsafeMutableRawPointer, for request: HTTPRequest, body: UnsafeBufferPointer<UInt8>,
-        headers: borrowing HeaderList, exchange: HTTPExchange
-    ) -> CURLcode? {
-        unsafe curl_easy_reset(easy)
-        unsafe ccurl_leave_resolver_behind(easy)
-        var results = unsafe [
-            ccurl_set_string(easy, CURLOPT_URL, request.url),
-            request.method == .get
-                ? ccurl_set_long(easy, CURLOPT_HTTPGET, 1) : ccurl_set_body(easy, body.baseAddress, body.count),
-            ccurl_allow_http_only(easy),
-            ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0),
-            // Signals belong to the process, not to a library.
-            ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1),
-            ccurl_set_long(easy, CURLOPT_NOPROGRESS, 1),
-            ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
-            // Excludes the proxy's response to CONNECT.
-            ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
-            ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout)),
-            ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds(request.totalTimeout)),
-            ccurl_set_string(easy, CURLOPT_USERAGENT, request.userAgent),
-            ccurl_set_headers(easy, headers.first),
-            // Regardless of what the TLS library and its configuration allow.
-            ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
-            ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
-        ]
-        unsafe results += exchange.observe(easy)
-        if let proxy = request.proxy {
-            unsafe results.append(ccurl_set_string(easy, CURLOPT_PROXY, proxy))
-        }
-        if let caFile = request.caFile {
-            unsafe results.append(ccurl_set_string(easy, CURLOPT_CAINFO, caFile))
-            // The file replaces the system's authorities.
-            unsafe results.append(ccurl_set_string(easy, CURLOPT_CAPATH, nil))
-        }
-        return results.first { $0 != CURLE_OK }
-    }
-
-    /// Returns the duration rounded up, and at least 1, since libcurl interprets zero as no limit.
-    private static func milliseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
-        // A month is long enough here, and far from overflow.
-        let bounded = min(max(seconds, 0), 2_600_000)
-        return max(1, Int(bounded) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
-    }
-}
-
-/// The global initialization of libcurl. It takes milliseconds, so it happens once and only when needed.
+/// The global initialization of libcurl.
 enum CurlLibrary {
+    /// Whether libcurl was initialized. The first access initializes it, which takes milliseconds.
     static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }
 
-/// Properties of a completed transfer.
-struct TransferInfo {
-    /// The bytes of the body that were passed to the kernel.
-    let uploaded: Int
-    /// The proxy's status for CONNECT; zero if there was no CONNECT.
-    let proxyStatus: Int
-    /// The kernel's errno of a failed connection.
-    let systemError: CInt
-    /// OpenSSL's code for a certificate that was not trusted.
-    let verification: Int
-
-    init(_ easy: UnsafeMutableRawPointer) {
-        var uploaded: curl_off_t = 0
-        _ = unsafe ccurl_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &uploaded)
-        self.uploaded = Int(uploaded)
-        proxyStatus = unsafe TransferInfo.number(CURLINFO_HTTP_CONNECTCODE, of: easy)
-        systemError = CInt(truncatingIfNeeded: unsafe TransferInfo.number(CURLINFO_OS_ERRNO, of: easy))
-        verification = unsafe TransferInfo.number(CURLINFO_SSL_VERIFYRESULT, of: easy)
+/// Cancels running and later transfers from another thread. Notifiers use it for their programs, too.
+package final class HTTPCancellation: Sendable {
+    @safe
+    private struct RunningTransfer: @unchecked Sendable {
+        /// The argument of `curl_multi_wakeup`, the only function of libcurl that may be called while another thread
+        /// uses the handle. Nil if the transfer does not wait in libcurl.
+        let multi: UnsafeMutableRawPointer?
+        let sockets: TransferSockets
     }
 
-    /// Returns `true` if the peer may have received the whole request.
-    func hasSent(_ count: Int, in exchange: HTTPExchange) -> Bool {
-        // libcurl counts only the last connection. For an earlier one, the worst case is assumed.
-        exchange.wasRepeated || (exchange.isUnderWay && uploaded >= count)
+    private struct State {
+        var isCancelled = false
+        var transfers: [RunningTransfer] = []
     }
 
-    private static func number(_ info: CURLINFO, of easy: UnsafeMutableRawPointer) -> Int {
-        var value = 0
-        _ = unsafe ccurl_get_long(easy, info, &value)
-        return value
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Cancels all transfers, now and later. May be called on any thread.
+    package func cancel() {
+        state.withLock { state in
+            state.isCancelled = true
+            // Transfers are removed under the same lock, so the handle is valid. The call only writes to an eventfd.
+            for transfer in state.transfers {
+                if let multi = unsafe transfer.multi { _ = unsafe curl_multi_wakeup(multi) }
+                // The transfer may be in a call of the TLS library, which the wake-up does not end.
+                transfer.sockets.shutDown()
+            }
+        }
+    }
+
+    /// Adds a transfer. The caller must then check `isCancelled`, because an earlier `cancel()` did not affect the
+    /// transfer.
+    ///
+    /// - Parameters:
+    ///   - multi: The handle in which libcurl waits; nil if the transfer does not wait in libcurl.
+    ///   - sockets: The sockets to shut down.
+    func add(_ multi: UnsafeMutableRawPointer?, _ sockets: TransferSockets) {
+        let transfer = unsafe RunningTransfer(multi: multi, sockets: sockets)
+        state.withLock { $0.transfers.append(transfer) }
+    }
+
+    /// Removes the transfer of these sockets that was added last.
+    func remove(_ sockets: TransferSockets) {
+        state.withLock { state in
+            if let index = state.transfers.lastIndex(where: { $0.sockets === sockets }) {
+                state.transfers.remove(at: index)
+            }
+        }
+    }
+}
+
+/// The open sockets of a client. Another thread may shut them down, which ends all calls that read or write them.
+final class TransferSockets: Sendable {
+    private struct State {
+        var open: Set<CInt> = []
+        var isOverdue = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether the watchdog has ended the current transfer or, between transfers, the last one.
+    var isOverdue: Bool { state.withLock { $0.isOverdue } }
+
+    /// Adds a socket. libcurl closes it with ``close(_:)``.
+    func add(_ socket: CInt) {
+        state.withLock { _ = $0.open.insert(socket) }
+    }
+
+    /// Closes a socket, and returns the result of close(2).
+    func close(_ socket: CInt) -> CInt {
+        // Removed first: afterwards, another file may have the same number.
+        state.withLock { _ = $0.open.remove(socket) }
+        return Glibc.close(socket)
+    }
+
+    /// Shuts down all connections in both directions. The descriptors stay open, because libcurl still uses them.
+    func shutDown() {
+        state.withLock { state in
+            for socket in state.open {
+                _ = shutdown(socket, CInt(SHUT_RDWR))
+                // Discards the received bytes, because the TLS library could need many seconds to process them. For
+                // TCP, MSG_TRUNC discards bytes without copying them; see tcp(7).
+                let flags = CInt(MSG_TRUNC | MSG_DONTWAIT)
+                while recv(socket, nil, 1 << 20, flags) > 0 {}
+            }
+        }
+    }
+
+    fileprivate func transferBegan() {
+        state.withLock { $0.isOverdue = false }
+    }
+
+    /// Ends the transfer, which has exceeded its time limit.
+    fileprivate func endOverdue() {
+        state.withLock { $0.isOverdue = true }
+        shutDown()
+    }
+}
+
+/// Ends transfers that libcurl does not end in time.
+///
+/// libcurl checks its time limits only between calls of the TLS library. A peer can keep libcurl in one such call
+/// forever, by sending TLS messages without data, such as session tickets, faster than the library processes them.
+final class TransferWatchdog: Sendable {
+    private struct Entry {
+        var deadline: KernelInstant
+        let sockets: TransferSockets
+    }
+
+    private struct State {
+        var entries: [ObjectIdentifier: Entry] = [:]
+        /// The time at which the thread wakes; nil if it waits for a transfer to begin.
+        var wakesAt: KernelInstant?
+        var isRunning = false
+    }
+
+    static let shared = TransferWatchdog()
+
+    /// The time after a transfer's limit during which libcurl may still end the transfer itself.
+    static let grace: Duration = .seconds(1)
+
+    private let state = Monitor(State())
+
+    /// Begins to watch a transfer. Each client has at most one at a time.
+    ///
+    /// - Parameters:
+    ///   - sockets: The sockets of the client.
+    ///   - limit: The time limit of the transfer. The sockets are shut down ``grace`` after it, and again after every
+    ///     further ``grace`` until ``end(_:)`` is called.
+    func begin(_ sockets: TransferSockets, within limit: Duration) {
+        sockets.transferBegan()
+        let deadline = MonotonicClock.now.advanced(by: max(limit, .zero)).advanced(by: Self.grace)
+        let (isNew, isEarlier) = state.withLock { state in
+            state.entries[ObjectIdentifier(sockets)] = Entry(deadline: deadline, sockets: sockets)
+            let isNew = !state.isRunning
+            state.isRunning = true
+            // The thread may wake for a transfer that has already ended. This is cheaper than a signal for each
+            // transfer.
+            let isEarlier = state.wakesAt.map { deadline < $0 } ?? true
+            if isEarlier { state.wakesAt = deadline }
+            return (isNew, isEarlier)
+        }
+        if isEarlier { state.signal() }
+        guard isNew, (try? Thread.start(name: "http-watch", body: run)) == nil else { return }
+        // Without a thread, only libcurl's own limits apply. The next transfer tries to start one again.
+        state.withLock { $0.isRunning = false }
+    }
+
+    /// Stops watching a transfer.
+    func end(_ sockets: TransferSockets) {
+        state.withLock { _ = $0.entries.removeValue(forKey: ObjectIdentifier(sockets)) }
+    }
+
+    private func run() {
+        while true {
+            let earliest = state.withLock { state in
+                let earliest = state.entries.values.map(\.deadline).min()
+                state.wakesAt = earliest
+                return earliest
+            }
+            _ = state.wait(deadline: earliest) { $0.wakesAt == earliest ? nil : true }
+            let now = MonotonicClock.now
+            state.withLock { state in
+                for (id, entry) in state.entries where entry.deadline <= now {
+                    // Without the lock, this could end the client's next transfer instead.
+                    entry.sockets.endOverdue()
+                    // Repeated in case libcurl has opened another connection.
+                    state.entries[id]?.deadline = now.advanced(by: Self.grace)
+                }
+            }
+        }
     }
 }

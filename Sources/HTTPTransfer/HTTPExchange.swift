@@ -1,14 +1,166 @@
 import CCurl
-import Glibc
-import Synchronization
-import UnixIO
+
+/// One attempt to perform a request, and the interpretation of its result.
+@safe
+struct HTTPAttempt {
+    private let easy: UnsafeMutableRawPointer
+    private let multi: UnsafeMutableRawPointer
+    private let sockets: TransferSockets
+    private let origin: HTTPOrigin
+    private let cancellation: HTTPCancellation?
+
+    /// Whether the connection ended while the body was being sent, and no response was received. The peer may have
+    /// rejected the request before the connection ended.
+    private(set) var mayHaveMissedRejection = false
+
+    init(
+        easy: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer, sockets: TransferSockets, origin: HTTPOrigin,
+        cancellation: HTTPCancellation?
+    ) {
+        unsafe self.easy = easy
+        unsafe self.multi = multi
+        self.sockets = sockets
+        self.origin = origin
+        self.cancellation = cancellation
+    }
+
+    /// Performs the attempt.
+    ///
+    /// - Parameter expectsContinue: `true` to wait for "100 Continue" before the body is sent.
+    mutating func perform(_ request: HTTPRequest, expectsContinue: Bool = false) throws(HTTPTransferError)
+        -> HTTPResponse
+    {
+        guard let headers = HeaderList(request.headers, expectsContinue: expectsContinue) else {
+            throw HTTPTransferError(
+                code: .invalidRequest, message: "A header of the request to \(origin) is invalid",
+                bodyFullySent: false)
+        }
+        let exchange = HTTPExchange(responseLimit: request.responseLimit, sockets: sockets)
+        let result = withExtendedLifetime(exchange) {
+            unsafe request.body.withUnsafeBufferPointer { body in
+                let error = unsafe HTTPAttempt.configure(
+                    easy, for: request, body: body, headers: headers, exchange: exchange)
+                return unsafe error ?? HTTPAttempt.run(easy, in: multi, sockets, cancellation)
+            }
+        }
+        let info = unsafe TransferInfo(easy)
+        let isSent = info.mayHaveSentAll(request.body.count, in: exchange)
+        let isLost = result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR || result == CURLE_GOT_NOTHING
+        mayHaveMissedRejection = isLost && exchange.isConnected && !isSent && exchange.status == nil
+
+        guard let result else {
+            throw HTTPTransferError(
+                code: .cancelled, message: "The request to \(origin) was cancelled", bodyFullySent: isSent)
+        }
+        if let response = response(to: result, in: exchange) { return response }
+        throw HTTPTransferError(
+            result, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
+            info: info, exchange: exchange, bodyFullySent: isSent)
+    }
+
+    /// Returns the response if it can be used; nil if libcurl's result is an error that makes it unusable.
+    private func response(to result: CURLcode, in exchange: HTTPExchange) -> HTTPResponse? {
+        if result == CURLE_OK { return exchange.response(isTruncated: false) }
+        guard let response = exchange.response(isTruncated: true) else { return nil }
+        // An error status is valid without the rest of the body. A successful response must be complete, unless this
+        // client ended the transfer at its limit.
+        let isSuccess = (200..<300).contains(response.status)
+        return exchange.isOverLimit || !isSuccess ? response : nil
+    }
+
+    /// Runs a transfer to its end. Returns the result of libcurl; nil if the transfer was cancelled.
+    ///
+    /// - Parameters:
+    ///   - sockets: The sockets of the connections of `multi`.
+    ///   - staysAdded: `true` to leave `easy` in `multi`, so that its connection stays open.
+    static func run(
+        _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ sockets: TransferSockets,
+        _ cancellation: HTTPCancellation?, staysAdded: Bool = false
+    ) -> CURLcode? {
+        unsafe cancellation?.add(multi, sockets)
+        defer { cancellation?.remove(sockets) }
+        guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else { return CURLE_FAILED_INIT }
+        defer { if !staysAdded { unsafe curl_multi_remove_handle(multi, easy) } }
+
+        var running: CInt = 0
+        repeat {
+            if cancellation?.isCancelled == true { return nil }
+            guard unsafe curl_multi_perform(multi, &running) == CURLM_OK else { return CURLE_FAILED_INIT }
+            // libcurl ends the wait earlier at its own deadlines. A wake-up that arrives before the wait is not lost.
+            if running > 0, unsafe curl_multi_poll(multi, nil, 0, 60_000, nil) != CURLM_OK {
+                return CURLE_FAILED_INIT
+            }
+        } while running > 0
+
+        var remaining: CInt = 0
+        while let message = unsafe curl_multi_info_read(multi, &remaining) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
+            let result = unsafe message.pointee.data.result
+            guard result != CURLE_OK else { return result }
+            // After a shutdown of the socket, libcurl reports only that the connection has ended.
+            if cancellation?.isCancelled == true { return nil }
+            return sockets.isOverdue ? CURLE_OPERATION_TIMEDOUT : result
+        }
+        return CURLE_FAILED_INIT
+    }
+}
+
+extension HTTPAttempt {
+    /// Configures libcurl for a request. Returns the first error; nil if there is none. The body, the headers and the
+    /// exchange must outlive the transfer.
+    static func configure(
+        _ easy: UnsafeMutableRawPointer, for request: HTTPRequest, body: UnsafeBufferPointer<UInt8>,
+        headers: borrowing HeaderList, exchange: HTTPExchange
+    ) -> CURLcode? {
+        unsafe curl_easy_reset(easy)
+        unsafe ccurl_leave_resolver_behind(easy)
+        var results = unsafe [
+            ccurl_set_string(easy, CURLOPT_URL, request.url),
+            request.method == .get
+                ? ccurl_set_long(easy, CURLOPT_HTTPGET, 1) : ccurl_set_body(easy, body.baseAddress, body.count),
+            ccurl_allow_http_only(easy),
+            ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0),
+            // libcurl must not change the signal handling of the process.
+            ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1),
+            ccurl_set_long(easy, CURLOPT_NOPROGRESS, 1),
+            ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
+            // Excludes the proxy's response to CONNECT.
+            ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+            ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout)),
+            ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds(request.totalTimeout)),
+            ccurl_set_string(easy, CURLOPT_USERAGENT, request.userAgent),
+            ccurl_set_headers(easy, headers.first),
+            // Older versions are refused, whatever the TLS library and its configuration allow.
+            ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+            ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+        ]
+        unsafe results += exchange.observe(easy)
+        if let proxy = request.proxy {
+            unsafe results.append(ccurl_set_string(easy, CURLOPT_PROXY, proxy))
+        }
+        if let caFile = request.caFile {
+            unsafe results.append(ccurl_set_string(easy, CURLOPT_CAINFO, caFile))
+            // The file replaces the system's authorities.
+            unsafe results.append(ccurl_set_string(easy, CURLOPT_CAPATH, nil))
+        }
+        return results.first { $0 != CURLE_OK }
+    }
+
+    /// Returns the duration in milliseconds, rounded up, and at least 1, because libcurl interprets zero as no limit.
+    private static func milliseconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.components
+        // The limit of a month prevents an overflow.
+        let bounded = min(max(seconds, 0), 2_600_000)
+        return max(1, Int(bounded) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+    }
+}
 
 /// Receives libcurl's callbacks for one request and its response.
 ///
 /// It is a class because libcurl holds its address during the transfer.
 final class HTTPExchange {
-    /// The maximum size of all header lines, in bytes: more than any legitimate response has. libcurl limits the length
-    /// of a line, but not the number of lines.
+    /// The maximum size of all header lines together, in bytes. Legitimate responses are far below it. libcurl limits
+    /// the length of a line, but not the number of lines.
     private static let headerLimit = 64 * 1024
 
     private let responseLimit: Int
@@ -21,46 +173,47 @@ final class HTTPExchange {
     private(set) var headers = HTTPHeaders()
     private(set) var body: [UInt8] = []
     private(set) var isOverLimit = false
-    private(set) var hasTooLongHeaders = false
-    /// `true` once the header of the final response was received, and not only that of an interim one.
-    private(set) var hasWholeHead = false
-    /// `true` if the request may have been sent twice: libcurl began it again, or opened another connection after it
-    /// had begun.
+    /// Whether the header lines exceeded their maximum size.
+    private(set) var hasOversizedHeaders = false
+    /// Whether the header of the final response is complete. The header of an interim response does not count.
+    private(set) var hasFinalHeader = false
+    /// Whether the request may have been sent twice: libcurl started it again, or opened another connection after the
+    /// request had started.
     private(set) var wasRepeated = false
 
     /// - Parameters:
     ///   - responseLimit: The maximum size of the response's body, in bytes.
-    ///   - sockets: The sockets of the client. The object must outlive the client's connections.
+    ///   - sockets: The sockets of the client. They must outlive the client's connections.
     init(responseLimit: Int, sockets: TransferSockets) {
         self.responseLimit = max(0, responseLimit)
         self.sockets = sockets
     }
 
-    /// `true` once the connection is established and the request has begun on it.
-    var isUnderWay: Bool { !isConnecting }
+    /// Whether the connection is established and the request has started on it.
+    var isConnected: Bool { !isConnecting }
 
-    /// `true` once the request has begun on any connection.
+    /// Whether the request has started on any connection.
     var hasBegun: Bool { requestsBegun > 0 }
 
     /// Returns the response received so far; nil if its header is not complete.
     func response(isTruncated: Bool) -> HTTPResponse? {
-        guard hasWholeHead, let status else { return nil }
+        guard hasFinalHeader, let status else { return nil }
         return HTTPResponse(
             status: status, headers: headers, body: body, isTruncated: isTruncated,
             mayHaveArrivedTwice: wasRepeated)
     }
 
     /// Records that a socket was created for a new connection.
-    func connectionOpens(_ socket: CInt) {
+    func socketCreated(_ socket: CInt) {
         sockets.add(socket)
-        // libcurl repeats a request on its own if a kept connection ends without a response. The peer may have acted on
-        // the first one.
+        // libcurl repeats a request on its own if a reused connection ends without a response. The peer may have acted
+        // on the first request.
         if hasBegun { wasRepeated = true }
         isConnecting = true
     }
 
-    /// Records that the connection is established and the request begins.
-    func requestBegins() {
+    /// Records that the connection is established and the request has started.
+    func requestStarted() {
         if hasBegun { wasRepeated = true }
         requestsBegun += 1
         isConnecting = false
@@ -71,23 +224,23 @@ final class HTTPExchange {
         word.utf8.count == 3 && word.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(word) : nil
     }
 
-    /// Processes a header line of the response. Returns `false` to abort.
+    /// Processes a header line of the response. Returns `false` to abort the transfer.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         headerBytes += line.count
         guard headerBytes <= HTTPExchange.headerLimit else {
-            hasTooLongHeaders = true
+            hasOversizedHeaders = true
             return false
         }
         let text = unsafe String(decoding: line, as: UTF8.self)
         let content = text.prefix { !$0.isNewline }
         if content.hasPrefix("HTTP/") {
-            // A new head: the previous one was an interim response.
+            // A new header: the previous one belonged to an interim response.
             let words = content.split(separator: " ", maxSplits: 2)
             status = words.count > 1 ? Self.status(words[1]) : nil
             headers = HTTPHeaders()
-            hasWholeHead = false
+            hasFinalHeader = false
         } else if content.isEmpty {
-            hasWholeHead = status.map { $0 >= 200 } ?? false
+            hasFinalHeader = status.map { $0 >= 200 } ?? false
         } else if let colon = content.firstIndex(of: ":") {
             headers.append(
                 name: String(content[..<colon]), value: trimmed(content[content.index(after: colon)...]))
@@ -95,11 +248,11 @@ final class HTTPExchange {
         return true
     }
 
-    /// Processes a part of the response body. Returns `false` to abort.
+    /// Processes a part of the response body. Returns `false` to abort the transfer.
     func receive(bodyPart part: UnsafeRawBufferPointer) -> Bool {
-        let room = responseLimit - body.count
-        unsafe body.append(contentsOf: part.prefix(room))
-        isOverLimit = part.count > room
+        let remaining = responseLimit - body.count
+        unsafe body.append(contentsOf: part.prefix(remaining))
+        isOverLimit = part.count > remaining
         return !isOverLimit
     }
 
@@ -111,8 +264,8 @@ final class HTTPExchange {
 }
 
 extension HTTPExchange {
-    /// Registers this exchange for libcurl's callbacks and returns the results of the calls. The exchange must outlive
-    /// the transfer.
+    /// Registers this exchange for libcurl's callbacks, and returns the results of the registrations. The exchange must
+    /// outlive the transfer.
     func observe(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         return unsafe [
@@ -131,10 +284,10 @@ extension HTTPExchange {
             ccurl_set_on_socket(
                 easy,
                 { context, socket, _ in
-                    unsafe HTTPExchange.from(context)?.connectionOpens(socket)
+                    unsafe HTTPExchange.from(context)?.socketCreated(socket)
                     return CInt(CURL_SOCKOPT_OK)
                 }, context),
-            // A connection may be closed long after this exchange.
+            // A connection may be closed long after the end of this exchange.
             ccurl_set_on_close(
                 easy,
                 { context, socket in
@@ -144,7 +297,7 @@ extension HTTPExchange {
             ccurl_set_on_request(
                 easy,
                 { context, _, _, _, _ in
-                    unsafe HTTPExchange.from(context)?.requestBegins()
+                    unsafe HTTPExchange.from(context)?.requestStarted()
                     return CInt(CURL_PREREQFUNC_OK)
                 }, context),
         ]
@@ -152,214 +305,6 @@ extension HTTPExchange {
 
     private static func from(_ context: UnsafeMutableRawPointer?) -> HTTPExchange? {
         unsafe context.map { unsafe Unmanaged<HTTPExchange>.fromOpaque($0).takeUnretainedValue() }
-    }
-}
-
-/// The open sockets of a client. Another thread may shut them down, which ends every call that reads or writes them.
-final class TransferSockets: Sendable {
-    private struct State {
-        var open: Set<CInt> = []
-        var isOverdue = false
-    }
-
-    private let state = Mutex(State())
-
-    /// `true` if the watchdog has ended the current transfer or, between transfers, the last one.
-    var isOverdue: Bool { state.withLock { $0.isOverdue } }
-
-    /// Adds a socket. libcurl closes it with ``close(_:)``.
-    func add(_ socket: CInt) {
-        state.withLock { _ = $0.open.insert(socket) }
-    }
-
-    /// Closes a socket, and returns the result of close(2).
-    func close(_ socket: CInt) -> CInt {
-        // Removed first: afterwards, another file may have the same number.
-        state.withLock { _ = $0.open.remove(socket) }
-        return Glibc.close(socket)
-    }
-
-    /// Shuts down all connections in both directions. The descriptors stay open, since libcurl still uses them.
-    func shutDown() {
-        state.withLock { state in
-            for socket in state.open {
-                _ = shutdown(socket, CInt(SHUT_RDWR))
-                // Discards the received bytes. The TLS library could need many seconds to process them. For TCP,
-                // MSG_TRUNC discards them without copying: see tcp(7).
-                let flags = CInt(MSG_TRUNC | MSG_DONTWAIT)
-                while recv(socket, nil, 1 << 20, flags) > 0 {}
-            }
-        }
-    }
-
-    fileprivate func begin() {
-        state.withLock { $0.isOverdue = false }
-    }
-
-    fileprivate func end() {
-        state.withLock { $0.isOverdue = true }
-        shutDown()
-    }
-}
-
-/// Ends transfers that libcurl does not end in time.
-///
-/// libcurl checks its time limits only between calls of the TLS library. A peer that sends TLS messages without data,
-/// such as session tickets, faster than the library processes them keeps libcurl in one such call forever.
-final class TransferWatchdog: Sendable {
-    private struct Entry {
-        var deadline: KernelInstant
-        let sockets: TransferSockets
-    }
-
-    private struct State {
-        var entries: [ObjectIdentifier: Entry] = [:]
-        /// The time at which the thread wakes; nil if it waits for a transfer to begin.
-        var wakesAt: KernelInstant?
-        var isRunning = false
-    }
-
-    static let shared = TransferWatchdog()
-
-    /// The time that libcurl has to end a transfer after its limit.
-    static let grace: Duration = .seconds(1)
-
-    private let state = Monitor(State())
-
-    /// Begins to watch a transfer. Each client has at most one at a time.
-    ///
-    /// - Parameters:
-    ///   - sockets: The sockets of the client.
-    ///   - limit: The time limit of the transfer. Its sockets are shut down ``grace`` later, and again after each
-    ///     further ``grace`` until ``end(_:)`` is called.
-    func begin(_ sockets: TransferSockets, within limit: Duration) {
-        sockets.begin()
-        let deadline = MonotonicClock.now.advanced(by: max(limit, .zero)).advanced(by: Self.grace)
-        let (isNew, isEarlier) = state.withLock { state in
-            state.entries[ObjectIdentifier(sockets)] = Entry(deadline: deadline, sockets: sockets)
-            let isNew = !state.isRunning
-            state.isRunning = true
-            // The thread may wake for a transfer that has already ended, which is cheaper than a signal per transfer.
-            let isEarlier = state.wakesAt.map { deadline < $0 } ?? true
-            if isEarlier { state.wakesAt = deadline }
-            return (isNew, isEarlier)
-        }
-        if isEarlier { state.signal() }
-        guard isNew, (try? Thread.start(name: "http-watch", body: run)) == nil else { return }
-        // Without a thread, only libcurl's own limits apply. The next transfer tries to start one again.
-        state.withLock { $0.isRunning = false }
-    }
-
-    /// Ends the watch of a transfer.
-    func end(_ sockets: TransferSockets) {
-        state.withLock { _ = $0.entries.removeValue(forKey: ObjectIdentifier(sockets)) }
-    }
-
-    private func run() {
-        while true {
-            let earliest = state.withLock { state in
-                let earliest = state.entries.values.map(\.deadline).min()
-                state.wakesAt = earliest
-                return earliest
-            }
-            _ = state.wait(deadline: earliest) { $0.wakesAt == earliest ? nil : true }
-            let now = MonotonicClock.now
-            state.withLock { state in
-                for (id, entry) in state.entries where entry.deadline <= now {
-                    // Called with the lock held. Otherwise the client's next transfer could be ended instead.
-                    entry.sockets.end()
-                    // Repeated in case libcurl has opened another connection.
-                    state.entries[id]?.deadline = now.advanced(by: Self.grace)
-                }
-            }
-        }
-    }
-}
-
-/// Cancels transfers from another thread: those that are running, and all later ones. The programs of notifiers use it,
-/// too.
-package final class HTTPCancellation: Sendable {
-    @safe
-    private struct RunningTransfer: @unchecked Sendable {
-        /// The argument of `curl_multi_wakeup`, the only function of libcurl that may be called while another thread
-        /// uses the handle. Nil for a transfer that does not wait in libcurl.
-        let multi: UnsafeMutableRawPointer?
-        let sockets: TransferSockets
-    }
-
-    private struct State {
-        var isCancelled = false
-        var transfers: [RunningTransfer] = []
-    }
-
-    private let state = Mutex(State())
-
-    package init() {}
-
-    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-    /// Cancels all transfers, now and later. May be called on any thread.
-    package func cancel() {
-        state.withLock { state in
-            state.isCancelled = true
-            // Transfers are removed under the same lock, so the handle is valid. The call only writes to an eventfd.
-            for transfer in state.transfers {
-                if let multi = unsafe transfer.multi { _ = unsafe curl_multi_wakeup(multi) }
-                // In case the transfer is in a call of the TLS library.
-                transfer.sockets.shutDown()
-            }
-        }
-    }
-
-    /// Adds a transfer. The caller must then check `isCancelled`, since an earlier `cancel()` did not reach it.
-    ///
-    /// - Parameters:
-    ///   - multi: The handle in which libcurl waits; nil if the transfer does not wait in libcurl.
-    ///   - sockets: The sockets to shut down.
-    func add(_ multi: UnsafeMutableRawPointer?, _ sockets: TransferSockets) {
-        let transfer = unsafe RunningTransfer(multi: multi, sockets: sockets)
-        state.withLock { $0.transfers.append(transfer) }
-    }
-
-    /// Removes the transfer of these sockets that was added last.
-    func remove(_ sockets: TransferSockets) {
-        state.withLock { state in
-            if let index = state.transfers.lastIndex(where: { $0.sockets === sockets }) {
-                state.transfers.remove(at: index)
-            }
-        }
-    }
-}
-
-/// The header fields of a request or response in their original order. Names are case-insensitive.
-package struct HTTPHeaders: Equatable, Sendable {
-    /// A header field.
-    package struct Field: Equatable, Sendable {
-        package var name: String
-        package var value: String
-    }
-
-    package private(set) var fields: [Field] = []
-
-    package init() {}
-
-    /// The first value of a header; nil if it is missing.
-    package subscript(name: String) -> String? {
-        let wanted = name.lowercased()
-        return fields.first { $0.name.lowercased() == wanted }?.value
-    }
-
-    /// Appends a field.
-    package mutating func append(name: String, value: String) {
-        fields.append(Field(name: name, value: value))
-    }
-}
-
-extension HTTPHeaders: ExpressibleByDictionaryLiteral {
-    package init(dictionaryLiteral elements: (String, String)...) {
-        for (name, value) in elements {
-            append(name: name, value: value)
-        }
     }
 }
 
@@ -372,14 +317,14 @@ struct HeaderList: ~Copyable {
     /// exhausted.
     init?(_ headers: HTTPHeaders, expectsContinue: Bool) {
         unsafe first = nil
-        // Waiting for "100 Continue" costs a round trip, and a delay if the peer does not support it. So libcurl must
-        // not do it on its own.
+        // Waiting for "100 Continue" costs a round trip, and a delay if the peer does not support it. The empty field
+        // prevents libcurl from deciding this itself.
         guard append(expectsContinue ? "Expect: 100-continue" : "Expect:") else { return nil }
-        // Otherwise libcurl would declare the body to be a form.
+        // Without this, libcurl would declare the body to be a form.
         if headers["Content-Type"] == nil, !append("Content-Type:") { return nil }
         for field in headers.fields {
             guard HeaderList.isName(field.name), HeaderList.isValue(field.value) else { return nil }
-            // libcurl would drop a field with a colon and an empty value.
+            // libcurl would drop a field with a colon and an empty value. The semicolon makes it send an empty field.
             guard append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)") else { return nil }
         }
     }
@@ -401,5 +346,40 @@ struct HeaderList: ~Copyable {
 
     private static func isValue(_ value: String) -> Bool {
         value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+}
+
+/// Properties of a completed transfer.
+struct TransferInfo {
+    /// The number of bytes of the body that were passed to the kernel.
+    let uploaded: Int
+    /// The proxy's status for CONNECT; zero if there was no CONNECT.
+    let proxyStatus: Int
+    /// The kernel's errno of a failed connection.
+    let systemError: CInt
+    /// OpenSSL's code for a certificate that was not trusted.
+    let verification: Int
+
+    init(_ easy: UnsafeMutableRawPointer) {
+        var uploaded: curl_off_t = 0
+        _ = unsafe ccurl_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &uploaded)
+        self.uploaded = Int(uploaded)
+        proxyStatus = unsafe TransferInfo.number(CURLINFO_HTTP_CONNECTCODE, of: easy)
+        systemError = CInt(truncatingIfNeeded: unsafe TransferInfo.number(CURLINFO_OS_ERRNO, of: easy))
+        verification = unsafe TransferInfo.number(CURLINFO_SSL_VERIFYRESULT, of: easy)
+    }
+
+    /// Returns `true` if the peer may have received the whole request.
+    ///
+    /// - Parameter count: The size of the request's body, in bytes.
+    func mayHaveSentAll(_ count: Int, in exchange: HTTPExchange) -> Bool {
+        // libcurl counts only the bytes sent on the last connection. An earlier one may have sent all of them.
+        exchange.wasRepeated || (exchange.isConnected && uploaded >= count)
+    }
+
+    private static func number(_ info: CURLINFO, of easy: UnsafeMutableRawPointer) -> Int {
+        var value = 0
+        _ = unsafe ccurl_get_long(easy, info, &value)
+        return value
     }
 }

@@ -2,7 +2,7 @@ import CCurl
 import CZlib
 import Glibc
 
-/// An HTTP request with its limits.
+/// An HTTP request, and the limits of its transfer.
 package struct HTTPRequest: Sendable {
     package enum Method: String, Sendable {
         /// Without a body.
@@ -20,8 +20,7 @@ package struct HTTPRequest: Sendable {
     package var totalTimeout: Duration = .seconds(30)
     /// The URL of the proxy; nil to use `https_proxy` and similar variables, empty for no proxy.
     package var proxy: String?
-    /// The path of a PEM file with certificates of authorities, which replace those of the system; nil to use the
-    /// system's.
+    /// The path of a PEM file with the certificates of trusted authorities; nil for the authorities of the system.
     package var caFile: String?
     /// The maximum size of the response body, in bytes. The transfer ends at this limit.
     package var responseLimit: Int = 64 * 1024
@@ -34,8 +33,8 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-// A URL's query or a header may contain a credential, and anything printable ends up in a log eventually. So a request
-// is printed as its method, origin and size.
+// A URL's query or a header may contain a credential, and a printed request may end up in a log. Its description
+// therefore contains only its method, origin and size.
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {
         let peer = HTTPOrigin(url: url)?.description ?? "an unusable URL"
@@ -47,15 +46,47 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+/// The header fields of a request or response in their original order. Names are case-insensitive.
+package struct HTTPHeaders: Equatable, Sendable {
+    /// A header field.
+    package struct Field: Equatable, Sendable {
+        package var name: String
+        package var value: String
+    }
+
+    package private(set) var fields: [Field] = []
+
+    package init() {}
+
+    /// The value of the first field with a name; nil if there is none.
+    package subscript(name: String) -> String? {
+        let wanted = name.lowercased()
+        return fields.first { $0.name.lowercased() == wanted }?.value
+    }
+
+    /// Appends a field.
+    package mutating func append(name: String, value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements {
+            append(name: name, value: value)
+        }
+    }
+}
+
 /// The response of a peer, with any status.
 package struct HTTPResponse: Equatable, Sendable {
     package var status: Int
     package var headers: HTTPHeaders
     package var body: [UInt8]
-    /// `true` if the body is incomplete: it exceeded the limit, or the connection ended within it after an error
-    /// status.
+    /// Whether the body is incomplete: it exceeded the limit, or the status is an error and the connection ended within
+    /// the body.
     package var isTruncated: Bool
-    /// `true` if the request was repeated because a kept connection broke after it had been sent. The peer may have
+    /// Whether the request may have been sent again because a reused connection ended. If so, the peer may have
     /// received it twice.
     package var mayHaveArrivedTwice: Bool
 
@@ -71,7 +102,7 @@ package struct HTTPResponse: Equatable, Sendable {
     }
 }
 
-/// The host and port of a URL. They may be shown to users, because they contain no credential.
+/// The host and port of a URL. They contain no credential, so they may be shown to users.
 struct HTTPOrigin: Equatable, CustomStringConvertible {
     let host: String
     let port: String
@@ -102,7 +133,7 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
     }
 }
 
-/// Determines the name of a request's proxy, for messages. libcurl chooses the proxy on its own and does not report it.
+/// Determines the name of a request's proxy for messages. libcurl chooses the proxy itself and does not report it.
 enum ProxyName {
     private static func variable(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
@@ -111,13 +142,13 @@ enum ProxyName {
 
     /// Returns the host and port of the proxy for a request; nil if it goes directly to the peer.
     ///
-    /// - Parameter environment: Returns the value of an environment variable. The variables are those that libcurl
-    ///   uses.
+    /// - Parameter environment: Returns the value of an environment variable. The proxy is determined from the same
+    ///   variables as in libcurl.
     static func text(
         for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String? = variable
     ) -> String? {
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
-        // libcurl ignores HTTP_PROXY, since in a CGI program it would be a header sent by the client.
+        // libcurl ignores HTTP_PROXY, because CGI programs get a header of the client in this variable.
         let names = ["\(scheme)_proxy"] + (scheme == "http" ? [] : [scheme.uppercased() + "_PROXY"])
         let proxy = request.proxy ?? (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(environment).first
         guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
@@ -137,7 +168,7 @@ enum ProxyName {
     }
 }
 
-/// The reason why a request got no response.
+/// The reason why a request got no complete response.
 package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kinds of failures that callers handle differently.
     package enum Code: String, Equatable, Sendable, CaseIterable {
@@ -165,11 +196,11 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
     }
 
     package let code: Code
-    /// A sentence composed of the peer's name and fixed text. It never contains the URL, which may hold a credential in
-    /// its query, nor any text from the peer or libcurl.
+    /// A sentence composed of the peer's name and fixed text. It contains neither the URL, whose query may contain a
+    /// credential, nor text from the peer or libcurl.
     package let message: String
-    /// `true` if the whole request may have been passed to the kernel, so that the peer may have acted on it. For
-    /// `StreamClient`, a part of the bytes is enough.
+    /// Whether the whole request may have been passed to the kernel, so that the peer may have acted on it. For
+    /// `StreamClient`, whether any of the bytes may have been.
     package let bodyFullySent: Bool
 
     package init(code: Code, message: String, bodyFullySent: Bool) {
@@ -185,7 +216,7 @@ extension HTTPTransferError {
     /// Creates the error for a result of libcurl.
     ///
     /// - Parameters:
-    ///   - result: The result, which is not `CURLE_OK`.
+    ///   - result: The result; not `CURLE_OK`.
     ///   - origin: The peer.
     ///   - proxy: The host and port of the proxy; nil if none was used.
     ///   - authorities: The path of the CA file; nil for the system's authorities.
@@ -210,7 +241,7 @@ extension HTTPTransferError {
             case CURLE_COULDNT_CONNECT:
                 (.refused, "Could not connect to \(next)\(behind)\(Self.systemReason(info.systemError))")
             case CURLE_OPERATION_TIMEDOUT:
-                exchange.isUnderWay
+                exchange.isConnected
                     ? (.timeout, "\(origin) did not respond in time")
                     : (.connectTimeout, "Connecting to \(next)\(behind) timed out")
             case CURLE_SSL_CACERT_BADFILE:
@@ -227,7 +258,7 @@ extension HTTPTransferError {
             case CURLE_UNSUPPORTED_PROTOCOL where exchange.hasBegun:
                 // libcurl's error for a response without a status line.
                 (.malformedResponse, "The response of \(origin) is not HTTP")
-            case CURLE_WRITE_ERROR where exchange.hasTooLongHeaders:
+            case CURLE_WRITE_ERROR where exchange.hasOversizedHeaders:
                 (.malformedResponse, "The response of \(origin) has too many headers")
             case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
                 (.invalidRequest, "The URL for \(origin) is invalid")
@@ -257,26 +288,27 @@ extension HTTPTransferError {
         }
     }
 
-    /// Returns the C library's text for a system error. It is fixed, so it contains nothing from the peer.
+    /// Returns a colon and the C library's text for a system error; empty for 0. The text contains nothing from the
+    /// peer.
     private static func systemReason(_ error: CInt) -> String {
         guard error != 0, let text = unsafe strerror(error) else { return "" }
         return unsafe ": \(String(cString: text))"
     }
 }
 
-/// Compresses one body with gzip, part by part.
+/// Compresses the body of one request with gzip, part by part.
 @safe
 package struct GzipCompressor: ~Copyable, @unchecked Sendable {
     // Sendable is safe because there is a single owner, and zlib does not tie a stream to a thread. The stream is on
-    // the heap because zlib checks that it has not moved.
+    // the heap because zlib requires that its address does not change.
     private let stream: UnsafeMutablePointer<z_stream>
 
     /// The number of bytes by which the output grows at a time.
     private static let pieceBytes = 64 << 10
 
-    /// Creates a compressor, which uses 256 KiB of memory.
+    /// Creates a compressor. It uses 256 KiB of memory.
     ///
-    /// - Parameter level: The effort, from 1 to 9; 0 stores the bytes uncompressed.
+    /// - Parameter level: The compression level, from 1 to 9; 0 stores the bytes uncompressed.
     package init(level: Int) throws(GzipError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
@@ -291,12 +323,13 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
         unsafe stream.deallocate()
     }
 
-    /// Compresses the next part of the body, of at most 4 GiB, and appends the output. Some of it may follow later.
+    /// Compresses the next part of the body, of less than 4 GiB, and appends the output. A part of the output may be
+    /// appended only by later calls.
     package mutating func append(_ bytes: [UInt8], to output: inout [UInt8]) throws(GzipError) {
         try run(bytes, Z_NO_FLUSH, to: &output)
     }
 
-    /// Ends the body, and appends the remaining output. No part can follow.
+    /// Ends the body and appends the remaining output. No further part can be appended.
     package mutating func finish(into output: inout [UInt8]) throws(GzipError) {
         try run([], Z_FINISH, to: &output)
     }
@@ -310,18 +343,18 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
             unsafe stream.pointee.avail_in = count
             repeat {
                 output.append(addingCapacity: Self.pieceBytes) { piece in
-                    unsafe piece.withUnsafeMutableBufferPointer { room, initialized in
-                        unsafe stream.pointee.next_out = room.baseAddress
-                        unsafe stream.pointee.avail_out = UInt32(room.count)
+                    unsafe piece.withUnsafeMutableBufferPointer { buffer, initialized in
+                        unsafe stream.pointee.next_out = buffer.baseAddress
+                        unsafe stream.pointee.avail_out = UInt32(buffer.count)
                         result = unsafe deflate(stream, flush)
-                        initialized = unsafe room.count - Int(stream.pointee.avail_out)
+                        initialized = unsafe buffer.count - Int(stream.pointee.avail_out)
                     }
                 }
             } while unsafe result == Z_OK && stream.pointee.avail_out == 0
         }
         // Z_BUF_ERROR means that there was nothing left to do.
-        let isDone = flush == Z_FINISH ? result == Z_STREAM_END : result == Z_OK || result == Z_BUF_ERROR
-        guard isDone else { throw .failed }
+        let hasSucceeded = flush == Z_FINISH ? result == Z_STREAM_END : result == Z_OK || result == Z_BUF_ERROR
+        guard hasSucceeded else { throw .failed }
     }
 }
 

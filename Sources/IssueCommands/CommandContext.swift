@@ -15,7 +15,7 @@ protocol Command: Sendable, SendableMetatype {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode
 }
 
-/// The environment of a command: everything except its arguments.
+/// Everything that a command needs except its arguments.
 struct CommandContext {
     var environment: (String) -> String?
     var now: IssueTimestamp
@@ -35,10 +35,10 @@ struct CommandContext {
     /// The maximum time to wait for the reply to a query (`--timeout`).
     var timeout: Duration = .seconds(30)
 
-    /// The time after which a note on standard error explains the wait.
+    /// The time to wait for a reply before a note on standard error says so.
     private static let noticeableDelay: Duration = .seconds(2)
 
-    /// Set once a connection to the daemon was established.
+    /// Whether a connection to the daemon was established.
     let hasConnected = Flag()
 
     final class Flag {
@@ -59,7 +59,7 @@ struct CommandContext {
         }
     }
 
-    /// Returns a user's id, followed by the user's name if there is one, such as `1000 (anna)`.
+    /// Returns a user's id and, if there is one, the name, such as `1000 (anna)`.
     func user(_ id: some BinaryInteger) -> String {
         let name = UInt32(exactly: id).flatMap { userNames.name(of: $0, tools.userName) }
         return name.map { "\(id) (\($0))" } ?? "\(id)"
@@ -70,7 +70,7 @@ struct CommandContext {
 
     /// Connects to the daemon.
     ///
-    /// - Parameter noticesDelay: `true` to tell the user if the first reply takes long.
+    /// - Parameter noticesDelay: Whether to tell the user if the first reply takes long.
     func connect(noticesDelay: Bool = true) throws(CollectorConnectionError) -> any BrowserLink {
         let link = try makeLink(socket)
         hasConnected.value = true
@@ -78,11 +78,11 @@ struct CommandContext {
         return link
     }
 
-    /// Connects to the daemon for queries.
+    /// Connects to the daemon and returns a session for queries.
     ///
     /// - Parameters:
     ///   - notFound: Returns the error message for an id that the daemon does not find; nil for the default message.
-    ///   - denied: The error message if the user may not do this; nil for the default message.
+    ///   - denied: The error message if permission is denied; nil for the default message.
     func collector(
         notFound: ((_ id: String) -> String)? = nil, denied: String? = nil
     ) throws(CommandFailure) -> Collector {
@@ -118,7 +118,7 @@ struct CommandContext {
         try print(bytes: Array(text.utf8))
     }
 
-    /// Prints a JSON text on a line of its own, with characters escaped that a terminal would interpret.
+    /// Prints JSON and a line feed. Escapes characters that a terminal would interpret.
     func print(json: [UInt8]) throws(CommandFailure) {
         try print(bytes: TerminalSafeJSON.escape(json) + [UInt8(ascii: "\n")])
     }
@@ -154,7 +154,7 @@ struct CommandContext {
     }
 
     private func print(bytes: [UInt8]) throws(CommandFailure) {
-        guard output.write(bytes) else { throw .nobodyReads }
+        guard output.write(bytes) else { throw .outputClosed }
     }
 
     /// Asks the user for confirmation. Returns `false` unless the answer is yes.
@@ -172,7 +172,7 @@ struct CommandContext {
         output.writeError(Array("\r\u{1B}[K\(TerminalSanitizer.line(text))".utf8))
     }
 
-    /// Runs a long operation, and shows its progress.
+    /// Runs a long operation, shows its progress, and returns its last reply.
     func order<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, on collector: Collector,
         progress: (Reply) -> String
@@ -198,7 +198,7 @@ package enum OutputFormat: Sendable {
     case lines
 }
 
-/// The daemon's methods as called by the commands, with failures as messages for the user.
+/// A session with the daemon whose errors are `CommandFailure`.
 typealias Collector = BrowserSession<CommandFailure>
 
 /// The reason why a command failed: a line for the user and an exit code for scripts.
@@ -212,8 +212,8 @@ package struct CommandFailure: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// The reader has closed the output, as `head` does when it has enough lines. This is not a failure.
-    static let nobodyReads = CommandFailure(.success, nil)
+    /// Ends the command with success if the reader has closed the output, as `head` does.
+    static let outputClosed = CommandFailure(.success, nil)
 }
 
 extension CommandFailure {
@@ -221,7 +221,7 @@ extension CommandFailure {
     init(_ failure: CollectorConnectionError) {
         switch failure {
         case .unreachable(let path, .accessDenied):
-            self.init(.unavailable, "you may not connect to the daemon at \(path): see issuectl doctor")
+            self.init(.unavailable, "permission denied for the socket \(path): see issuectl doctor")
         case .unreachable(let path, let reason):
             let hint = "is issued running? (systemctl status issued.service issued.socket)"
             self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
@@ -241,7 +241,7 @@ extension CommandFailure {
         }
     }
 
-    /// Returns the message for a user who may not see `subject`, because that needs the right to see all records.
+    /// Returns the error message for a user who may not see `subject` without the right to see all records.
     static func deniedToSee(_ subject: String) -> String {
         "permission denied: only root, the daemon's user and the groups in Operators= and Readers= (issued.conf) see "
             + subject
@@ -292,7 +292,7 @@ extension CommandFailure {
             self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
         case .invalidFilter("bucket", let reason):
             self.init(.usage, "invalid value for \(HistogramCommand.bucket.spelling): \(reason)")
-        // The pattern is valid, but it does not fit the group's records.
+        // The pattern is well-formed, but does not fit the records of the group.
         case .invalidFilter("template", let reason):
             self.init(.refused, "invalid value for \(GroupCommand.template.spelling): \(reason)")
         case .invalidFilter("field", let reason):
@@ -324,8 +324,8 @@ extension CommandFailure {
 }
 
 extension CollectorConnectionError {
-    /// `true` if the same call may succeed later.
-    var mayPass: Bool {
+    /// Whether the same call may succeed later.
+    var isTemporary: Bool {
         switch self {
         case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.noSpace): true
         case .switchedOff, .unusablePath, .refused, .malformed: false

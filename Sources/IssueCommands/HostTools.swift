@@ -1,9 +1,9 @@
 import IssueProtocol
 package import UnixIO
 
-/// Functions that run programs and access files of the host, for commands that collect facts. Tests replace them.
+/// Functions that run programs and access files of the host. Tests replace them.
 package struct HostTools {
-    /// The output of a program, or the reason why it could not be run.
+    /// The output of a program, or the reason why it failed.
     package enum Output: Equatable, Sendable {
         case printed(String)
         /// The reason, and the output that the program printed before it failed.
@@ -13,7 +13,7 @@ package struct HostTools {
     /// The reason why a file can't be read or written.
     package struct Failure: Error, Equatable, Sendable {
         package var reason: String
-        /// `true` if the file exists and must not be replaced.
+        /// Whether the file exists and must not be replaced.
         package var isExisting = false
     }
 
@@ -21,7 +21,7 @@ package struct HostTools {
     package var run: (_ program: String, _ arguments: [String]) -> Output
     /// Reads a small text file; nil if it can't be read.
     package var read: (_ path: String) -> String?
-    /// Returns the names, sizes and permissions of the files in a folder.
+    /// Returns a line with type, permissions, owner, size and name for each file in a folder.
     package var list: (_ folder: String) throws(Failure) -> [String]
     /// Writes a file that only its owner may read. Replaces an existing one only if `replacing` is `true`.
     package var save: (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
@@ -30,9 +30,9 @@ package struct HostTools {
 }
 
 extension HostTools {
-    /// The number of bytes that are kept of the output of a program.
+    /// The number of bytes at the end of a program's output that are kept.
     private static let maxOutput = 2 << 20
-    /// The maximum size of a file that is read, in bytes.
+    /// The maximum size of a file to read, in bytes.
     private static let maxFile = 256 << 10
     /// The maximum duration of a program.
     private static let timeout: Duration = .seconds(20)
@@ -62,7 +62,7 @@ extension HostTools {
                 }
             },
             userName: { userID in
-                // `user(named:)` prefers a user with these digits as the name, who may have another id.
+                // `user(named:)` prefers a user whose name consists of these digits. That user may have another id.
                 UserDatabase.user(named: "\(userID)").flatMap { $0.userID == userID ? $0.name : nil }
             })
     }
@@ -90,7 +90,7 @@ extension HostTools {
     /// Returns the text that a program printed, or how it failed.
     static func output(of run: CommandRun, _ name: String) -> Output {
         var text = String(decoding: run.output, as: UTF8.self)
-        // The first line is not complete.
+        // The first line of a truncated output is incomplete.
         if run.isCut { text = "…\n" + text.drop { $0 != "\n" }.dropFirst() }
         let problem: String
         switch run.end {
@@ -130,9 +130,9 @@ extension HostTools {
     }
 }
 
-/// Copies the file that the daemon has passed, to a new file or into a folder.
+/// Copies a file that the daemon has passed to a new file or into a folder.
 package struct FileSaving {
-    /// Throws if it is clear in advance that the destination cannot be written.
+    /// Throws if a copy to the destination would certainly fail.
     package var check: (_ destination: String) throws(CommandFailure) -> Void
     /// Saves the file and returns its path. In a folder, the file is called `name`.
     package var save: (_ file: PassedFile, _ destination: String, _ name: String) throws(CommandFailure) -> String
@@ -231,7 +231,7 @@ extension FileSaving {
         var left = bytes
         while left > 0 {
             chunk.removeAll(keepingCapacity: true)
-            // Filled completely, so that the header is in the first chunk.
+            // Each chunk is filled completely, so that the whole header is in the first one.
             let wanted = Int(min(1 << 20, left))
             while chunk.count < wanted {
                 guard try source.read(appendingTo: &chunk, atMost: wanted - chunk.count) > 0 else {
@@ -244,10 +244,10 @@ extension FileSaving {
         }
     }
 
-    /// Renames the finished file without overwriting anything.
+    /// Renames the finished file without overwriting an existing file.
     ///
     /// - Parameters:
-    ///   - temporary: The present name of the file.
+    ///   - temporary: The current name of the file.
     ///   - name: The new name of the file.
     ///   - folder: The folder of the file.
     ///   - link: Creates a hard link in the folder.

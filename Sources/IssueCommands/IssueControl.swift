@@ -3,9 +3,7 @@ import IssueProtocol
 internal import Issues
 package import UnixIO
 
-/// The program `issuectl`, independent of the process it runs in.
-///
-/// Its dependencies are passed in, so that tests see exactly what a user would see.
+/// The program `issuectl`. Its dependencies on the process are parameters, so that tests can replace them.
 package struct IssueControl {
     private static let commands: [any Command.Type] = [
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
@@ -20,18 +18,18 @@ package struct IssueControl {
         PurgeCommand.self,
     ]
 
-    /// The suggestions for other names that users may try. The most similar name would be wrong, such as `mute` for
-    /// `unmute`.
+    /// The suggestions for other names that users may try, where the most similar command would be wrong: for `unmute`,
+    /// that is `mute`.
     private static let otherNames = [
         "unmute": "reopen", "unresolve": "reopen", "export": "dead-letters export", "check": "doctor",
         "monitor": "health", "prometheus": "metrics", "tail": "follow", "search": "records", "delete": "purge",
         "bugreport": "bundle", "support": "bundle", "unmerge": "group undo", "unsplit": "group undo",
     ]
 
-    // Without the common options, which `run` adds.
+    /// The context without the values of the common options, which `run` sets.
     private let context: CommandContext
 
-    /// Creates the program. `connect` takes the path of a socket; nil for the standard ones.
+    /// Creates the program. `connect` takes the path of a socket; nil for the standard paths.
     package init(
         environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
@@ -43,7 +41,7 @@ package struct IssueControl {
             reporting: reporting, sql: sql, tools: tools, makeLink: connect)
     }
 
-    /// Runs the command that the arguments name. The program's name is not among the arguments.
+    /// Runs the command that the arguments name. The arguments do not include the name of the program.
     package func run(_ arguments: [String]) -> ExitCode {
         do throws(CommandFailure) {
             return try dispatch(arguments)
@@ -79,12 +77,12 @@ package struct IssueControl {
             }
             return printText(help(of: try command(named: topic).specification))
         }
-        // Parsed again, since a command may have no such option.
+        // The leading options are parsed again, because the command may not have them.
         return try run(try command(named: name), leading + rest.dropFirst())
     }
 
-    /// Prints the candidates for the last word of an unfinished command line. After a failure the output is empty,
-    /// since a shell reads it.
+    /// Prints the candidates for the last word of an unfinished command line. Prints nothing after a failure, because a
+    /// shell reads the output.
     private func complete(_ words: ArraySlice<String>) -> ExitCode {
         let completion = Completion(words, commands: Self.commands.map { $0.specification })
         let candidates = completion.candidates { () throws(CollectorConnectionError) in
@@ -93,7 +91,7 @@ package struct IssueControl {
         return printText(candidates.map(\.line).joined())
     }
 
-    /// Prints the names of the commands, or the manual page of a command for a date.
+    /// Prints the manual page of a command with a date, or the names of all commands if either is missing.
     private func printManual(_ words: ArraySlice<String>) throws(CommandFailure) -> ExitCode {
         guard let name = words.first, let date = words.dropFirst().first else {
             return printText(Self.commands.map { "\($0.specification.name)\n" }.joined())
@@ -116,7 +114,7 @@ package struct IssueControl {
         } catch {
             throw CommandFailure(.usage, "\(error.message). See issuectl \(specification.name) --help")
         }
-        // If a daemon is reachable, reports that earlier runs could not send are sent now, even if the command fails.
+        // If the daemon is reachable, sends the reports that earlier runs have saved, even if the command fails.
         defer { if context.hasConnected.value { context.reporting.sendSpooled(context.socket) } }
         return try command.run(in: context)
     }
@@ -131,7 +129,7 @@ package struct IssueControl {
             arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human
         context.painter.isColored = (choice ?? .auto).applies(to: context.terminal, context.environment)
         context.socket = arguments[CommonOptions.socket]
-        // A command may have a `--timeout` of its own, but its values have the same form.
+        // If a command defines `--timeout` itself, its values have the same form.
         let timeout = try arguments.duration(CommonOptions.timeout)
         if timeout == .zero, let text = arguments[CommonOptions.timeout] {
             throw UsageError(text, of: CommonOptions.timeout, expected: "\(DurationExpression.forms), above 0")
@@ -166,16 +164,16 @@ package struct IssueControl {
 }
 
 extension IssueControl {
-    /// Runs the program with the real terminal and socket, and ends the process.
+    /// Runs the program with the terminal and the sockets of this process, then exits.
     ///
     /// - Parameters:
-    ///   - arguments: The arguments, without the program's own name.
-    ///   - sql: Opens a database; nil in a program without SQLite, which runs another program for this.
+    ///   - arguments: The arguments, without the name of the program.
+    ///   - sql: Opens a database; nil in a program without SQLite, which runs `issued-sql` instead.
     package static func runProcess(
         _ arguments: [String], sql: ((_ path: String?) throws(CommandFailure) -> any SQLDatabase)? = nil
     ) -> Never {
-        // If the reader of the output leaves early, as `head` does, write(2) fails instead of a signal ending the
-        // process: `report` still has to send its issues.
+        // If the reader of the output exits early, as `head` does, write(2) fails instead of raising SIGPIPE: `report`
+        // still has to send its issues.
         try? Signal.pipe.ignore()
         StandardStream.fillClosed()
         let output = StandardOutput()
@@ -197,9 +195,9 @@ extension IssueControl {
     }
 }
 
-/// A program that implements a command of `issuectl` and is installed with it.
+/// Runs a program that implements a command of `issuectl` and is installed with it.
 package enum ExtraProgram {
-    /// Runs the program in this process. Returns only by throwing.
+    /// Replaces this process with the program, or throws if that fails.
     ///
     /// - Parameters:
     ///   - name: The name of the program.
@@ -221,7 +219,8 @@ package enum ExtraProgram {
             .unavailable, "the program \(name) is missing (searched in \(places)): install issued again")
     }
 
-    /// The folders to search, in order: that of `issuectl`, as in a build, and those of an installation.
+    /// Returns the folders to search, in order: that of `issuectl`, which contains the program in a build, and those of
+    /// an installation.
     ///
     /// - Parameter own: The folder of `issuectl`; nil if it is unknown.
     package static func folders(of own: String?) -> [String] {

@@ -2,19 +2,20 @@ import UnixIO
 
 /// The properties of the terminal.
 package struct TerminalInfo: Equatable, Sendable {
-    /// `true` if standard output is a terminal.
+    /// Whether standard output is a terminal.
     package var isTerminal: Bool
-    /// The size of the terminal; nil if it is unknown.
+    /// The width of the terminal; nil if it is unknown.
     package var columns: Int?
+    /// The height of the terminal; nil if it is unknown.
     package var rows: Int?
-    /// `true` if standard input is a terminal.
+    /// Whether standard input is a terminal.
     package var isInputTerminal = false
 
-    /// `true` if a user types the input and sees the output.
+    /// Whether a user types the input and sees the output.
     var isInteractive: Bool { isTerminal && isInputTerminal }
 
-    /// Returns the width to which tables are cut: `COLUMNS` if it is set, otherwise that of the terminal; nil if the
-    /// output is not a terminal, so that nothing is cut.
+    /// Returns the maximum width of tables: `COLUMNS` if it is set, otherwise the width of the terminal; nil if the
+    /// output is not a terminal.
     func tableWidth(_ environment: (String) -> String?) -> Int? {
         if let width = environment("COLUMNS").flatMap({ Int($0) }), width > 0 { return width }
         guard isTerminal else { return nil }
@@ -85,7 +86,7 @@ final class StandardInput: CommandInput {
 
 /// The standard output and error of the process.
 final class StandardOutput: CommandOutput {
-    /// `true` if output was lost although there is a reader.
+    /// Whether output was lost although there is a reader.
     private(set) var hasFailed = false
 
     func write(_ bytes: [UInt8]) -> Bool {
@@ -93,7 +94,8 @@ final class StandardOutput: CommandOutput {
             try StandardStream.output.writeAll(bytes)
             return true
         } catch {
-            // A reader that has gone is not an error. A full disk is one, and must not look like success.
+            // It is not an error if the reader has closed the pipe. All other errors, such as a full disk, are
+            // reported.
             if error != .brokenPipe, !hasFailed {
                 hasFailed = true
                 writeError(Array("issuectl: cannot write to standard output: \(error)\n".utf8))
@@ -103,7 +105,7 @@ final class StandardOutput: CommandOutput {
     }
 
     func writeError(_ bytes: [UInt8]) {
-        // An error here cannot be reported anywhere.
+        // An error cannot be reported anywhere.
         try? StandardStream.error.writeAll(bytes)
     }
 }

@@ -35,8 +35,8 @@ extension Identifier {
 /// The position of a record in the record log. Row ids ascend in the order in which records were committed, and no row
 /// id is assigned twice.
 ///
-/// Valid row ids are between 0 and 2^60. Others may come from clients and from damaged files, so arithmetic is clamped
-/// to the range of `Int64` and never traps.
+/// Valid row ids are greater than 0 and less than 2^60. Others may come from clients and from damaged files, so
+/// arithmetic is clamped to the range of `Int64` and never traps.
 package struct RowID: Identifier, Strideable {
     package var rawValue: Int64
 
@@ -93,8 +93,8 @@ package struct SeriesID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The id of an account: one application of one user. An application of the same name of another user has its own
-/// account.
+/// The id of an account: one application of one user. Applications of the same name of two users have different
+/// accounts.
 package struct AccountID: Identifier {
     package var rawValue: Int64
 
@@ -120,8 +120,8 @@ package struct BatchID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The id of the row that describes a reporting process. A process id of the kernel is an `Int32`, and may be assigned
-/// again.
+/// The id of the row that describes a reporting process. It is not the kernel's process id, which is an `Int32` and may
+/// be reused.
 package struct ProcessRowID: Identifier {
     package var rawValue: Int64
 
@@ -165,7 +165,7 @@ package struct RecordID: Hashable, Sendable {
         output.append(contentsOf: row[0..<row.count])
     }
 
-    /// Appends the common prefix of all ids of the store: its id as text, and the hyphen.
+    /// Appends the common prefix of all ids of the store: the store's id as text, and the hyphen.
     package func appendStore(to output: inout [UInt8]) {
         for position in (0..<12).reversed() {
             output.append(Self.digit(store >> UInt64(5 * position) & 31))
@@ -176,7 +176,7 @@ package struct RecordID: Hashable, Sendable {
     /// The number of consecutive rows whose ids differ only in the last digit, starting at a multiple of this number.
     package static let rowsPerPrefix: Int64 = 32
 
-    /// Appends a number in the form that a row id has in a record's id.
+    /// Appends a number in the form of a row id in a record's id.
     package static func append(digitsOf number: Int64, to output: inout ByteBuffer) {
         let number = UInt64(bitPattern: number)
         var words = InlineArray<2, UInt64>(repeating: 0)
@@ -192,7 +192,7 @@ package struct RecordID: Hashable, Sendable {
         output.truncate(to: start + count)
     }
 
-    /// Parses an id. Nil if the text is not a valid id.
+    /// Parses an id; nil if the text is not a valid id.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count > 13, bytes.count <= 13 + 13, bytes[12] == UInt8(ascii: "-"),

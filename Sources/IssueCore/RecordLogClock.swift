@@ -2,9 +2,9 @@ package import IssueProtocol
 
 /// The clock of the record log. It gives each commit its log time and its wall time.
 ///
-/// The store keeps each record's wall time and an offset (`log = wall + offset`) that applies to all records up to the
-/// next offset. The offset changes only when the daemon starts and when the wall clock jumps. Times never go backwards
-/// while the offset stays the same.
+/// The store keeps each record's wall time, and offsets (`log = wall + offset`), each of which applies to all records
+/// up to the next offset. The offset changes only when the daemon starts or the wall clock jumps. Wall times never go
+/// backwards while the offset stays the same.
 package struct RecordLogClock: Equatable, Sendable {
     /// The times of the last commit, from which the clock continues after a restart.
     package struct State: Equatable, Sendable {
@@ -23,47 +23,47 @@ package struct RecordLogClock: Equatable, Sendable {
     /// The time of one commit.
     package struct Reading: Equatable, Sendable {
         package var log: RecordLogInstant
-        /// The wall time to store. It may be slightly ahead of the wall clock, so that it never goes backwards.
+        /// The wall time to store. It may be slightly ahead of the wall clock, so that stored times do not go
+        /// backwards.
         package var wall: IssueTimestamp
         /// The offset of this and all following commits, in milliseconds; nil if it did not change.
         package var newOffset: Int64?
     }
 
-    /// Both clocks of the host at the same moment.
-    private struct Moment: Equatable {
+    /// The readings of both clocks of the host at the same time.
+    private struct ClockPair: Equatable {
         var wall: IssueTimestamp
         var monotonic: MonotonicInstant
     }
 
     /// How far the wall clock may drift from the monotonic clock before it counts as having been set.
     package static let tolerance: Duration = .seconds(1)
-    /// The longest downtime that is added to log time. Across a restart only the wall clock is available, and it may be
-    /// wrong.
+    /// The longest downtime that is added to log time. Only the wall clock measures the downtime, and it may be wrong.
     package static let maxGap: Duration = .seconds(86_400)
 
-    /// The state to store; nil before the very first commit.
+    /// The state to store; nil before the first commit to an empty record log.
     package private(set) var state: State?
-    /// Both clocks at the start of the current offset. Comparing with these, not with the last commit, also detects
-    /// many small steps.
-    private var anchor: Moment?
+    /// The clocks at the start of the current offset. Each commit is compared with these and not with the last commit,
+    /// so that many small steps of the wall clock are also detected.
+    private var anchor: ClockPair?
     /// The monotonic time of the last commit of this run.
     private var last: MonotonicInstant?
 
-    /// - Parameter state: The state stored before the restart; nil if the log is empty.
+    /// - Parameter state: The state stored before the restart; nil if the record log is empty.
     package init(restoring state: State? = nil) {
         self.state = state
     }
 
     /// Returns the time of a commit that is about to be made, and advances the clock to it.
     package mutating func committed(wall: IssueTimestamp, monotonic: MonotonicInstant) -> Reading {
-        let present = Moment(wall: wall, monotonic: monotonic)
+        let present = ClockPair(wall: wall, monotonic: monotonic)
         guard let previous = state else {
-            return begin(at: RecordLogInstant(milliseconds: wall.millisecondsSince1970), present, before: nil)
+            return begin(at: RecordLogInstant(milliseconds: wall.millisecondsSince1970), present, after: nil)
         }
         guard let anchor, let last else {
             let gap = wall.millisecondsSince1970.clampedDifference(previous.wall.millisecondsSince1970)
             let addedGap = min(max(gap, 0), Self.maxGap.wholeMilliseconds)
-            return begin(at: previous.log.advanced(by: .milliseconds(addedGap)), present, before: previous)
+            return begin(at: previous.log.advanced(by: .milliseconds(addedGap)), present, after: previous)
         }
 
         let wallElapsed = Duration.milliseconds(
@@ -71,7 +71,7 @@ package struct RecordLogClock: Equatable, Sendable {
         let drift = wallElapsed - anchor.monotonic.duration(to: monotonic)
         let elapsed = max(.zero, last.duration(to: monotonic))
         if drift > Self.tolerance || drift < .zero - Self.tolerance {
-            return begin(at: previous.log.advanced(by: elapsed), present, before: previous)
+            return begin(at: previous.log.advanced(by: elapsed), present, after: previous)
         }
 
         let storedWall = max(wall, previous.wall)
@@ -81,14 +81,14 @@ package struct RecordLogClock: Equatable, Sendable {
         return Reading(log: log, wall: storedWall, newOffset: nil)
     }
 
-    /// Returns the current log time without advancing the clock, for timers.
+    /// Returns the current log time without advancing the clock. For timers.
     package func now(wall: IssueTimestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         var copy = self
         return copy.committed(wall: wall, monotonic: monotonic).log
     }
 
-    /// Starts a new offset, which makes `log` the log time of `present`.
-    private mutating func begin(at log: RecordLogInstant, _ present: Moment, before previous: State?) -> Reading {
+    /// Starts a new offset, with which `log` is the log time of `present`.
+    private mutating func begin(at log: RecordLogInstant, _ present: ClockPair, after previous: State?) -> Reading {
         let current = State(log: log, wall: present.wall)
         state = current
         anchor = present
@@ -98,15 +98,15 @@ package struct RecordLogClock: Equatable, Sendable {
     }
 }
 
-/// A point in time on the record log's clock. It never goes backwards, and setting the wall clock does not affect it.
+/// A point in time on the record log's clock. The clock never goes backwards, and setting the wall clock does not
+/// affect it.
 ///
-/// Each commit stores it. A decision based on it therefore does not depend on when it is made, and is the same when it
-/// is repeated after a crash.
+/// Each commit stores its log time. A decision based on it is therefore the same when it is repeated after a crash.
 package struct RecordLogInstant: InstantProtocol {
-    /// Milliseconds since an origin without a meaning.
+    /// The milliseconds since an origin that has no meaning.
     package var milliseconds: Int64
 
-    /// - Parameter milliseconds: The log time, in milliseconds. Its origin has no meaning.
+    /// - Parameter milliseconds: The milliseconds since the origin.
     package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }

@@ -1,13 +1,13 @@
 package import IssueProtocol
-// The rules are a module of their own, because the client uses them without the rest of IssueCore.
+// The rules are in a module of their own, because the client uses them without the rest of IssueCore.
 @_exported public import IssueSecrets
 
 extension Redactor {
-    /// Creates a redactor whose hashes are SipHashes.
+    /// Creates a redactor that hashes values with SipHash.
     ///
     /// - Parameters:
     ///   - settings: The rules and their actions.
-    ///   - key: The key of hashes.
+    ///   - key: The key of the hashes.
     package init(_ settings: RedactionSettings = .off, key: RedactionKey = RedactionKey(low: 0, high: 0)) {
         self.init(settings) { value in
             var hash = SipHash(key0: key.low, key1: key.high)
@@ -17,7 +17,7 @@ extension Redactor {
     }
 }
 
-/// Copies consecutive runs of a text, and writes a mark instead of each value.
+/// Copies consecutive runs of a text, and writes a mark in place of each value.
 ///
 /// If a value extends over two runs, its mark is written in the first one.
 private struct MarkedCopy {
@@ -25,7 +25,7 @@ private struct MarkedCopy {
     let values: [Range<Int>]
     /// The index of the next value.
     private var next = 0
-    /// `true` if the mark of the next value was written in an earlier run.
+    /// Whether the mark of the next value was written in an earlier run.
     private var isWritten = false
 
     init(_ values: [Range<Int>]) {
@@ -39,8 +39,8 @@ private struct MarkedCopy {
     ///   - start: The index of the first byte of the run.
     ///   - end: The index after its last byte.
     ///   - output: The buffer to append to.
-    ///   - mark: Appends the mark of the value with an index in `values`.
-    ///   - plain: Appends the bytes between two indexes, which belong to no value.
+    ///   - mark: Appends the mark of a value, given its index in `values`.
+    ///   - plain: Appends the bytes between two indexes. They belong to no value.
     mutating func append(
         _ bytes: Span<UInt8>, from start: Int, to end: Int, to output: inout ByteBuffer,
         mark: (_ value: Int, inout ByteBuffer) -> Void, plain: (inout ByteBuffer, Int, Int) -> Void
@@ -65,8 +65,8 @@ private struct MarkedCopy {
 extension Redactor {
     /// Splits a message whose values are in `matches` into its template and parts.
     ///
-    /// The template is that of the message with a stand-in for each value, so it depends neither on the value nor on
-    /// what replaces it: a message that was redacted before has the same template.
+    /// The template is computed from the message with a stand-in for each value. It therefore depends neither on the
+    /// value nor on the mark that replaces it: a message that the sender has already redacted has the same template.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the message.
@@ -100,7 +100,7 @@ extension Redactor {
     private struct RedactedTemplate {
         let limit: Int
         var partCount = 0
-        /// `true` if the message must be stored whole.
+        /// Whether the message must be stored whole.
         var isWhole = false
 
         var form: DecodedRecord.MessageForm { isWhole ? .whole : partCount == 0 ? .template : .parts }
@@ -171,7 +171,7 @@ extension Redactor {
         for value in values {
             neutral.append(bytes, from: index, to: value.start)
             let first = neutral.count
-            neutral.append(contentsOf: value.rule.stand.description.utf8)
+            neutral.append(contentsOf: value.rule.standIn.description.utf8)
             standInRanges.append(first..<neutral.count)
             index = value.end
         }
@@ -211,12 +211,12 @@ extension Redactor {
     }
 }
 
-/// Reduces messages and metadata to what helps to find a fault: constant text, keys and types.
+/// Reduces messages and metadata to the parts that help to find a fault: constant text, keys and types.
 ///
-/// All rules of redaction apply, even if they are switched off. Then the values that the template recognises are
-/// replaced, such as numbers, paths, addresses and quoted text. Finally, each word that also occurs in the metadata of
-/// the record is replaced. A name that occurs only in the text of a message cannot be told from constant text, and
-/// remains.
+/// First, all rules of redaction are applied, even if they are switched off. Then the values that the template
+/// recognises are replaced, such as numbers, paths, addresses and quoted text. Finally, each word that also occurs in
+/// the metadata of the record is replaced. A name that occurs only in the text of a message cannot be distinguished
+/// from constant text, and remains.
 package struct Anonymizer: Sendable {
     private var redactor: Redactor
     private let limits = RecordLimits()
@@ -232,11 +232,11 @@ package struct Anonymizer: Sendable {
         redactor = Redactor(settings)
     }
 
-    /// Returns a message in which values are replaced, on one line.
+    /// Returns a message as one line in which values are replaced.
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - values: The metadata and the details of its record. Each word in them is replaced.
+    ///   - values: The metadata and the details of its record. Each word in their strings is replaced.
     package mutating func message(_ message: String, values: [JSONValue]) -> String {
         var template = ByteBuffer()
         var parts = ByteBuffer()

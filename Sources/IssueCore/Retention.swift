@@ -2,11 +2,11 @@ package import IssueProtocol
 
 /// Decides which records of closed ranges are removed.
 ///
-/// Old records are removed range by range, the oldest first. If space is short, the user with the most data loses
-/// records first. If other files fill the disk, so that removing all records would not free enough, none are removed
-/// for it.
+/// Old records are removed range by range, the oldest range first. If space is short, the user with the most data loses
+/// records first. If other files fill the disk and removing all records would not free enough space, no records are
+/// removed for lack of space.
 ///
-/// Ages are in log time, so a wall clock that is set wrong removes nothing.
+/// Ages are in log time, so setting the wall clock to a wrong time removes no records.
 package struct Retention: Equatable, Sendable {
     /// Why records are removed.
     package enum Reason: String, Equatable, Sendable {
@@ -22,18 +22,18 @@ package struct Retention: Equatable, Sendable {
         case thin(RetentionSnapshot.Holding, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
-        /// Estimate the space of series without records, which is not known after a start.
+        /// Estimate the space of series without records, which is unknown after a start.
         case countUnreferenced
         /// Remove the series without records of these users, with their groups and counts.
         case collect(Set<UInt32>)
-        /// Close the open range before it is full, because its oldest record is too old to wait longer.
+        /// Close the open range before it is full, because its first record is too old.
         case closeRange
         /// Do nothing and check again after this time.
         case wait(Duration)
     }
 
-    /// The maximum time between two checks. They are more frequent if an age is low. Checks are needed because nothing
-    /// notifies the daemon when the disk fills up.
+    /// The maximum time between two checks. Checks are more frequent if a maximum age is low. They are needed because
+    /// nothing notifies the daemon when the disk fills up.
     package static let interval: Duration = .seconds(60)
     /// The time between two steps of a search for ranges with old records of some applications.
     private static let searchPause: Duration = .milliseconds(10)
@@ -46,19 +46,19 @@ package struct Retention: Equatable, Sendable {
 
     /// Returns the next action.
     package func next(_ snapshot: RetentionSnapshot) -> Action {
-        if let oldest = snapshot.oldest, let reason = reason(toForget: oldest, snapshot) {
+        if let oldest = snapshot.oldest, let reason = reason(toRemove: oldest, snapshot) {
             guard reason != .age else { return .forget(oldest, reason) }
             guard let unreferenced = snapshot.unreferenced else { return .countUnreferenced }
             let users = unreferenced.users(maxSize: settings.maxSize)
             guard users.isEmpty else { return .collect(users) }
             // If no user has data in the oldest range, the whole range can be removed.
             guard snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
-                let evictionCandidate = EvictionPolicy.evictionCandidate(snapshot.holdings, settings.users)
+                let candidate = EvictionPolicy.evictionCandidate(snapshot.holdings, settings.users)
             else { return .forget(oldest, reason) }
-            return .thin(evictionCandidate, reason)
+            return .thin(candidate, reason)
         }
         if let aged = snapshot.aged,
-            aged.range.newest.duration(to: snapshot.now) >= timeout(aged.maxAge, with: aged.range)
+            aged.range.newest.duration(to: snapshot.now) >= removalAge(aged.maxAge, of: aged.range)
         {
             return .expire(aged)
         }
@@ -73,41 +73,42 @@ package struct Retention: Equatable, Sendable {
         snapshot.usedBytes > settings.maxSize || freeSpace(snapshot) == .short
     }
 
-    /// Compares the free space of the disk, after all space that can be freed without removing records, with the space
-    /// to keep free.
+    /// Compares the free space of the disk with the space to keep free. Space that can be freed without removing
+    /// records counts as free.
     package func freeSpace(_ snapshot: RetentionSnapshot) -> RetentionSettings.FreeSpace {
         settings.freeSpace(
             bytes: snapshot.freeBytes?.clampedSum(snapshot.spareBytes).clampedSum(snapshot.excessWALBytes),
             usedBytes: snapshot.usedBytes)
     }
 
-    private func reason(toForget oldest: RetentionSnapshot.ClosedRange, _ snapshot: RetentionSnapshot) -> Reason? {
+    private func reason(toRemove oldest: RetentionSnapshot.ClosedRange, _ snapshot: RetentionSnapshot) -> Reason? {
         if snapshot.usedBytes > settings.maxSize { return .size }
         if freeSpace(snapshot) == .short { return .freeSpace }
-        return oldest.newest.duration(to: snapshot.now) >= timeout(maxAge(of: oldest), with: oldest) ? .age : nil
+        return oldest.newest.duration(to: snapshot.now) >= removalAge(maxAge(of: oldest), of: oldest) ? .age : nil
     }
 
-    /// Returns the age at which a range is removed: the maximum age, or twice that while a batch with records of the
-    /// range is in flight, because the destination may still accept the batch.
-    private func timeout(_ maxAge: Duration, with range: RetentionSnapshot.ClosedRange) -> Duration {
+    /// Returns the age at which records of a range are removed: their maximum age, or twice that while a batch with
+    /// records of the range is in flight, because the destination may still accept the batch.
+    private func removalAge(_ maxAge: Duration, of range: RetentionSnapshot.ClosedRange) -> Duration {
         range.isUnderWay ? maxAge + maxAge : maxAge
     }
 
-    /// Returns the age from which a range is removed as a whole.
+    /// Returns the maximum age from which a range is removed as a whole.
     private func maxAge(of range: RetentionSnapshot.ClosedRange) -> Duration {
         max(settings.maxAge, range.longestAge ?? settings.maxAge)
     }
 
-    /// The maximum time for which a range stays open on a quiet host, so that its records have about the same age.
+    /// The maximum time for which a range stays open on a quiet host. It ensures that the records of a range have about
+    /// the same age.
     private var maxOpenDuration: Duration {
         max(.seconds(1), min(settings.lowestAge / 10, .seconds(86_400)))
     }
 
     private func untilNextCheck(_ snapshot: RetentionSnapshot) -> Duration {
-        // Records of an application with a low maximum age may be in any range, including the open one.
+        // Records of an application with a low maximum age may be in any range, including the open range.
         let interval = max(.seconds(1), min(Self.interval, settings.lowestAge / 10))
         guard let oldest = snapshot.oldest else { return interval }
-        let left = timeout(maxAge(of: oldest), with: oldest) - oldest.newest.duration(to: snapshot.now)
+        let left = removalAge(maxAge(of: oldest), of: oldest) - oldest.newest.duration(to: snapshot.now)
         return max(.seconds(1), min(interval, left))
     }
 }
@@ -124,7 +125,7 @@ package struct RetentionSettings: Hashable, Sendable {
     package var resolveAfter: Duration
     /// The maximum ages of applications that have one of their own.
     package var applicationAges: [ApplicationAge] = []
-    /// The users who are accountable for user ids. The data of all ids of one user is counted together.
+    /// Maps user ids to accountable users. The data of all ids of one user is counted together.
     package var users = AccountableUsers()
 
     package init(
@@ -139,7 +140,8 @@ package struct RetentionSettings: Hashable, Sendable {
 
     /// Returns the maximum age of an application's records.
     ///
-    /// An age for the user wins over one for all users. Among equals the later one wins.
+    /// A setting for the user takes precedence over one for all users. Of several equally specific settings, the last
+    /// one applies.
     ///
     /// - Parameters:
     ///   - uid: The user the application runs as.
@@ -150,8 +152,8 @@ package struct RetentionSettings: Hashable, Sendable {
 
     /// All maximum ages in ascending order, each once.
     package var ages: [Duration] { Set(applicationAges.map(\.maxAge) + [maxAge]).sorted() }
-    /// All maximum ages except the highest one. At these, the records of some applications are removed from a range; at
-    /// the highest one, the whole range is removed.
+    /// All maximum ages except the highest one. At these ages, the records of some applications are removed from a
+    /// range. At the highest age, the whole range is removed.
     package var partialAges: [Duration] { ages.dropLast() }
     package var lowestAge: Duration { ages.first ?? maxAge }
     package var highestAge: Duration { ages.last ?? maxAge }
@@ -168,11 +170,11 @@ package struct RetentionSettings: Hashable, Sendable {
 
     /// Compares the free space with `keepFree`.
     ///
-    /// Removing records turns used bytes of the database into free space. So while records are removed, `short` never
-    /// becomes `unreachable`.
+    /// Removing records turns used bytes of the database into free space. While records are removed, `short` therefore
+    /// never becomes `unreachable`.
     ///
     /// - Parameters:
-    ///   - bytes: The free space, including what can be freed without removing records; nil if unknown.
+    ///   - bytes: The free space, including the space that can be freed without removing records; nil if unknown.
     ///   - usedBytes: The size of the database without its free pages.
     func freeSpace(bytes: Int64?, usedBytes: Int64) -> FreeSpace {
         guard let bytes, bytes < keepFree else { return .enough }
@@ -203,12 +205,12 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var firstID: RowID
         /// The last row id of the range.
         package var lastID: RowID
-        /// The log time of its newest record.
+        /// The log time of the range's newest record.
         package var newest: RecordLogInstant
-        /// `true` if a batch that is in flight has records of it.
+        /// Whether a batch that is in flight has records of the range.
         package var isUnderWay: Bool
-        /// The longest maximum age of the applications with records in it; nil if none has one of its own that is
-        /// longer than the general one.
+        /// The longest of the applications' own maximum ages that exceed the general one. Only applications with
+        /// records in the range count. Nil if there is none.
         package var longestAge: Duration?
 
         package init(id: Int64, firstID: RowID, lastID: RowID, newest: RecordLogInstant, isUnderWay: Bool) {
@@ -220,9 +222,10 @@ package struct RetentionSnapshot: Equatable, Sendable {
         }
     }
 
-    /// The applications in a closed range whose records may be too old.
+    /// A closed range in which records of some applications may be too old.
     package struct AgedRange: Equatable, Sendable {
         package var range: ClosedRange
+        /// The applications whose records may be too old.
         package var accounts: Set<AccountID>
         /// The age from which their records are removed.
         package var maxAge: Duration
@@ -237,7 +240,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var range: ClosedRange
         package var user: UInt32
         package var bytes: Int64
-        /// `true` if no record in the range is pending for a destination.
+        /// Whether no record in the range is pending for a destination.
         package var isSettled: Bool
 
         package init(range: ClosedRange, user: UInt32, bytes: Int64, isSettled: Bool) {
@@ -252,13 +255,13 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package var oldest: ClosedRange?
     /// The next range in which records of some applications may be too old; nil if there is none.
     package var aged: AgedRange?
-    /// `true` if more ranges must be searched for such records.
+    /// Whether more ranges must be searched for records of applications that are too old.
     package var isSearchingAged = false
     /// The estimated space of series without records; nil if it has not been counted since the start.
     package var unreferenced: UnreferencedSeries? = UnreferencedSeries()
-    /// The use of each user in each closed range. Only filled in if space is short.
+    /// The data of each user in each closed range. Empty unless space is short.
     package var holdings: [Holding] = []
-    /// The log time of the first record in the open range; nil if it is empty.
+    /// The log time of the first record in the open range; nil if the range is empty.
     package var openSince: RecordLogInstant?
     /// The size of the database without its free pages.
     package var usedBytes: Int64
@@ -287,18 +290,18 @@ package struct RetentionSnapshot: Equatable, Sendable {
 /// Chooses which user's records are removed first if space is short.
 ///
 /// The user with the most data comes first, so no quiet user loses records because of others. Among the user's ranges,
-/// those without pending records come before the others, and older before newer ones. Ranges with less than half of the
-/// user's average are skipped for now: most of them were thinned before.
+/// ranges without pending records come before the others, and older ranges before newer ones. Ranges with less than
+/// half of the user's average volume are skipped for now, because records were already removed from most of them.
 package enum EvictionPolicy {
-    /// The maximum number of records of a rare group in a range. They are kept longer than those of other groups. The
-    /// number is low, because the blocks with such records must be rewritten without the others.
+    /// The maximum number of records of a rare group in a range. Records of rare groups are kept longer than others.
+    /// The number is low because the blocks with such records must be rewritten without the other records.
     package static let maxRareRecords: Int64 = 16
 
     /// Returns the range of a user from which records are removed next, or nil if no user has any.
     ///
     /// - Parameters:
     ///   - holdings: The data of each user id in each range.
-    ///   - users: The users who are accountable for user ids.
+    ///   - users: Maps user ids to accountable users.
     package static func evictionCandidate(
         _ holdings: [RetentionSnapshot.Holding], _ users: AccountableUsers = AccountableUsers()
     ) -> RetentionSnapshot.Holding? {
@@ -314,7 +317,7 @@ package enum EvictionPolicy {
     ///
     /// - Parameters:
     ///   - shares: User ids with the bytes of their data.
-    ///   - users: The users who are accountable for user ids.
+    ///   - users: Maps user ids to accountable users.
     package static func largestUser(
         _ shares: some Sequence<(user: UInt32, bytes: Int64)>, _ users: AccountableUsers
     ) -> UInt32? {
@@ -323,14 +326,14 @@ package enum EvictionPolicy {
         return sums.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 
-    /// Returns the groups whose records are removed from a range: those that are not rare, or all if the rare ones make
-    /// up more than half of the volume.
+    /// Returns the groups whose records are removed from a range: the groups that are not rare, or all groups if the
+    /// rare ones make up more than half of the volume.
     ///
     /// - Parameter groups: The groups of one user in the range.
     package static func groupsToRemove(_ groups: [GroupID: GroupVolume]) -> Set<GroupID> {
         let frequent = groups.filter { $0.value.records > maxRareRecords }
-        let isEnough = 2 * volume(of: frequent) >= volume(of: groups)
-        return Set((isEnough ? frequent : groups).keys)
+        let isFrequentEnough = 2 * volume(of: frequent) >= volume(of: groups)
+        return Set((isFrequentEnough ? frequent : groups).keys)
     }
 
     private static func volume(of groups: [GroupID: GroupVolume]) -> Int64 {
@@ -338,10 +341,10 @@ package enum EvictionPolicy {
     }
 }
 
-/// The records of a group in one range.
+/// The number and size of a group's records in one range.
 package struct GroupVolume: Equatable, Sendable {
     package var records: Int64
-    /// Their approximate size.
+    /// Their approximate size, in bytes.
     package var bytes: Int64
 
     package init(records: Int64 = 0, bytes: Int64 = 0) {
@@ -356,7 +359,8 @@ package struct GroupVolume: Equatable, Sendable {
 package struct UnreferencedSeries: Equatable, Sendable {
     /// The bytes by user.
     private var bytes: [UInt32: Int64] = [:]
-    /// The estimated size, in bytes, up to which the series of a user are left alone in a database of any size.
+    /// The estimated size, in bytes, up to which the unreferenced series of a user are kept whatever the maximum size
+    /// of the database is.
     private static let allowance: Int64 = 256 << 10
 
     package init() {}
@@ -390,16 +394,16 @@ package struct UnreferencedSeries: Equatable, Sendable {
     }
 }
 
-/// The state of the store from which the next removals are computed. All sizes are in bytes.
+/// The state of the store from which the next removals of retention are predicted. All sizes are in bytes.
 package struct RetentionUsage: Equatable, Sendable {
-    /// The records of one age that are removed together.
+    /// Records that have the same maximum age and are removed together.
     package struct Portion: Equatable, Sendable {
-        /// The application; nil for those without an age of their own.
+        /// The application; nil for all applications without a maximum age of their own.
         package var app: String?
         package var uid: UInt32?
         package var maxAge: Duration
-        /// The time at which the newest record of their range was received. The records are removed by the age of the
-        /// range. Nil if all of them are in the open range, which is not removed.
+        /// The time at which the newest record of their range was received. It determines when the records are removed.
+        /// Nil if all of them are in the open range, from which no records are removed.
         package var newest: IssueTimestamp?
         package var records: Int64
 
@@ -421,11 +425,11 @@ package struct RetentionUsage: Equatable, Sendable {
     package var excessWALBytes: Int64 = 0
     /// The free space of the file system; nil if unknown.
     package var freeBytes: Int64?
-    /// The number of records that were received in `period`, including those that were removed since.
+    /// The number of records that were received in `period`, including records that were removed since.
     package var recentRecords: Int64 = 0
-    /// The time in which they were received: the last 24 hours, or less if the store is younger.
+    /// The time over which `recentRecords` are counted: the last 24 hours, or less if the store is younger.
     package var period: Duration = .seconds(86_400)
-    /// The average size of the records of closed ranges as received, in bytes; nil if there are none.
+    /// The average received size of the records in closed ranges, in bytes; nil if there are none.
     package var averageBytes: Int64?
     package var portions: [Portion] = []
     /// The user with the most data in closed ranges; nil if there is none.
@@ -433,9 +437,10 @@ package struct RetentionUsage: Equatable, Sendable {
 
     /// The approximate size of a database without records, in bytes.
     package static let emptyBytes: Int64 = 512 << 10
-    /// The lowest size that is assumed for a record, in bytes.
+    /// The minimum size that is assumed for a record, in bytes.
     private static let minRecordBytes = 60.0
-    /// The lowest `period` from which growth is predicted. In a younger store, a burst of records would predict too much.
+    /// The minimum `period` from which growth is predicted. With a shorter one, the prediction could be based on one
+    /// burst of records.
     private static let minPeriod: Duration = .seconds(6 * 3600)
 
     package init() {}
@@ -443,8 +448,9 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The bytes that new records add in a day; nil if the store is too young or too empty to tell.
     package var growth: Int64? {
         guard records > 0, period >= Self.minPeriod, let averageBytes else { return nil }
-        // Issues, series and counts outlive their records, so after many records were removed, such as after MaxSize= was
-        // lowered, the size per stored record is too high. A new record takes less space than it had when it was received.
+        // Issues, series and counts outlive their records. After many records were removed, for example because
+        // MaxSize= was lowered, the size per stored record is therefore too high. A stored record takes less space than
+        // it had when it was received.
         let stored = Double(usedBytes - Self.emptyBytes) / Double(records)
         let size = max(Self.minRecordBytes, min(stored, Double(averageBytes)))
         let perDay = size * Double(recentRecords) / (period / .seconds(86_400))
@@ -456,9 +462,9 @@ package struct RetentionUsage: Equatable, Sendable {
     /// The number of records is nil for a limit on space, because it depends on the ranges that are closed before the
     /// limit is reached.
     ///
-    /// New records are expected at the rate of the last day and with the average size of the stored ones, but at most
-    /// that of the received ones. A limit on space is not reached if records reach their maximum age before: from then
-    /// on, as much is removed as is added.
+    /// New records are expected at the rate of the last day, with the average size of stored records or, if that is
+    /// lower, of received records. A limit on space is not reached if records reach their maximum age first, because
+    /// from then on as much is removed as is added.
     package func reply(_ settings: RetentionSettings, now: IssueTimestamp) -> RetentionReply {
         var rules = portions.map { portion in
             RetentionRule(
@@ -470,8 +476,9 @@ package struct RetentionUsage: Equatable, Sendable {
         // The database grows until the oldest records reach the general age.
         let firstRemoval =
             rules.first { $0.app == nil }?.at ?? oldest?.advanced(by: settings.maxAge)
-        /// Returns the time at which this number of bytes will have been added; nil if it will not be reached.
-        func moment(_ room: Int64) -> IssueTimestamp? {
+        /// Returns the time at which this number of bytes will have been added; nil if it is not expected to be
+        /// reached.
+        func whenFull(_ room: Int64) -> IssueTimestamp? {
             if room < 0 { return now }
             guard let growth, growth > 0 else { return nil }
             let days = Double(room) / Double(growth)
@@ -480,13 +487,13 @@ package struct RetentionUsage: Equatable, Sendable {
             return firstRemoval.map { at > $0 } ?? false ? nil : at
         }
         rules.append(
-            RetentionRule(.maxSize, uid: largestUser, at: moment(settings.maxSize.clampedDifference(usedBytes))))
+            RetentionRule(.maxSize, uid: largestUser, at: whenFull(settings.maxSize.clampedDifference(usedBytes))))
         let available = freeBytes?.clampedSum(spareBytes).clampedSum(excessWALBytes)
         let isReachable = settings.freeSpace(bytes: available, usedBytes: usedBytes) != .unreachable
         rules.append(
             RetentionRule(
                 .keepFree, uid: largestUser,
-                at: isReachable ? available.flatMap { moment($0.clampedDifference(settings.keepFree)) } : nil))
+                at: isReachable ? available.flatMap { whenFull($0.clampedDifference(settings.keepFree)) } : nil))
         let sorted = rules.enumerated().sorted { left, right in
             switch (left.element.at, right.element.at) {
             case (let one?, let other?) where one != other: one < other

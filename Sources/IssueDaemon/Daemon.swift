@@ -10,7 +10,7 @@ package final class Daemon {
     /// The last configuration without errors since the start.
     private var lastValid: Configuration?
     private let source: ConfigurationSource
-    private let surroundings: HostEnvironment
+    private let environment: HostEnvironment
     private let notification: ServiceNotification
     private let watchdog: Duration?
     private let log: Log
@@ -19,9 +19,9 @@ package final class Daemon {
     private var configuration: Configuration { effective.configuration }
     private let corruptionCheck = CorruptionCheck()
     private let storeLock = StoreLock()
-    /// The counts since the start of the process; nil before the database was first opened.
-    private var board: StatusRegistry?
-    /// `true` once readiness was reported to the service manager.
+    /// The current registry; nil before the first attempt to open the database.
+    private var statusRegistry: StatusRegistry?
+    /// Whether readiness was reported to the service manager.
     private var isReady = false
     /// The path of the socket. If the socket is inherited, the unit's path.
     private var socketPath = ""
@@ -44,10 +44,11 @@ package final class Daemon {
         CurrentProcess.keepHeapsSmall()
         // A core dump would contain the token, so this comes before the token is read.
         CurrentProcess.forbidDumps()
-        let surroundings = HostEnvironment.present
+        let environment = HostEnvironment.current
         let start = DaemonStart.decide(
-            arguments: arguments, surroundings: surroundings,
-            output: { try? StandardStream.output.writeAll($0) }, complain: { try? StandardStream.error.writeAll($0) })
+            arguments: arguments, environment: environment,
+            output: { try? StandardStream.output.writeAll($0) }, errorOutput: { try? StandardStream.error.writeAll($0) }
+        )
         switch start {
         case .exit(let code):
             if code != .success { closeWaitingConnections() }
@@ -55,12 +56,12 @@ package final class Daemon {
         case .run(let effective, let source):
             let log = Log(effective.configuration.log)
             report(effective, log)
-            if let socket = surroundings.fallbackSocketPath {
+            if let socket = environment.fallbackSocketPath {
                 log.warning(
-                    .daemonTemporaryFolderTaken, ["folder": surroundings.userTemporaryFolder, "socket": socket])
+                    .daemonTemporaryFolderTaken, ["folder": environment.userTemporaryFolder, "socket": socket])
             }
             do {
-                let daemon = try Daemon(effective, source, surroundings, log)
+                let daemon = try Daemon(effective, source, environment, log)
                 return try daemon.run().rawValue
             } catch let end as DaemonFailure {
                 log.error(.daemonFailed, ["error": end.message])
@@ -86,12 +87,12 @@ package final class Daemon {
     }
 
     private init(
-        _ effective: EffectiveConfiguration, _ source: ConfigurationSource, _ surroundings: HostEnvironment, _ log: Log
+        _ effective: EffectiveConfiguration, _ source: ConfigurationSource, _ environment: HostEnvironment, _ log: Log
     ) throws {
         self.effective = effective
         lastValid = effective.isValid ? effective.configuration : nil
         self.source = source
-        self.surroundings = surroundings
+        self.environment = environment
         self.log = log
         CurrentProcess.setFileMask(0o077)
         // Each connection needs a descriptor, and the soft limit of a shell is low.
@@ -123,7 +124,7 @@ package final class Daemon {
         }
     }
 
-    /// If the command line is invalid, closes the connections that wait at a socket of the service manager.
+    /// Closes the connections that wait at a socket of the service manager, because the command line is invalid.
     ///
     /// The daemon would fail in the same way at every start, so they would wait forever.
     private static func closeWaitingConnections() {
@@ -155,7 +156,7 @@ package final class Daemon {
             // Opening the database needs more memory than waiting for reports.
             CurrentProcess.returnFreeMemory()
             log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
-            try? notification.ready(status: run.board.summary)
+            try? notification.ready(status: run.statusRegistry.summary)
         }
         if try serve(run, socket) == .storeDamaged {
             run.end(drainTimeout: .seconds(1), flushTimeout: .seconds(1))
@@ -168,7 +169,7 @@ package final class Daemon {
         return false
     }
 
-    /// The reason for which `serve` has returned.
+    /// Why `serve` has returned.
     private enum End {
         case stopRequested
         case storeDamaged
@@ -182,7 +183,7 @@ package final class Daemon {
         socket.watch(with: poller, token: 2)
         var events: [PollEvent] = []
         let interval = watchdog.map { min($0 / 3, Self.statusInterval) } ?? Self.statusInterval
-        var publishedSummary = run.board.summary
+        var publishedSummary = run.statusRegistry.summary
         while true {
             let isWaiting = notification.hasServiceManager || socket.isMissing || run.lacksServices
             try poller.wait(into: &events, timeout: isWaiting ? interval : nil)
@@ -198,8 +199,8 @@ package final class Daemon {
             }
             if run.lacksServices { run.startMissingServices(configuration) }
             guard notification.hasServiceManager else { continue }
-            if watchdog != nil, run.isAlive() { try? notification.watchdog() }
-            let summary = run.board.summary
+            if watchdog != nil, run.requestHeartbeats() { try? notification.watchdog() }
+            let summary = run.statusRegistry.summary
             if summary != publishedSummary {
                 publishedSummary = summary
                 try? notification.status(summary)
@@ -210,7 +211,7 @@ package final class Daemon {
     /// Reloads the configuration. Without a run, the next run uses it.
     func reload(_ run: DaemonRun?) {
         try? notification.reloading(at: MonotonicClock.now)
-        let fresh = configurationNow(run)
+        let fresh = readConfiguration(run)
         log.setLevel(fresh.configuration.log.level)
         if fresh.basis == .files { log.notice(.configReloaded) }
         Self.report(fresh, log)
@@ -218,20 +219,20 @@ package final class Daemon {
         if fresh.isValid { lastValid = fresh.configuration }
         do {
             try run?.reload(fresh.configuration)
-            if let run { configurationTakesEffect(run.board) }
+            if let run { publishConfiguration(to: run.statusRegistry) }
         } catch {
             log.error(.configApplyFailed, ["error": "\(error)"])
         }
-        try? notification.ready(status: run?.board.summary ?? "Could not open the database")
+        try? notification.ready(status: run?.statusRegistry.summary ?? "Could not open the database")
     }
 
-    /// Reads the configuration, and notifies the watchdog in the meantime, for up to a minute: looking up the
-    /// configured groups in a directory service may take long.
+    /// Reads the configuration. Looking up its groups in a directory service may take long, so the watchdog is notified
+    /// meanwhile, for up to a minute.
     ///
     /// - Parameter run: The current run; nil if there is none.
-    private func configurationNow(_ run: DaemonRun?) -> EffectiveConfiguration {
-        let read = { @Sendable [source, surroundings, lastValid, effective] in
-            EffectiveConfiguration(source, in: surroundings, lastValid: lastValid, running: effective)
+    private func readConfiguration(_ run: DaemonRun?) -> EffectiveConfiguration {
+        let read = { @Sendable [source, environment, lastValid, effective] in
+            EffectiveConfiguration(source, in: environment, lastValid: lastValid, running: effective)
         }
         guard let watchdog else { return read() }
         let result = Monitor<EffectiveConfiguration?>(nil)
@@ -245,16 +246,16 @@ package final class Daemon {
         while true {
             let now = MonotonicClock.now
             if let fresh = result.wait(deadline: now.advanced(by: watchdog / 3), until: { $0 }) { return fresh }
-            if now < end, run?.isAlive() ?? true { try? notification.watchdog() }
+            if now < end, run?.requestHeartbeats() ?? true { try? notification.watchdog() }
         }
     }
 
     /// Publishes the configuration's errors for `status`, and saves a copy of a valid configuration.
-    func configurationTakesEffect(_ board: StatusRegistry) {
-        board.update(effective)
+    func publishConfiguration(to statusRegistry: StatusRegistry) {
+        statusRegistry.update(effective)
         guard effective.isValid else { return }
         do throws(Errno) {
-            try LastValidConfiguration(source: source, surroundings: surroundings).write(configuration)
+            try LastValidConfiguration(source: source, environment: environment).write(configuration)
         } catch {
             log.warning(.configCopyFailed, ["error": "\(error)"])
         }
@@ -283,26 +284,26 @@ package final class Daemon {
         do throws(Errno) {
             return try ListenerMonitor(path: path, log: log) { [self] () throws(Errno) in
                 // A path from the configuration is for all users whom Mode= allows.
-                let isOwn = surroundings.isOrdinaryUser && path == surroundings.userConfiguration.socket.path
+                let isOwn = environment.isOrdinaryUser && path == environment.userConfiguration.socket.path
                 try makeFolders(FileSystem.parentFolder(of: path), mode: isOwn ? 0o700 : 0o755)
                 return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
             }
         } catch {
-            let hint = Self.socketHint(error, at: path, source, surroundings)
+            let hint = Self.socketHint(error, at: path, source, environment)
             throw DaemonFailure(code: .unavailable, message: "can't create the socket \(path): \(hint)")
         }
     }
 
-    /// Returns the reason why the socket can't be created. If the path is that of the host's daemon, adds what an
-    /// ordinary user can do.
+    /// Returns why the socket can't be created. If the path is that of the host's daemon, adds what an ordinary user
+    /// can do.
     static func socketHint(
-        _ error: Errno, at path: String, _ source: ConfigurationSource, _ surroundings: HostEnvironment
+        _ error: Errno, at path: String, _ source: ConfigurationSource, _ environment: HostEnvironment
     ) -> String {
         let reason = error == .addressInUse ? "another daemon is listening there" : "\(error)"
-        guard error == .accessDenied || error == .addressInUse, surroundings.isOrdinaryUser, source == .default,
-            path != surroundings.userConfiguration.socket.path
+        guard error == .accessDenied || error == .addressInUse, environment.isOrdinaryUser, source == .default,
+            path != environment.userConfiguration.socket.path
         else { return reason }
-        return "\(reason); the path is from \(source.path(in: surroundings)), the configuration of the host: "
+        return "\(reason); the path is from \(source.path(in: environment)), the configuration of the host: "
             + "to run a daemon of your own, name another file with --config"
     }
 
@@ -325,15 +326,15 @@ package final class Daemon {
 
     /// Returns advice for a folder that the unit's sandbox does not allow the daemon to write to.
     private func sandboxHint(_ folder: String) -> String {
-        guard let state = surroundings.folder("STATE_DIRECTORY"), folder != state, !folder.hasPrefix(state + "/") else {
+        guard let state = environment.folder("STATE_DIRECTORY"), folder != state, !folder.hasPrefix(state + "/") else {
             return ""
         }
-        return "; the unit must allow it: systemctl edit issued, [Service], ReadWritePaths=\(folder)"
+        return "; add ReadWritePaths=\(folder) to the [Service] section of the unit with systemctl edit issued"
     }
 
     /// Creates a folder if it is missing. The temporary folder of an ordinary user must be private.
     private func makeFolders(_ folder: String, mode: UInt32) throws(Errno) {
-        if folder == surroundings.userTemporaryFolder {
+        if folder == environment.userTemporaryFolder {
             try DaemonFolder.prepare(folder)
         } else {
             try FileSystem.makeFolders(folder, mode: mode)
@@ -357,24 +358,24 @@ extension Daemon {
             let wakeUp = wakeUp
             do {
                 try prepareFolder()
-                let next = nextBoard
+                let next = nextStatusRegistry
                 let run = try DaemonRun(
-                    configuration, board: next, listener: socket.listener, metricsListener: metricsListener,
+                    configuration, statusRegistry: next, listener: socket.listener, metricsListener: metricsListener,
                     corruptionCheck: corruptionCheck, storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
-                board = next
-                configurationTakesEffect(run.board)
+                statusRegistry = next
+                publishConfiguration(to: run.statusRegistry)
                 if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
                 return run
             } catch let failure as StoreFailure {
                 if failure != reportedFailure {
                     log.error(.storeOpenFailed, ["file": configuration.store.path, "error": "\(failure)"])
                     unavailableServer?.end(timeout: Self.retry)
-                    let next = nextBoard
+                    let next = nextStatusRegistry
                     unavailableServer = try UnavailableStoreServer(
-                        effective, board: next, listener: socket.listener, metricsListener: metricsListener,
+                        effective, statusRegistry: next, listener: socket.listener, metricsListener: metricsListener,
                         reason: failure, log: log)
-                    board = next
+                    statusRegistry = next
                     reportedFailure = failure
                 }
                 // The socket is served, so clients that wait for the daemon need not wait for the disk.
@@ -386,7 +387,9 @@ extension Daemon {
     }
 
     /// A registry for the configured database, which continues the counts.
-    private var nextBoard: StatusRegistry { StatusRegistry(path: configuration.store.path, after: board) }
+    private var nextStatusRegistry: StatusRegistry {
+        StatusRegistry(path: configuration.store.path, after: statusRegistry)
+    }
 
     /// Waits for the time of the next attempt, and handles signals meanwhile. Returns `false` if the daemon must stop.
     private func waitForRetry(_ socket: ListenerMonitor, _ unavailableServer: UnavailableStoreServer?) throws -> Bool {
@@ -412,7 +415,7 @@ extension Daemon {
     }
 }
 
-/// The reason for which the daemon exits before it serves any client, and the exit code.
+/// Why the daemon exits before it serves any client, and the exit code.
 struct DaemonFailure: Error {
     var code: ExitCode
     var message: String

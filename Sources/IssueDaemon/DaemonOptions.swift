@@ -12,7 +12,7 @@ package struct DaemonOptions: Hashable, Sendable {
     package var source = ConfigurationSource.default
     /// The value of `--user`, which selects the user whose rights `--check` uses; nil without that option.
     package var user: String?
-    /// `true` if `--check` also tests the destinations.
+    /// Whether `--check` also tests the destinations and notifiers.
     package var isOnline = false
 
     /// The options without a value that select an action.
@@ -50,7 +50,7 @@ package struct DaemonOptions: Hashable, Sendable {
                 }
             case "--user":
                 guard let name = value ?? rest.popFirst(), !name.isEmpty, user == nil else {
-                    throw UsageError("--user needs one user.")
+                    throw UsageError("--user needs a user, and can be given only once.")
                 }
                 user = name
             case "--online" where value == nil: isOnline = true
@@ -94,16 +94,17 @@ package struct DaemonOptions: Hashable, Sendable {
         Collects, groups and forwards the issues that applications report.
 
           --config FILE    read FILE and FILE.d/*.conf instead of the files in /etc/issued
-          --check [FILE]   list errors in the configuration, and the user as which files were checked
-          --user USER      check files as USER instead of the unit's user (only for root)
-          --online         also test each destination: name, TLS, credential, schema and clock; stores nothing
+          --check [FILE]   list errors in the configuration, and name the user whose rights the check used
+          --user USER      check with the rights of USER instead of the unit's user (only for root)
+          --online         also test each destination and notifier; stores and sends nothing
           --print-config   print the effective configuration, and where each value comes from
           --list-messages  print all messages of the log with their meaning, as Markdown
-          --list-catalog   print the same messages as a catalog of the journal
+          --list-catalog   print the same messages as a message catalog for the journal
           --version        print the version
           --help           print this help
 
-        Exit codes: 0 success, 1 a destination failed the test, 64 usage error, 69 no socket, 73 unusable state directory, 78 configuration errors.
+        Exit codes: 0 success, 1 a destination or notifier failed the test, 64 usage error, 69 no socket,
+        73 unusable state directory, 78 configuration errors.
         More: man issued, man issued.conf.
 
         """
@@ -121,9 +122,9 @@ package enum DaemonStart: Sendable {
     /// - Parameters:
     ///   - arguments: The arguments without the name of the program.
     ///   - output: Writes to standard output.
-    ///   - complain: Writes to standard error.
+    ///   - errorOutput: Writes to standard error.
     package static func decide(
-        arguments: [String], surroundings: HostEnvironment, output: (String) -> Void, complain: (String) -> Void
+        arguments: [String], environment: HostEnvironment, output: (String) -> Void, errorOutput: (String) -> Void
     ) -> DaemonStart {
         do {
             let options = try DaemonOptions(arguments)
@@ -137,18 +138,18 @@ package enum DaemonStart: Sendable {
             case .listCatalog:
                 output(MessageCatalog.text)
             case .check:
-                let unit = surroundings.unit
-                let subject = try CheckSubject(option: options.user, callerID: surroundings.userID, unit: unit)
-                complain("Files checked as \(subject.explanation).\n")
-                let view = try subject.assume(in: surroundings)
-                var reader = ConfigurationReader(surroundings: view, purpose: .looking)
+                let unit = environment.unit
+                let subject = try CheckSubject(option: options.user, callerID: environment.userID, unit: unit)
+                errorOutput("Files checked as \(subject.explanation).\n")
+                let view = try subject.assume(in: environment)
+                var reader = ConfigurationReader(environment: view, purpose: .inspecting)
                 let reading = reader.read(options.source)
                 guard reading.problems.isEmpty else { throw InvalidConfiguration(problems: reading.problems) }
                 let configuration = reading.configuration
                 let warnings =
                     configuration.warnings(at: reading.origins.location)
                     + subject.warnings(on: configuration.store.path, unit: unit)
-                for warning in warnings { complain("Warning: \(warning)\n") }
+                for warning in warnings { errorOutput("Warning: \(warning)\n") }
                 if subject.isDaemonUser {
                     try StoreLocation(configuration.store.path, userID: view.userID).check()
                 }
@@ -157,10 +158,10 @@ package enum DaemonStart: Sendable {
                     output(check.text)
                     return .exit(check.isPassed ? .success : .refused)
                 }
-                let files = reading.origins.phrase(mainFile: options.source.path(in: surroundings))
+                let files = reading.origins.phrase(mainFile: options.source.path(in: environment))
                 output((["\(files): no errors"] + configuration.uncheckedCredentials).map { "\($0)\n" }.joined())
             case .printConfiguration:
-                var reader = ConfigurationReader(surroundings: surroundings, purpose: .looking)
+                var reader = ConfigurationReader(environment: environment, purpose: .inspecting)
                 let reading = reader.read(options.source)
                 let isValid = reading.problems.isEmpty
                 if !isValid {
@@ -170,20 +171,20 @@ package enum DaemonStart: Sendable {
                 output(reading.configuration.text(origins: reading.origins))
                 if !isValid { throw InvalidConfiguration(problems: reading.problems) }
             case .run:
-                return .run(EffectiveConfiguration(options.source, in: surroundings), options.source)
+                return .run(EffectiveConfiguration(options.source, in: environment), options.source)
             }
             return .exit(.success)
         } catch let error as InvalidConfiguration {
-            complain("\(error)\n")
+            errorOutput("\(error)\n")
             return .exit(.configuration)
         } catch let error as StoreFailure {
-            complain("\(error)\n")
+            errorOutput("\(error)\n")
             return .exit(.cannotCreate)
         } catch let error as UsageError {
-            complain("issued: \(error.message) See “issued --help”.\n")
+            errorOutput("issued: \(error.message) See “issued --help”.\n")
             return .exit(.usage)
         } catch {
-            complain("\(error)\n")
+            errorOutput("\(error)\n")
             return .exit(.usage)
         }
     }

@@ -9,7 +9,7 @@ import UnixIO
 /// If the store turns out to be damaged, the run ends. The next run uses a fresh file and the same socket, and clients
 /// resend unanswered reports.
 final class DaemonRun {
-    let board: StatusRegistry
+    let statusRegistry: StatusRegistry
     let socket: SocketService
     private let writer: WriterService
     private let queries: QueryService
@@ -18,7 +18,7 @@ final class DaemonRun {
     private let destinations = Destinations()
     private let notifiers = Notifiers()
     private let limitMonitor: LimitMonitor
-    private let pulse = Pulse()
+    private let heartbeats = Heartbeats()
     private let writerThread: JoinableThread
     private var socketThread: JoinableThread?
     /// The threads of the alert logger and of the jobs, which read the store.
@@ -26,11 +26,11 @@ final class DaemonRun {
     private let log: Log
     /// The settings of the socket, and the path of the database. They stay the same until the end of the run.
     private let fixed: (socket: SocketSettings, path: String)
-    /// `true` if a forwarding service could not be started and must be started later.
+    /// Whether a forwarding service could not be started and must be started later.
     private var lacksForwarding = false
-    /// `true` if the thread of a notifier could not be started and must be started later.
+    /// Whether the thread of a notifier could not be started and must be started later.
     private var lacksNotifiers = false
-    /// `true` if ``startMissingServices(_:)`` must be called again.
+    /// Whether ``startMissingServices(_:)`` must be called again.
     var lacksServices: Bool { lacksForwarding || lacksNotifiers }
 
     /// How long queries may continue after a stop has begun.
@@ -43,7 +43,7 @@ final class DaemonRun {
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
-        _ configuration: Configuration, board: StatusRegistry, listener: ListeningSocket,
+        _ configuration: Configuration, statusRegistry: StatusRegistry, listener: ListeningSocket,
         metricsListener: ListeningSocket?, corruptionCheck: CorruptionCheck,
         storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
@@ -51,9 +51,10 @@ final class DaemonRun {
         let path = configuration.store.path
         self.log = log
         fixed = (configuration.socket, path)
-        let redactor = RedactionKeyFile(besides: path).redactor(configuration.redaction, log)
+        let redactor = RedactionKeyFile(nextTo: path).redactor(configuration.redaction, log)
         let socket = try SocketService(
-            listener: listener, metricsListener: metricsListener, configuration, redactor: redactor, board: board,
+            listener: listener, metricsListener: metricsListener, configuration, redactor: redactor,
+            statusRegistry: statusRegistry,
             log: log)
         let writer = WriterService(
             opening: StoreOpening(
@@ -64,13 +65,14 @@ final class DaemonRun {
         let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
         limitMonitor = LimitMonitor { user, text in notifiers.report(.limitReached, uid: user, text) }
         let queries = QueryService(
-            path: path, writer: writer, board: board, socket: socket, replies: socket.limits.replyBudget, log: log,
+            path: path, writer: writer, statusRegistry: statusRegistry, socket: socket,
+            replies: socket.limits.replyBudget, log: log,
             announcements: { alertLogger.limits() })
         queries.use(ForecastSettings(configuration, redactor: redactor))
         let jobs = JobService(
             path: path, writer: writer, socket: socket, destinations: destinations, notifiers: notifiers,
             redactor: redactor, log: log)
-        (self.board, self.writer, self.queries, self.jobs) = (board, writer, queries, jobs)
+        (self.statusRegistry, self.writer, self.queries, self.jobs) = (statusRegistry, writer, queries, jobs)
         (self.alertLogger, self.socket) = (alertLogger, socket)
 
         let started = Monitor<Result<Void, StoreFailure>?>(nil)
@@ -85,7 +87,7 @@ final class DaemonRun {
                     },
                     refused: { socket.refused($0) },
                     changed: { failure in
-                        board.update(failure)
+                        statusRegistry.update(failure)
                         if let failure { notifiers.report(.storeFault, "reports are refused: \(failure)") }
                     }, damaged: damaged,
                     removed: { jobs.collect() })
@@ -103,7 +105,7 @@ final class DaemonRun {
                 notifiers.recordsStored(records)
             }
             writer.callbacks.onCardinalityOverflow = { overflow in
-                board.counted(overflow)
+                statusRegistry.counted(overflow)
                 guard overflowWarnings.withLock({ $0.shouldLog(overflow, at: Clock.monotonic) }) else { return }
                 log.warning(.limitsTooManyNames, ["uid": "\(overflow.uid)", "names": overflow.kind.rawValue])
                 notifiers.report(
@@ -116,7 +118,7 @@ final class DaemonRun {
             try JoinableThread(name: "jobs") { jobs.run() },
         ]
         if let file = corruptionCheck.takeSetAside() {
-            notifiers.report(.storeFault, "the database was unusable and moved aside: \(file)")
+            notifiers.report(.storeFault, "the database was unusable and has been moved aside: \(file)")
         }
         startMissingServices(configuration)
         socketThread = try JoinableThread(name: "socket") {
@@ -124,22 +126,22 @@ final class DaemonRun {
                 SocketService.Handlers(
                     submit: { writer.submit($0) },
                     query: { queries.submit($0) },
-                    withdraw: {
-                        queries.withdraw($0, user: $1)
-                        jobs.withdraw($0)
+                    cancelWork: {
+                        queries.cancel(connection: $0, user: $1)
+                        jobs.cancel(connection: $0)
                     },
                     repliesChanged: { queries.repliesChanged(of: $0, by: $1) },
-                    order: { jobs.order($0) },
+                    enqueueJob: { jobs.enqueue($0) },
                     flush: { name, completed in
                         let count = destinations.flush(name, completed)
-                        if count == 0, let name, !board.hasDestination(named: name) { return nil }
+                        if count == 0, let name, !statusRegistry.hasDestination(named: name) { return nil }
                         return count
                     }))
         }
     }
 
-    /// Starts the notifiers and forwarding services that do not run. If the store or a thread fails, `lacksServices` is
-    /// then `true`, and the caller tries again later.
+    /// Starts the notifiers and forwarding services that do not run. If that fails, `lacksServices` becomes `true`, and
+    /// the caller tries again later.
     func startMissingServices(_ configuration: Configuration) {
         let socket = socket
         let isRetryOfNotifiers = lacksNotifiers && !lacksForwarding
@@ -147,13 +149,14 @@ final class DaemonRun {
             // Notifiers start first, so that they learn of destinations that pause immediately.
             let notifiers = notifiers
             lacksNotifiers = try !notifiers.start(
-                configuration, path: fixed.path, writer: writer, board: board, log: log)
+                configuration, path: fixed.path, writer: writer, statusRegistry: statusRegistry, log: log)
             if isRetryOfNotifiers { return }
             try destinations.start(
-                configuration, path: fixed.path, writer: writer, board: board, log: log, limitMonitor: limitMonitor,
+                configuration, path: fixed.path, writer: writer, statusRegistry: statusRegistry, log: log,
+                limitMonitor: limitMonitor,
                 paused: { notifiers.report(.destinationPaused, $0) }
             ) {
-                socket.fatesMoved()
+                socket.fatesChanged()
             }
             if lacksForwarding { log.notice(.forwardingStarted) }
             lacksForwarding = false
@@ -169,7 +172,7 @@ final class DaemonRun {
     /// services and notifiers have stopped, for up to about two seconds each.
     func reload(_ configuration: Configuration) throws {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
-        let redactor = RedactionKeyFile(besides: fixed.path).redactor(configuration.redaction, log)
+        let redactor = RedactionKeyFile(nextTo: fixed.path).redactor(configuration.redaction, log)
         socket.enqueue { $0.redactor = redactor }
         jobs.use(redactor)
         queries.use(ForecastSettings(configuration, redactor: redactor))
@@ -177,23 +180,23 @@ final class DaemonRun {
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))
         notifiers.stop(timeout: .seconds(2))
-        board.forgetForwarders()
-        board.forgetNotifiers()
+        statusRegistry.forgetForwarders()
+        statusRegistry.forgetNotifiers()
         (lacksForwarding, lacksNotifiers) = (false, false)
         startMissingServices(configuration)
         let needsRestart = configuration.socket != fixed.socket || configuration.store.path != fixed.path
-        board.update(needsRestart: needsRestart)
+        statusRegistry.update(needsRestart: needsRestart)
         if needsRestart { log.notice(.configNeedsRestart) }
     }
 
     /// Sends a heartbeat request to the socket and writer threads. Returns `true` if both have answered the previous
     /// one.
-    func isAlive() -> Bool {
-        let wasWell = pulse.request()
-        let pulse = pulse
-        socket.enqueue { $0.pulses.append(pulse) }
-        writer.enqueue { pulse.beat(.writer) }
-        return wasWell
+    func requestHeartbeats() -> Bool {
+        let wereAnswered = heartbeats.request()
+        let heartbeats = heartbeats
+        socket.enqueue { $0.heartbeatRequests.append(heartbeats) }
+        writer.enqueue { heartbeats.answered(by: .writer) }
+        return wereAnswered
     }
 
     // MARK: Stop
@@ -238,26 +241,27 @@ final class DaemonRun {
 }
 
 /// Heartbeats of the threads that must never hang. If one is missing, the watchdog of systemd restarts the daemon.
-final class Pulse: Sendable {
-    enum Part: Hashable, Sendable, CaseIterable {
+final class Heartbeats: Sendable {
+    enum MonitoredThread: Hashable, Sendable, CaseIterable {
         case socket
         case writer
     }
 
     /// The threads that have not answered the last request.
-    private let missing = Mutex(Set<Part>())
+    private let missing = Mutex(Set<MonitoredThread>())
 
     /// Requests a new heartbeat of each thread. Returns `true` if all have answered the previous request.
     func request() -> Bool {
         missing.withLock { missing in
-            let isWell = missing.isEmpty
-            missing = Set(Part.allCases)
-            return isWell
+            let wereAnswered = missing.isEmpty
+            missing = Set(MonitoredThread.allCases)
+            return wereAnswered
         }
     }
 
-    func beat(_ part: Part) {
-        missing.withLock { _ = $0.remove(part) }
+    /// Notes that a thread has answered the request.
+    func answered(by thread: MonitoredThread) {
+        missing.withLock { _ = $0.remove(thread) }
     }
 }
 

@@ -15,14 +15,14 @@ final class Destinations: Sendable {
     /// - Parameters:
     ///   - path: The path of the database. A new one in the configuration takes effect after a restart.
     ///   - limitMonitor: Notified of the limits that hold records back.
-    ///   - paused: Called on the destination's thread with a text, its name and the reason, when it is paused.
-    ///   - fatesMoved: Called on the destination's thread when fates of records have changed.
+    ///   - paused: Called on the destination's thread when it is paused, with a text that states its name and why.
+    ///   - fatesChanged: Called on the destination's thread when fates of records have changed.
     /// - Throws: The error of the store, or of a thread that can't be started. Another call starts the missing
     ///   services.
     func start(
-        _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log,
+        _ configuration: Configuration, path: String, writer: WriterService, statusRegistry: StatusRegistry, log: Log,
         limitMonitor: LimitMonitor, paused: @escaping @Sendable (String) -> Void,
-        fatesMoved: @escaping @Sendable () -> Void
+        fatesChanged: @escaping @Sendable () -> Void
     ) throws {
         // Records are kept for misconfigured destinations like for any other.
         let configured =
@@ -43,14 +43,14 @@ final class Destinations: Sendable {
                 settings: ForwardingService.Settings(
                     forward: destination.settings.forward, limits: destination.settings.limits, users: users,
                     host: Host.name, paused: paused, limitMonitor: limitMonitor),
-                path: path, writer: writer, board: board, log: log)
+                path: path, writer: writer, statusRegistry: statusRegistry, log: log)
             let thread = try JoinableThread(name: "forward-\(destination.name)") {
-                destination.run(service, fatesMoved: fatesMoved)
+                destination.run(service, fatesChanged: fatesChanged)
             }
             running.withLock { $0.append((service, thread)) }
         }
         for row in rows.dropFirst(configuration.destinations.count) {
-            board.update(StatusRegistry.Forwarder(misconfigured: row))
+            statusRegistry.update(StatusRegistry.Forwarder(misconfigured: row))
         }
     }
 
@@ -63,8 +63,9 @@ final class Destinations: Sendable {
         for (service, _) in running.withLock({ $0 }) { service.recordsErased() }
     }
 
-    /// Flushes the service with a name, or all services if it is nil. Each service calls `completed` once. Returns the
-    /// number of services.
+    /// Flushes the service with a name, or all services if the name is nil. Each of them calls `completed` once.
+    ///
+    /// - Returns: The number of these services.
     func flush(_ name: String?, _ completed: @escaping @Sendable () -> Void) -> Int {
         let selected = running.withLock { $0 }.filter { name == nil || $0.service.destination.name == name }
         for (service, _) in selected { service.flush(completed) }
@@ -89,13 +90,13 @@ final class Destinations: Sendable {
 
 extension DestinationConfiguration {
     /// Forwards records until the service is stopped.
-    fileprivate func run(_ service: ForwardingService, fatesMoved: @escaping @Sendable () -> Void) {
+    fileprivate func run(_ service: ForwardingService, fatesChanged: @escaping @Sendable () -> Void) {
         if kind.name == LogzFormat.kind, LogzFormat.isStreaming(settings.options) {
             return service.run(
                 {
                     LogzStreamShipper(
                         LogzFormat(http, settings.options), credential: credential, cancellation: service.cancellation)
-                }, fatesMoved: fatesMoved)
+                }, fatesChanged: fatesChanged)
         }
         func run<Format: HTTPFormat>(_ format: Format.Type) {
             service.run(
@@ -103,7 +104,7 @@ extension DestinationConfiguration {
                     HTTPShipper(
                         Format(http, settings.options), credential: credential, cancellation: service.cancellation
                     ) { Clock.wall }
-                }, fatesMoved: fatesMoved)
+                }, fatesChanged: fatesChanged)
         }
         run(kind.format)
     }

@@ -153,7 +153,7 @@ extension Log {
 
     /// Logs the end of a request.
     ///
-    /// - Parameter result: `done`, or the reason for the failure.
+    /// - Parameter result: `done`, or why the request failed.
     func ended(_ request: String, by requester: Sender, result: String) {
         audit(.auditRequestFinished, request, requester, "result", result)
     }
@@ -262,11 +262,11 @@ extension LogForm {
 /// A journal entry in journald's native protocol, with fields that can be searched.
 ///
 /// Each field is `NAME=value` and a line feed. If a value contains a line feed, the name is followed by a line feed and
-/// the length of the value as 64-bit little-endian integer instead of `=`. Source: "Native Journal Protocol" in
+/// the length of the value as a 64-bit little-endian integer instead of `=`. Source: "Native Journal Protocol" in
 /// systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
-    /// A quarter of the maximum length of a value, in bytes: the maximum in Unicode scalars of `LogLine`.
+    /// The maximum length of a value in Unicode scalars, as in `LogLine`. A scalar has at most four bytes.
     private static let valueLimit = 1024
 
     package private(set) var bytes: [UInt8] = []

@@ -122,7 +122,7 @@ package struct ServiceNotification: Sendable {
         ServiceNotification(socket: (try? ProcessEnvironment.take("NOTIFY_SOCKET")) ?? nil)
     }
 
-    /// `true` if there is a service manager.
+    /// Whether there is a service manager.
     package var hasServiceManager: Bool { address != nil }
 
     /// Announces that the daemon is ready, or that a reload has finished.

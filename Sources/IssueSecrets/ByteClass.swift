@@ -75,13 +75,13 @@ public enum ByteClass {
         }
     }
 
-    /// Returns `true` if an equals sign after this byte may separate a key from its value.
+    /// Returns `true` if an equals sign after the byte may separate a key from its value.
     @inlinable
     public static func mayEndKey(_ byte: UInt8) -> Bool {
         inWord(byte) || byte == UInt8(ascii: ")") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: "-")
     }
 
-    /// Returns `true` if a slash after this byte begins a path.
+    /// Returns `true` if a slash after the byte may begin a path.
     @inlinable
     public static func mayPrecedePath(_ byte: UInt8) -> Bool {
         switch byte {
@@ -93,7 +93,7 @@ public enum ByteClass {
         }
     }
 
-    /// Returns `true` if a path may have this byte after its first slash, apart from letters and digits.
+    /// Returns `true` if the byte, which is neither a letter nor a digit, may follow the first slash of a path.
     @inlinable
     public static func mayBeginPath(_ byte: UInt8) -> Bool {
         switch byte {
@@ -102,6 +102,7 @@ public enum ByteClass {
         }
     }
 
+    /// Returns `true` if the byte may occur in a path.
     @inlinable
     public static func inPath(_ byte: UInt8) -> Bool {
         switch byte {
@@ -115,7 +116,7 @@ public enum ByteClass {
         }
     }
 
-    /// Returns `true` if the byte may occur before the at sign of a mailbox address. Covers the common characters only.
+    /// Returns `true` if the byte may occur before the at sign of a mailbox address. Covers only the common characters.
     @inlinable
     public static func inMailbox(_ byte: UInt8) -> Bool {
         switch byte {
@@ -127,6 +128,7 @@ public enum ByteClass {
         }
     }
 
+    /// Returns `true` if the byte may occur in a network address.
     @inlinable
     public static func inAddress(_ byte: UInt8) -> Bool {
         switch byte {
@@ -135,7 +137,7 @@ public enum ByteClass {
         }
     }
 
-    /// Returns `true` if the byte belongs to the sentence when it follows a path or an address.
+    /// Returns `true` if the byte belongs to the sentence when it is the last one of a path or an address.
     @inlinable
     public static func isSentencePunctuation(_ byte: UInt8) -> Bool {
         switch byte {

@@ -25,9 +25,8 @@ package enum RedactionRule: String, CaseIterable, Sendable {
     case email
     case ip
 
-    /// The position in lists of all rules.
+    /// The index in lists of all rules, in the order of the cases.
     package var index: Int {
-        // The order of the cases.
         switch self {
         case .password: 0
         case .secret: 1
@@ -49,12 +48,12 @@ package enum RedactionRule: String, CaseIterable, Sendable {
         }
     }
 
-    /// `true` for values that identify a person but give no access. They are kept by default.
+    /// Whether the values identify a person but give no access. Such values are kept by default.
     package var isPersonal: Bool { self == .email || self == .ip }
 
-    /// The text that stands in for a value while the template of a message is computed. In the template, it gets the
-    /// same placeholder as a typical value of the rule.
-    package var stand: StaticString {
+    /// The text that represents a value while the template of a message is computed. It gets the same placeholder as a
+    /// typical value of the rule.
+    package var standIn: StaticString {
         switch self {
         case .password, .secret, .token, .apikey, .authorization, .cookie, .bearer, .jwt, .pemkey, .logziotoken,
             .servicetoken:
@@ -68,7 +67,7 @@ package enum RedactionRule: String, CaseIterable, Sendable {
     }
 }
 
-/// The replacement of a value that a rule finds.
+/// What happens to a value that a rule finds.
 package enum RedactionAction: String, CaseIterable, Sendable {
     /// The rule is not used.
     case off
@@ -81,10 +80,10 @@ package enum RedactionAction: String, CaseIterable, Sendable {
     case remove
 }
 
-/// The values that are removed from records before they are stored (`[Redaction]`).
+/// Determines the values that are removed from records before they are stored (`[Redaction]`).
 package struct RedactionSettings: Hashable, Sendable {
     private var actions: [RedactionAction]
-    /// More names of secret values.
+    /// Additional names of secret values.
     package var keys: [String] = []
     /// Names whose values are kept although they look like names of secrets.
     package var plainKeys: [String] = []
@@ -105,7 +104,7 @@ package struct RedactionSettings: Hashable, Sendable {
         set { actions[rule.index] = newValue }
     }
 
-    /// `true` if a rule hashes values, for which a key is needed.
+    /// Whether a rule hashes values, which requires a key.
     package var needsKey: Bool { actions.contains(.hash) }
 
     /// The same settings with masks instead of hashes.
@@ -133,7 +132,7 @@ package struct RedactionKey: Hashable, Sendable {
     /// The number of bytes of a key.
     package static let size = 16
 
-    /// Creates a key from its bytes. Returns nil if there are too few or too many.
+    /// Creates a key from its bytes. Returns nil unless there are `size` bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size else { return nil }
         func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } }
@@ -184,6 +183,6 @@ package struct RedactionMatch: Equatable, Sendable {
     package var start: Int
     /// The index after its last byte.
     package var end: Int
-    /// `true` for the mark of a value that was removed before. It is not replaced again.
+    /// Whether this is the mark of an already removed value. A mark is not replaced again.
     package var isMark = false
 }

@@ -3,7 +3,7 @@ package import IssueWire
 /// Removes secret and personal values from the texts of records according to the settings.
 ///
 /// A text without such values is neither copied nor changed. One redactor is reused for all records of a thread. Its
-/// methods are `mutating`, so that calls do not copy the scratch memory.
+/// methods are `mutating`, so that its memory is reused and not copied.
 package struct Redactor: Sendable {
     private let settings: RedactionSettings
     /// Returns the hash of a value; nil if values are not hashed.
@@ -13,7 +13,7 @@ package struct Redactor: Sendable {
     /// names.
     private let formRules: RedactionRuleSet
     private let names: ConfiguredNames?
-    /// The values of the text that was searched last.
+    /// The values found in the text that was searched last.
     package var matches: [RedactionMatch] = []
     /// The counts since the last call of `takeCounts()`.
     private var counts = RedactionCounts()
@@ -39,10 +39,10 @@ package struct Redactor: Sendable {
         names = ConfiguredNames(settings)
     }
 
-    /// `true` if a rule is used.
+    /// Whether any rule is used.
     package var isActive: Bool { !rules.isEmpty }
 
-    /// Returns the number of removed values since the last call; nil if there were none.
+    /// Returns the numbers of values removed since the last call; nil if there were none.
     package mutating func takeCounts() -> RedactionCounts? {
         guard hasCounts else { return nil }
         defer { (counts, hasCounts) = (RedactionCounts(), false) }
@@ -51,10 +51,11 @@ package struct Redactor: Sendable {
 
     // MARK: Finding
 
-    /// Finds the values in a text and remembers them in `matches`.
+    /// Finds the values in a text and stores them in `matches`.
     ///
-    /// - Parameter isCode: The text is a name in a program, so that rules that look for names do not apply.
-    /// - Returns: `false` if there are none.
+    /// - Parameter isCode: `true` if the text is a name in a program. Rules that look for names of secrets do not apply
+    ///   then.
+    /// - Returns: `false` if there are none. `matches` is unchanged then.
     package mutating func find(in bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool = false) -> Bool {
         let rules = isCode ? formRules : rules
         guard !rules.isEmpty else { return false }
@@ -113,7 +114,7 @@ package struct Redactor: Sendable {
         }
     }
 
-    /// Appends a text with its values in `matches` replaced.
+    /// Appends a text in which the values in `matches` are replaced.
     package mutating func appendReplaced(
         _ bytes: Span<UInt8>, from start: Int, to end: Int, to output: inout ByteBuffer
     ) {
@@ -126,7 +127,7 @@ package struct Redactor: Sendable {
         output.append(bytes, from: index, to: end)
     }
 
-    /// Replaces the values in the last bytes of a buffer.
+    /// Replaces the values in the text that extends from an index to the end of a buffer.
     package mutating func replace(in buffer: inout ByteBuffer, from start: Int, isCode: Bool = false) {
         guard isActive else { return }
         // The bytes before `start` belong to another text and must not be examined.
@@ -173,17 +174,17 @@ enum RedactionMark {
 // MARK: - JSON
 
 extension Redactor {
-    /// The rule for all values in an object or array.
+    /// The rule that a value gets from its own key, or from the key of an enclosing object or array.
     private struct Inherited {
         var rule: RedactionRule
-        /// `true` if only values that look like secrets are removed.
+        /// Whether only values that look like secrets are removed.
         var isVague: Bool
 
-        /// The rule for nested values. It is vague for tokens, since the tokens of a syntax tree are objects, too.
+        /// The rule for nested values. It is vague for tokens, because the tokens of a syntax tree are also objects.
         var inside: Inherited { Inherited(rule: rule, isVague: isVague || rule == .token || rule == .authorization) }
     }
 
-    /// The progress of copying JSON.
+    /// The state of copying JSON.
     private struct Copy {
         /// The index of the first byte that was not copied yet.
         var position: Int
@@ -193,11 +194,12 @@ extension Redactor {
         var emptiedKeys = 0
     }
 
-    /// Appends valid JSON with its values replaced. Everything else stays as the sender wrote it.
+    /// Appends valid JSON in which values are replaced. Everything else stays as the sender wrote it.
     ///
     /// - Parameters:
-    ///   - isCode: The texts are names in a program, so that rules that look for names do not apply.
-    ///   - isData: The JSON has no fixed form. A text that becomes empty is replaced by null, and such a key by a mark.
+    ///   - isCode: `true` if the texts are names in a program. Rules that look for names of secrets do not apply then.
+    ///   - isData: `true` if the JSON has no fixed form. Null then replaces a text that becomes empty, and a mark
+    ///     replaces such a key.
     package mutating func append(
         json bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false, isData: Bool = false,
         to output: inout ByteBuffer
@@ -251,8 +253,8 @@ extension Redactor {
         }
     }
 
-    /// Replaces the values in the next element of an array, which may be the value of an option of a command line.
-    /// Returns `false` for an element that is not a text, which is still to be read.
+    /// Replaces the values in the next element of an array, which may be the value of a command-line option. Returns
+    /// `false`, and does not read the element, if it is not a text.
     private mutating func rewrite(
         argument scanner: inout JSONScanner, _ arguments: inout ArgumentList, _ copy: inout Copy,
         _ output: inout ByteBuffer
@@ -293,7 +295,7 @@ extension Redactor {
 
     private enum KeyMeaning {
         case inherits
-        /// The settings say that the values are not secret.
+        /// According to the settings, the values are not secret.
         case plain
         case secret(Inherited)
     }
@@ -313,7 +315,7 @@ extension Redactor {
         return .secret(Inherited(rule: rule, isVague: name.isVague))
     }
 
-    /// Replaces a text that has the name of a secret, unless it does not look like a secret value.
+    /// Replaces the text of a key that names a secret, if it looks like a secret value.
     ///
     /// - Returns: `false` if the text was not replaced.
     private mutating func rewrite(
@@ -369,8 +371,8 @@ extension Redactor {
         copy.position = text.end
     }
 
-    /// Writes null instead of a text that became empty. A key becomes a mark, with a number if it is not the first one,
-    /// so that no key occurs twice.
+    /// Writes null in place of a text that became empty. A key becomes a mark instead. From the second such key on, the
+    /// mark has a number, so that no key occurs twice.
     private func rewrite(
         emptied text: JSONText, isKey: Bool, _ bytes: Span<UInt8>, _ copy: inout Copy, _ output: inout ByteBuffer
     ) {
@@ -387,7 +389,7 @@ extension Redactor {
         copy.position = text.end
     }
 
-    /// Replaces a number that has the name of a secret, or that is a card number.
+    /// Replaces a number if its key names a secret, or if it is a card number.
     private mutating func rewrite(
         number range: Range<Int>, _ bytes: Span<UInt8>, _ inherited: Inherited?, _ copy: inout Copy,
         _ output: inout ByteBuffer

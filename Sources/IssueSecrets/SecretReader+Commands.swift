@@ -1,7 +1,7 @@
 import IssueWire
 
-/// Passwords after `-p` on the command lines of programs that take a password with this option. For most other
-/// programs, the option takes a port, a path or a process.
+/// Passwords after `-p` on the command lines of programs for which this option takes a password. For most other
+/// programs, it takes a port, a path or a process.
 extension SecretReader {
     /// How a program reads `-p`.
     enum PasswordOption {
@@ -22,7 +22,7 @@ extension SecretReader {
         ("mariadb-admin", .attached), ("sshpass", .any), ("login", .separate),
     ]
 
-    /// Returns how the program whose name or path is in a range reads `-p`; nil if it is none of the programs above.
+    /// Returns how the program whose name or path is in a range reads `-p`; nil if it is not one of `programs`.
     func passwordOption(of first: Int, to last: Int) -> PasswordOption? {
         var name = last
         while name > first, bytes[name - 1] != UInt8(ascii: "/") { name -= 1 }
@@ -33,7 +33,7 @@ extension SecretReader {
     }
 
     /// Returns the password of an option `-p` at an index of a command line.
-    mutating func clientPassword(at index: Int) -> RedactionMatch? {
+    mutating func optionPassword(at index: Int) -> RedactionMatch? {
         guard rules.contains(.password), has("-p", at: index), let option = passwordOption(before: index) else {
             return nil
         }
@@ -48,7 +48,7 @@ extension SecretReader {
         if let mark = mark(startingAt: first) { return mark }
         if first < end, Self.isQuote(bytes[first]) { first += 1 }
         let last = valueEnd(from: first)
-        guard last > first, !isStandIn(from: first, to: last, .option, isQuoted: false) else { return nil }
+        guard last > first, !isPlaceholder(from: first, to: last, .option, isQuoted: false) else { return nil }
         return RedactionMatch(rule: .password, start: first, end: last)
     }
 
@@ -56,13 +56,14 @@ extension SecretReader {
     struct CommandOption {
         /// The index of the option.
         var index: Int
-        /// The index of the program and how it reads `-p`; nil if there is none near enough.
+        /// The index of the program and how it reads `-p`; nil if there is none within `maxDistance`.
         var program: (index: Int, option: PasswordOption)?
     }
 
-    /// Returns how the program before an index reads `-p`; nil if there is none in the same command or near enough.
+    /// Returns how the program before an index reads `-p`; nil if there is none in the same command within
+    /// `maxDistance`.
     ///
-    /// Searches back only to the previous option `-p`, whose program is known, so that the work stays linear.
+    /// The search ends at the previous option `-p`, whose program is known, so the work is linear.
     private mutating func passwordOption(before index: Int) -> PasswordOption? {
         let program = program(before: index)
         lastOption = CommandOption(index: index, program: program)
@@ -75,7 +76,7 @@ extension SecretReader {
         while last > limit {
             var first = last
             while first > limit, bytes[first - 1] > UInt8(ascii: " "), !Self.isQuote(bytes[first - 1]) { first -= 1 }
-            // A word that ends with a semicolon is the last one of another command.
+            // A word with a semicolon at its end is the last one of another command.
             guard first == last || bytes[last - 1] != UInt8(ascii: ";") else { return nil }
             if first < last, let option = passwordOption(of: first, to: last) { return (first, option) }
             if let lastOption, lastOption.index == first {
@@ -91,12 +92,12 @@ extension SecretReader {
     }
 }
 
-/// The options and programs among the elements of an array, as in a list of arguments.
+/// Finds options and their values among the elements of an array, which may be a list of arguments.
 struct ArgumentList {
     /// The meaning of an element.
     enum Element: Equatable {
         case plain
-        /// The whole element is the value of the option before.
+        /// The whole element is the value of the preceding option.
         case value(RedactionRule, isVague: Bool)
         /// The element is `-p` and a password.
         case attachedPassword
@@ -105,7 +106,9 @@ struct ArgumentList {
     private var option: SecretReader.PasswordOption?
     private var expected: (rule: RedactionRule, isVague: Bool)?
 
-    /// Returns the meaning of the next element, which is the whole text of a reader.
+    /// Returns the meaning of the next element.
+    ///
+    /// - Parameter reader: A reader whose whole text is the element.
     mutating func next(_ reader: borrowing SecretReader) -> Element {
         let (bytes, start, end) = (reader.bytes, reader.start, reader.end)
         defer { if let found = reader.passwordOption(of: start, to: end) { option = found } }
@@ -133,6 +136,6 @@ struct ArgumentList {
         return .plain
     }
 
-    /// Forgets the option before an element that is not a text.
+    /// Skips an element that is not a text. It is not the value of an option.
     mutating func skip() { expected = nil }
 }

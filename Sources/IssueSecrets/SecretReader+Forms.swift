@@ -4,7 +4,7 @@ import IssueWire
 extension SecretReader {
     // MARK: Marks
 
-    /// Returns the mark of a value that was removed before and whose at sign is at an index.
+    /// Returns the mark of an already removed value, whose at sign is at an index.
     func mark(around sign: Int) -> RedactionMatch? {
         guard sign > start, sign - 1 >= lowest, bytes[sign - 1] == UInt8(ascii: "[") else { return nil }
         return mark(startingAt: sign - 1)
@@ -57,7 +57,7 @@ extension SecretReader {
         guard hasPassword || has("http://", at: first - 7) || has("https://", at: first - 8) else { return nil }
         var last = sign
         var index = sign + 1
-        // A password may contain unescaped at signs.
+        // A password may contain at signs that are not escaped, so the last one ends it.
         while index < end, isAuthorityByte(bytes[index]), bytes[index] != UInt8(ascii: "/"),
             bytes[index] != UInt8(ascii: "?"), bytes[index] != UInt8(ascii: "#")
         {
@@ -196,8 +196,8 @@ extension SecretReader {
 
     // MARK: Tokens and keys
 
-    /// Returns the JSON Web Token whose second letter is at an index: at least two parts of base64url that begin as
-    /// JSON objects do, and a signature, which may be empty (RFC 7519).
+    /// Returns the JSON Web Token whose second letter is at an index (RFC 7519): a part that begins like a JSON object
+    /// in base64url, at least one other part, and a signature, which may be empty.
     func jsonToken(at index: Int) -> RedactionMatch? {
         let first = index - 1
         guard rules.contains(.jwt), first >= lowest, first >= start, bytes[first] == UInt8(ascii: "e"),
@@ -239,8 +239,8 @@ extension SecretReader {
         return RedactionMatch(rule: .awskey, start: first, end: first + 20)
     }
 
-    /// Returns the access token of a service that is found at an index: of GitHub (`ghp_` and similar, `github_pat_`),
-    /// GitLab (`glpat-`) or Slack (`xoxb-` and similar).
+    /// Returns the access token of a service whose prefix is at or around an index: of GitHub (`ghp_` and similar,
+    /// `github_pat_`), GitLab (`glpat-`) or Slack (`xoxb-` and similar).
     ///
     /// GitHub's tokens have at least 36 characters after the prefix, GitLab's 20
     /// (https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/).
@@ -279,7 +279,8 @@ extension SecretReader {
         }
         if digits == 0 { digitlessEnd = last }
         guard last - body >= minCount else { return nil }
-        // A token may have no digit by chance. Joined words have none either, but have separators and a single case.
+        // A token may have no digit by chance. Joined words have no digits either, but they have separators and a
+        // single case.
         let isMixed = capitals > 0 && capitals < letters
         guard digits > 0 || isGitLab && (isMixed || letters == last - body) else { return nil }
         return RedactionMatch(rule: .servicetoken, start: first, end: last)
@@ -288,7 +289,7 @@ extension SecretReader {
     /// The third letters of GitHub's prefixes: personal, OAuth, user, server and refresh.
     private static let hubKinds = Array("pousr".utf8)
 
-    /// Returns the shipping token after the name of Logz.io: 32 letters in both cases.
+    /// Returns the shipping token after the name of Logz.io: 32 letters of both cases.
     mutating func logzToken(after index: Int) -> RedactionMatch? {
         let limit = min(end, index + 96)
         var first = max(index, logzEnd)
@@ -309,8 +310,8 @@ extension SecretReader {
         rules.contains(.pemkey) && index >= lowest && has("-----BEGIN ", at: index)
     }
 
-    /// Returns the content of a private key in PEM (RFC 7468) whose first line is at an index. Without a last line, the
-    /// rest of the text belongs to it.
+    /// Returns the content of a private key in PEM (RFC 7468) whose first line is at an index. If the last line is
+    /// missing, the content extends to the end of the text.
     func privateKey(at index: Int) -> RedactionMatch? {
         guard isKeyStart(at: index) else { return nil }
         var position = index + 11

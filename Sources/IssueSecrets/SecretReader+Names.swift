@@ -2,15 +2,15 @@ import IssueWire
 
 /// Values that follow the name of a secret, as in `password=…`, `"api_key": "…"`, `--token …` and `Cookie: …`.
 extension SecretReader {
-    /// A name in a text.
+    /// A name in a text that is the name of a secret or a keyword.
     struct Name {
         var start: Int
         var end: Int
-        /// The rule for values of this name. Nil if it is not the name of a secret, or the rule is not used.
+        /// The rule for values of this name; nil if it is not the name of a secret, or if the rule is not used.
         var rule: RedactionRule?
-        /// `true` if only values that look like secrets are removed.
+        /// Whether only values that look like secrets are removed.
         var isVague = false
-        /// `true` for the words "bearer" and "logz", which precede a token without naming it.
+        /// Whether the name is "bearer" or contains "logz", which precede a token without naming it.
         var isKeyword = false
     }
 
@@ -26,7 +26,7 @@ extension SecretReader {
         case space
     }
 
-    /// Returns the name around an index; nil if no rule uses it, or if another place in it was examined before.
+    /// Returns the name around an index; nil if no rule uses it, or if another candidate in it was already examined.
     mutating func name(around index: Int) -> Name? {
         guard index >= nameRunEnd else { return nil }
         var first = index
@@ -35,7 +35,7 @@ extension SecretReader {
         while first < index, !ByteClass.inWord(bytes[first]) { first += 1 }
         nameRunEnd = index + 1
         while nameRunEnd < end, inName(bytes[nameRunEnd]) { nameRunEnd += 1 }
-        // In a longer run, the places near its end have not been examined yet.
+        // In a longer run, the candidates near its end have not been examined yet.
         guard nameRunEnd - index <= SensitiveNames.maxBytes else {
             nameRunEnd -= SensitiveNames.maxBytes
             return nil
@@ -79,17 +79,18 @@ extension SecretReader {
         ByteClass.inWord(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// A word for "password" in another language that is not ASCII, or that has spaces.
+    /// A word for "password" in another language that is not ASCII or contains spaces.
     private struct ForeignName {
         let text: [UInt8]
-        /// The index of the byte at which the name is found.
-        let place: Int
+        /// The offset of the candidate byte at which the name is found.
+        let offset: Int
 
-        init(_ text: String, foundAt place: Int) {
+        init(_ text: String, foundAt offset: Int) {
             self.text = Array(text.utf8)
-            self.place = place
+            self.offset = offset
         }
 
+        /// Returns `true` if the bytes in a range end with the name.
         func isEnd(of bytes: Span<UInt8>, from first: Int, to last: Int) -> Bool {
             let start = last - text.count
             guard start >= first else { return false }
@@ -110,7 +111,7 @@ extension SecretReader {
     func foreignName(around index: Int) -> Name? {
         guard rules.contains(.password) else { return nil }
         for name in Self.foreignNames {
-            let first = index - name.place
+            let first = index - name.offset
             let last = first + name.text.count
             guard first >= lowest, last <= end, name.isEnd(of: bytes, from: first, to: last),
                 last == end || !ByteClass.inWord(bytes[last])
@@ -134,11 +135,11 @@ extension SecretReader {
 
     // MARK: Configured names
 
-    /// Returns `true` if a configured name ends before a separator.
-    func isNamed(before separator: Int) -> Bool { configuredName(before: separator) != nil }
+    /// Returns `true` if a configured name of a secret ends before a separator.
+    func hasConfiguredName(before separator: Int) -> Bool { configuredName(before: separator) != nil }
 
-    /// Returns the value of a configured name that ends before a separator.
-    func namedValue(before separator: Int) -> RedactionMatch? {
+    /// Returns the value of the configured name that ends before a separator; nil if there is none.
+    func configuredValue(before separator: Int) -> RedactionMatch? {
         guard let name = configuredName(before: separator), let rule = name.rule else { return nil }
         return value(of: name, rule)
     }
@@ -185,17 +186,17 @@ extension SecretReader {
         }
     }
 
-    /// Returns the value of a name, or nil if none follows.
+    /// Returns the value of a name; nil if no value follows.
     func value(of name: Name, _ rule: RedactionRule) -> RedactionMatch? {
         guard let (link, first) = link(after: name), first < end else { return nil }
         if let mark = mark(startingAt: first) { return mark }
         if rule == .authorization, link != .space, let match = credentials(from: first) {
             if !name.isVague || match.isMark || looksSecret(from: match.start, to: match.end) { return match }
         }
-        // A word such as "missing" may be followed by more text.
+        // A cookie header extends to the end of the line, unless it begins with a word such as "missing".
         let isHeader =
             rule == .cookie && link == .colon && !name.isVague
-            && !isStandIn(from: first, to: valueEnd(from: first), link, isQuoted: false)
+            && !isPlaceholder(from: first, to: valueEnd(from: first), link, isQuoted: false)
         var (from, to) = (first, first)
         let isQuoted = Self.isQuote(bytes[first])
         if isQuoted {
@@ -253,10 +254,10 @@ extension SecretReader {
         }
     }
 
-    /// Returns `true` if the whole text is a secret value, given the rule for its name.
+    /// Returns `true` if the whole text of this reader is a secret value, given the rule for its name.
     func isSecretValue(rule: RedactionRule, isVague: Bool) -> Bool {
         guard end > start, mark(startingAt: start)?.end != end else { return false }
-        if isStandIn(from: start, to: end, .equals, isQuoted: true) { return false }
+        if isPlaceholder(from: start, to: end, .equals, isQuoted: true) { return false }
         if isVague { return looksSecret(from: start, to: end) }
         return rule != .authorization || looksSecret(from: start, to: end) || credentials(from: start) != nil
     }
@@ -264,7 +265,7 @@ extension SecretReader {
     private func isSecret(
         from first: Int, to last: Int, _ link: Link, isQuoted: Bool, _ name: Name, _ rule: RedactionRule
     ) -> Bool {
-        if isStandIn(from: first, to: last, link, isQuoted: isQuoted) { return false }
+        if isPlaceholder(from: first, to: last, link, isQuoted: isQuoted) { return false }
         if link == .option { return bytes[first] != UInt8(ascii: "-") && !name.isVague }
         let count = last - first
         if link == .space {
@@ -278,7 +279,7 @@ extension SecretReader {
         return rule == .password || count >= 4
     }
 
-    /// Returns the credentials after the name of an authorization scheme.
+    /// Returns the credentials after an authorization scheme whose name starts at an index.
     private func credentials(from first: Int) -> RedactionMatch? {
         let from = Self.isQuote(bytes[first]) ? first + 1 : first
         var last = from
@@ -293,7 +294,7 @@ extension SecretReader {
         if let mark = mark(startingAt: next) { return mark }
         let isList = scheme == Self.digest || has("AWS4-HMAC", at: from)
         let to = isList ? lineEnd(from: next) : valueEnd(from: next)
-        guard to > next, !isStandIn(from: next, to: to, .colon, isQuoted: false) else { return nil }
+        guard to > next, !isPlaceholder(from: next, to: to, .colon, isQuoted: false) else { return nil }
         return RedactionMatch(rule: .authorization, start: next, end: to)
     }
 
@@ -309,16 +310,16 @@ extension SecretReader {
         return word
     }
 
-    /// The maximum length of a variable or placeholder, in bytes. Longer values count as secrets, so the end of a long
-    /// value is searched for only once.
-    private static let maxStandInBytes = 128
+    /// The maximum length of a placeholder, in bytes. Longer values count as secrets, so the end of a long value is
+    /// searched for only once.
+    private static let maxPlaceholderBytes = 128
 
-    /// Returns `true` for a text that is not a secret value: a word such as "missing", a variable, or asterisks.
-    func isStandIn(from first: Int, to last: Int, _ link: Link, isQuoted: Bool) -> Bool {
+    /// Returns `true` for a text in place of a secret value: a word such as "missing", a variable, or asterisks.
+    func isPlaceholder(from first: Int, to last: Int, _ link: Link, isQuoted: Bool) -> Bool {
         var index = first
         while index < last, bytes[index] == UInt8(ascii: "*") || bytes[index] == UInt8(ascii: ".") { index += 1 }
         if index == last { return true }
-        guard last - first <= Self.maxStandInBytes else { return false }
+        guard last - first <= Self.maxPlaceholderBytes else { return false }
         switch bytes[first] {
         case UInt8(ascii: "$"): return last - first > 1 && !ByteClass.isDigit(bytes[first + 1])
         case UInt8(ascii: "%"): return last - first <= 3
@@ -379,7 +380,7 @@ extension SecretReader {
         return index
     }
 
-    /// Returns the index of the next quotation mark of a kind, or the end of the line.
+    /// Returns the index of the next quotation mark of a kind; the end of the line or text if there is none.
     private func quotationEnd(from first: Int, mark: UInt8) -> Int {
         var index = first
         while index < end, bytes[index] != mark, bytes[index] != 0x0A {
@@ -395,7 +396,9 @@ extension SecretReader {
 
     /// Returns the end of a value without quotation marks.
     ///
-    /// A comma, semicolon, ampersand or bracket ends it only if text follows, because secrets may contain them.
+    /// Secrets may contain commas, semicolons, ampersands and closing brackets. Such a character therefore ends the
+    /// value only before a space or punctuation, at the end of the text or, except for a bracket, before another name
+    /// with a value.
     func valueEnd(from first: Int) -> Int {
         var index = first
         scan: while index < end {
@@ -413,13 +416,14 @@ extension SecretReader {
         return index
     }
 
+    /// Returns `true` if neither a letter, a digit, an underscore nor a character that is not ASCII is at an index.
     private func endsText(at index: Int) -> Bool {
         guard index < end else { return true }
         let byte = bytes[index]
         return !(ByteClass.inWord(byte) || byte >= 0x80)
     }
 
-    /// Returns `true` if a separator is followed by a space or by another name with a value.
+    /// Returns `true` if a separator is followed by the end of a text (`endsText`) or by another name with a value.
     private func endsValue(at separator: Int) -> Bool {
         if endsText(at: separator + 1) { return true }
         var index = separator + 1

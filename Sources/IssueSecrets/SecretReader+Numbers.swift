@@ -1,7 +1,7 @@
 /// Numbers with a checksum: payment cards and bank accounts.
 extension SecretReader {
-    /// Returns the card number that starts at an index or, before a separator that is not ASCII, whose first group ends
-    /// there.
+    /// Returns the card number that starts at an index. Before a separator that is not ASCII, returns the card number
+    /// whose first group ends at the index.
     mutating func number(at index: Int) -> RedactionMatch? {
         guard rules.contains(.creditcard) else { return nil }
         if index + 1 < end, bytes[index + 1] >= 0x80 {
@@ -50,7 +50,7 @@ extension SecretReader {
         return card(from: first, to: fifth, firstEnd: firstEnd, separatorWidth: width)
     }
 
-    /// Returns the card number in groups of digits, unless the number continues, as in a UUID.
+    /// Returns the card number in groups of digits; nil if the number continues, as in a UUID.
     private func card(from first: Int, to last: Int, firstEnd: Int, separatorWidth width: Int) -> RedactionMatch? {
         guard endsNumber(at: last) else { return nil }
         if last + width < end, bytes[firstEnd] != UInt8(ascii: " "), isSame(last, firstEnd, count: width),
@@ -93,11 +93,12 @@ extension SecretReader {
         return !(bytes[index] == UInt8(ascii: ".") && index + 1 < end && ByteClass.isDigit(bytes[index + 1]))
     }
 
-    /// Returns the card number if its issuer exists and its check digit is correct (ISO/IEC 7812-1).
+    /// Returns the card number if its issuer exists and its check digit is correct (ISO/IEC 7812-1); otherwise nil.
     private func card(from first: Int, to last: Int) -> RedactionMatch? {
         var number: UInt64 = 0
         var count = 0
-        // The Luhn sums with every second digit doubled: one for each parity, since the number of digits is not known.
+        // The Luhn sums with every second digit doubled: one for each parity, because the number of digits is not known
+        // yet.
         var (sum, other) = (0, 0)
         for index in first..<last {
             let byte = bytes[index] &- UInt8(ascii: "0")
@@ -139,8 +140,8 @@ extension SecretReader {
 
     // MARK: Accounts
 
-    /// Returns the international account number that starts at an index, in groups of four or without spaces (ISO
-    /// 13616).
+    /// Returns the international account number (IBAN) that starts at an index, in groups of four characters or without
+    /// separators (ISO 13616).
     func account(at first: Int) -> RedactionMatch? {
         guard rules.contains(.iban), first + 15 <= end, ByteClass.isCapital(bytes[first]),
             ByteClass.isCapital(bytes[first + 1]),
@@ -148,9 +149,9 @@ extension SecretReader {
             first == start || !ByteClass.inWord(bytes[first - 1]),
             let count = AccountLengths.length(bytes[first], bytes[first + 1])
         else { return nil }
-        // Without a separator, the account follows at once.
+        // If there is no separator, the width is 0.
         let width = bytes[first + 4] == UInt8(ascii: "-") ? 0 : separatorWidth(at: first + 4) ?? 0
-        // The length decides first, because it costs less than the checksum.
+        // The length is checked first, because that costs less than the checksum.
         let last = first + count + (count - 1) / 4 * width
         guard last <= end, last == end || !ByteClass.inWord(bytes[last]) else { return nil }
         var remainder: UInt64 = 0
@@ -165,16 +166,16 @@ extension SecretReader {
             remainder = next
             index += count
         }
-        // The country and the check digits count last.
+        // The checksum ends with the country and the check digits.
         guard continued(remainder, first, count: 4) == 1 else { return nil }
         return RedactionMatch(rule: .iban, start: first, end: last)
     }
 
-    /// Returns the remainder modulo 97 after at most four digits and letters at an index; nil if there are other
-    /// characters.
+    /// Appends up to four digits and letters to the number whose remainder modulo 97 is given, and returns the new
+    /// remainder; nil if there are other characters.
     @inline(__always)
     private func continued(_ remainder: UInt64, _ first: Int, count: Int) -> UInt64? {
-        // One division for all of them, and no branch that depends on a character.
+        // One division for all characters, and no branch that depends on a character.
         var (number, factor, invalid) = (UInt64(0), UInt64(1), UInt8(0))
         for offset in 0..<count {
             let byte = bytes[first &+ offset]
@@ -190,7 +191,7 @@ extension SecretReader {
 
 /// The lengths of account numbers by country (SWIFT's IBAN registry).
 private enum AccountLengths {
-    /// Returns the number of characters; nil if the country has no such numbers.
+    /// Returns the number of characters for the country with two letters; nil if it has no such numbers.
     static func length(_ first: UInt8, _ second: UInt8) -> Int? {
         lengths[Int(first - 65) * 26 + Int(second - 65)]
     }

@@ -1,24 +1,24 @@
 import IssueWire
 
-/// Finds the values in a text that rules apply to.
+/// Finds the values in a text to which rules apply.
 ///
-/// A vector comparison finds the few indexes at which a value may start or be named, called *places*. The rest of the
-/// text is not examined. The work is linear: to examine a place, the reader looks back over a bounded number of bytes,
-/// or only to the previous place. If it looks ahead further than a bounded number of bytes, it either finds a value, or
-/// remembers how far it has looked, so that the next place does not look there again.
+/// A vector comparison finds the *candidates*: the few indexes at which a value may start or be named. The rest of the
+/// text is not examined. The work is linear. To examine a candidate, the reader looks back over a bounded number of
+/// bytes, or only to the previous candidate. If it looks ahead over more bytes, it either finds a value, or remembers
+/// how far it has looked. Then these bytes are not examined again for the next candidate.
 struct SecretReader: ~Escapable {
     let bytes: Span<UInt8>
     let start: Int
     let end: Int
     let rules: RedactionRuleSet
     let names: ConfiguredNames?
-    /// `true` if the places of IP addresses and of configured names are examined, too.
+    /// Whether the candidates for IP addresses and for configured names are also examined.
     let examinesMore: Bool
-    /// The place to examine next.
+    /// The index at or after which the next candidate is examined.
     var position: Int
-    /// The start of the window of sixteen bytes that was searched last, and the places in it that are left.
+    /// The start of the window of sixteen bytes that was searched last, and the remaining candidates in it.
     private var windowStart: Int
-    private var placesLeft: (UInt64, UInt64) = (0, 0)
+    private var candidatesLeft: (UInt64, UInt64) = (0, 0)
     /// The end of the last value. No value extends back across it.
     var lowest: Int
     /// The index after the last at sign. A URL's user does not extend back across it.
@@ -27,7 +27,7 @@ struct SecretReader: ~Escapable {
     var lastOption: CommandOption?
     /// The end of the last run of token characters that has no digit. No part of it is a token of a service.
     var digitlessEnd: Int
-    /// The end of the last run of name characters that was examined. All places in a run have the same name.
+    /// The end of the last run of name characters that was examined. All candidates in a run have the same name.
     var nameRunEnd: Int
     /// The index up to which the text after the name of Logz.io was searched for a token.
     var logzEnd: Int
@@ -49,15 +49,15 @@ struct SecretReader: ~Escapable {
         logzEnd = start
     }
 
-    /// Returns `true` if the usual places do not suffice, because IP addresses or configured names must be found.
+    /// Returns `true` if the usual candidates do not suffice, because IP addresses or configured names must be found.
     static func examinesMore(_ rules: RedactionRuleSet, _ names: ConfiguredNames?) -> Bool {
         rules.contains(.ip) || names?.hasSecretNames == true
     }
 
-    /// Returns the next value, or nil if there is none left.
+    /// Returns the next value; nil if there is none.
     mutating func next() -> RedactionMatch? {
         while true {
-            position = nextPlace()
+            position = nextCandidate()
             guard position < end else { return nil }
             let index = position
             position += 1
@@ -75,14 +75,14 @@ struct SecretReader: ~Escapable {
     /// May return `true` for JSON without such values.
     mutating func mayFindInJSON() -> Bool {
         while true {
-            position = nextPlace()
+            position = nextCandidate()
             guard position < end else { return false }
             let index = position
             position += 1
             switch bytes[index] {
             case UInt8(ascii: "\\"):
-                // Of escaped characters, only those of Latin 1 and a space between digits can be part of a value or of
-                // a name.
+                // Only an escaped character of Latin 1, or an escaped space between digits, can be part of a value or
+                // name.
                 if index + 3 < end, bytes[index + 3] == UInt8(ascii: "0") {
                     if bytes[index + 2] == UInt8(ascii: "0") { return true }
                     if bytes[index + 2] == UInt8(ascii: "2"), ByteClass.isDigit(bytes[index - 1]) { return true }
@@ -96,7 +96,7 @@ struct SecretReader: ~Escapable {
                 signEnd = index + 1
             case UInt8(ascii: "="), UInt8(ascii: ":"):
                 if bytes[index] == UInt8(ascii: ":"), rules.contains(.ip), ipv6(around: index) != nil { return true }
-                if isNamed(before: index) { return true }
+                if hasConfiguredName(before: index) { return true }
             case let byte where ByteClass.isLetter(byte):
                 if name(around: index) != nil { return true }
                 if match(at: index) != nil { return true }
@@ -121,27 +121,27 @@ struct SecretReader: ~Escapable {
         return false
     }
 
-    // MARK: Places
+    // MARK: Candidates
 
-    /// Returns the first place at or after `position` that must be examined, or an index not below `end`.
+    /// Returns the first candidate at or after `position`; `end` or a higher index if there is none.
     ///
-    /// Each window is searched once, however many places it has.
-    private mutating func nextPlace() -> Int {
+    /// Each window is searched once, however many candidates it has.
+    private mutating func nextCandidate() -> Int {
         while true {
-            while placesLeft.0 | placesLeft.1 != 0 {
+            while candidatesLeft.0 | candidatesLeft.1 != 0 {
                 let index: Int
-                if placesLeft.0 != 0 {
-                    index = windowStart &+ placesLeft.0.trailingZeroBitCount >> 3
-                    placesLeft.0 &= placesLeft.0 &- 1
+                if candidatesLeft.0 != 0 {
+                    index = windowStart &+ candidatesLeft.0.trailingZeroBitCount >> 3
+                    candidatesLeft.0 &= candidatesLeft.0 &- 1
                 } else {
-                    index = windowStart &+ 8 &+ placesLeft.1.trailingZeroBitCount >> 3
-                    placesLeft.1 &= placesLeft.1 &- 1
+                    index = windowStart &+ 8 &+ candidatesLeft.1.trailingZeroBitCount >> 3
+                    candidatesLeft.1 &= candidatesLeft.1 &- 1
                 }
-                if index >= position, index >= end || isPlace(index) { return index }
+                if index >= position, index >= end || isCandidate(index) { return index }
             }
             var next = max(position, windowStart &+ 16)
             while next < end, next &+ 29 <= bytes.count {
-                placesLeft =
+                candidatesLeft =
                     examinesMore
                     ? bytes.window(
                         at: next, for: { Self.any(Self.usual($0, $1, $2, $3, $4, $5), $0) },
@@ -149,37 +149,37 @@ struct SecretReader: ~Escapable {
                     : bytes.window(
                         at: next, for: { Self.usual($0, $1, $2, $3, $4, $5) },
                         exact: { Self.exact($0, $1, $2, $3, $4, $5) })
-                if placesLeft.0 | placesLeft.1 != 0 { break }
+                if candidatesLeft.0 | candidatesLeft.1 != 0 { break }
                 next &+= 16
             }
             windowStart = next
-            if placesLeft.0 | placesLeft.1 != 0 { continue }
+            if candidatesLeft.0 | candidatesLeft.1 != 0 { continue }
             // The last bytes are examined one by one.
-            while next < end, !isPlace(next) { next &+= 1 }
+            while next < end, !isCandidate(next) { next &+= 1 }
             windowStart = next &- 16
             return next
         }
     }
 
-    private func isPlace(_ index: Int) -> Bool {
-        examinesMore ? Self.isAnyPlace(bytes, index) : Self.isUsualPlace(bytes, index)
+    private func isCandidate(_ index: Int) -> Bool {
+        examinesMore ? Self.isAnyCandidate(bytes, index) : Self.isUsualCandidate(bytes, index)
     }
 
-    /// Adds the places of IP addresses and of configured names.
+    /// Adds the candidates for IP addresses and for configured names.
     @inline(__always)
     private static func any(_ usual: ByteMask.Found, _ b0: ByteMask.Vector) -> ByteMask.Found {
         usual .| (b0 .== ByteMask.of(".")) .| (b0 .== ByteMask.of(":")) .| (b0 .== ByteMask.of("="))
     }
 
-    private static func isAnyPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+    private static func isAnyCandidate(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
         switch bytes[index] {
         case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "="): true
-        default: isUsualPlace(bytes, index)
+        default: isUsualCandidate(bytes, index)
         }
     }
 
-    /// Selects possible places by the bytes at distances 0, 1, 2, 3, 10 and 13, and each index before a byte that is
-    /// not ASCII.
+    /// Selects possible candidates by the bytes at distances 0, 1, 2, 3, 10 and 13. Also selects each index before a
+    /// byte that is not ASCII.
     @inline(__always)
     private static func usual(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
@@ -188,11 +188,14 @@ struct SecretReader: ~Escapable {
         ascii(b0, b1, b2, b3, b10, b13) .| (b1 .< ByteMask.Vector(repeating: 0))
     }
 
-    /// Names and words are found by letters in the middle of them: "pas" and "pwd", "cr" (secret, credentials), "k"
-    /// (token, cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are
-    /// in `eyJ`, `AKIA` and `-----BEGIN`. The tokens of services have "gh", "pat" or "x" (xoxb), and "sen" and "san"
-    /// are in the names of passwords in other languages. Card numbers have digits at these distances, however their
-    /// ASCII digits are grouped. Each comparison here adds about one percent to the time for decoding a record.
+    /// Selects possible candidates by comparing ASCII characters.
+    ///
+    /// Names and words are found by some of their letters: "pas" and "pwd", "cr" (secret, credentials), "k" (token,
+    /// cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are in
+    /// `eyJ`, `AKIA` and `-----BEGIN`. The tokens of services contain "gh", "pat" or "x" (xoxb), and "sen" and "san"
+    /// are in words for "password" in other languages. Card numbers with ASCII separators have digits at distances 0,
+    /// 10 and 13, however their digits are grouped. Each comparison here adds about one percent to the time for
+    /// decoding a record.
     @inline(__always)
     private static func ascii(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
@@ -221,8 +224,8 @@ struct SecretReader: ~Escapable {
         return words .| signs .| capitals .| (card .== none) .| (account .== none)
     }
 
-    /// Selects possible places in a window with bytes that are not ASCII. A digit before a separator that is not ASCII
-    /// may be part of a card number. Names of passwords have "se" (contraseña), "ол" (пароль) or 密.
+    /// Selects possible candidates in a window with bytes that are not ASCII. A digit before a separator that is not
+    /// ASCII may be part of a card number. Words for "password" contain "se" (contraseña), "ол" (пароль) or 密.
     @inline(__always)
     private static func exact(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
@@ -236,9 +239,9 @@ struct SecretReader: ~Escapable {
         return ascii(b0, b1, b2, b3, b10, b13) .| groups .| latin .| others
     }
 
-    /// Returns `true` if an index is one of the usual places.
+    /// Returns `true` if an index is one of the usual candidates.
     @inline(never)
-    private static func isUsualPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+    private static func isUsualCandidate(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
         @inline(__always)
         func byte(_ distance: Int) -> UInt8 {
             let index = index &+ distance
@@ -301,12 +304,12 @@ struct SecretReader: ~Escapable {
             }
         default: break
         }
-        return isAccountPlace(bytes, index)
+        return mayStartAccount(bytes, index)
     }
 
     /// Returns `true` if an index may be the start of an account number: two capital letters and two digits.
     @inline(__always)
-    private static func isAccountPlace(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+    private static func mayStartAccount(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
         index + 3 < bytes.count && ByteClass.isCapital(bytes[index]) && ByteClass.isCapital(bytes[index + 1])
             && ByteClass.isDigit(bytes[index + 2]) && ByteClass.isDigit(bytes[index + 3])
             && (index == 0 || !ByteClass.inWord(bytes[index - 1]))
@@ -328,7 +331,7 @@ struct SecretReader: ~Escapable {
 
     // MARK: Matches
 
-    /// Returns the value at or after a place, or nil if there is none.
+    /// Returns the value at, around or after a candidate; nil if there is none.
     private mutating func match(at index: Int) -> RedactionMatch? {
         switch bytes[index] {
         case UInt8(ascii: "@"):
@@ -337,20 +340,20 @@ struct SecretReader: ~Escapable {
         case UInt8(ascii: "."): return rules.contains(.ip) ? ipv4(around: index) : nil
         case UInt8(ascii: ":"):
             if rules.contains(.ip), let match = ipv6(around: index) { return match }
-            return namedValue(before: index)
-        case UInt8(ascii: "="): return namedValue(before: index)
+            return configuredValue(before: index)
+        case UInt8(ascii: "="): return configuredValue(before: index)
         case UInt8(ascii: "0")...UInt8(ascii: "9"): return number(at: index)
         case UInt8(ascii: "J") where index > start && bytes[index - 1] == UInt8(ascii: "y"):
             return jsonToken(at: index - 1)
         case UInt8(ascii: "I"):
             // The third letter of an access key of AWS, or the fourth of "BEGIN" after five hyphens.
             return accessKey(at: index) ?? privateKey(at: index - 8) ?? account(at: index)
-        case UInt8(ascii: "-"): return clientPassword(at: index)
+        case UInt8(ascii: "-"): return optionPassword(at: index)
         case let byte where byte >= 0x80: return foreignName(around: index).flatMap { value(of: $0, .password) }
         case let byte where ByteClass.isLetter(byte):
             if let match = account(at: index) { return match }
-            // Where an account number may start, no name is found, except for configured names.
-            if names == nil, Self.isAccountPlace(bytes, index) { return nil }
+            // At the start of a possible account number, only configured names are found.
+            if names == nil, Self.mayStartAccount(bytes, index) { return nil }
             if let match = serviceToken(at: index) { return match }
             guard let name = name(around: index) ?? foreignName(around: index) else { return nil }
             if let rule = name.rule { return value(of: name, rule) }
@@ -368,11 +371,12 @@ struct SecretReader: ~Escapable {
         byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`")
     }
 
+    /// Returns `true` if a letter or digit is at an index.
     func isWordByte(_ index: Int) -> Bool {
         ByteClass.isLetter(bytes[index]) || ByteClass.isDigit(bytes[index])
     }
 
-    /// Returns `true` if neither a letter, a digit nor an underscore is next to a range.
+    /// Returns `true` if there is no letter, digit or underscore directly before or after a range.
     func isAlone(from first: Int, to last: Int) -> Bool {
         (first == start || !ByteClass.inWord(bytes[first - 1])) && (last == end || !ByteClass.inWord(bytes[last]))
     }

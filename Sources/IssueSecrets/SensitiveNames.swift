@@ -1,21 +1,21 @@
 /// Recognises the names of secrets, such as `db_password`, `X-Api-Key` and `clientSecret`.
 ///
-/// The last words of a name are significant: `access_token` is the name of a secret, but `token_count` is not. A last
-/// word such as `hash` or `confirmation` is ignored.
+/// The last words of a name are significant: `access_token` is the name of a secret, but `token_count` is not. A word
+/// such as `hash` or `confirmation` at the end is ignored.
 package struct SensitiveNames: Sendable {
     /// The meaning of a word at the end of a name.
     package enum Meaning: Equatable, Sendable {
         case secret(RedactionRule)
-        /// The word may name a secret or something harmless. Only values that look like secrets are removed.
+        /// The word may name a secret or a harmless value. Only values that look like secrets are removed.
         case perhaps(RedactionRule)
         /// The word is ignored.
         case ignored
     }
 
-    /// The meaning of each hash in `hashes`.
+    /// The meaning of the word whose hash is at the same index in `hashes`.
     private var meanings: [Meaning] = []
     private var hashes: [UInt64] = []
-    /// A bit for each hash, which quickly rules out other names.
+    /// Has a bit for each hash, to rule out other words quickly.
     private var filter = InlineArray<4, UInt64>(repeating: 0)
     /// The hashes of words that need no word boundary before them, as in `dbpassword`.
     private var unbounded: Set<UInt64> = []
@@ -23,7 +23,7 @@ package struct SensitiveNames: Sendable {
     /// The maximum size of a name, in bytes. Only the end of a longer name is examined.
     static let maxBytes = 64
 
-    /// The names that need no configuration.
+    /// The names that are recognised without configuration.
     static let builtIn = SensitiveNames()
 
     private init() {
@@ -68,7 +68,7 @@ package struct SensitiveNames: Sendable {
         filter[Int(hash >> 6 & 3)] |= 1 << (hash & 63)
     }
 
-    /// Returns the meaning of the name in a range of bytes, or nil if it is not the name of a secret.
+    /// Returns the meaning of the name in a range of bytes; nil if it is not the name of a secret.
     func meaning(of bytes: Span<UInt8>, from start: Int, to end: Int) -> Meaning? {
         let start = max(start, end - Self.maxBytes)
         var hash = Self.seed
@@ -121,7 +121,7 @@ package struct SensitiveNames: Sendable {
         (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 ^ hash >> 29
     }
 
-    /// Returns the hash of a word, from its last letter to its first.
+    /// Returns the hash of a word. The letters are hashed from the last to the first.
     private static func hash(_ word: some BidirectionalCollection<UInt8>) -> UInt64 {
         word.reversed().reduce(seed) { continued($0, $1) }
     }
@@ -131,14 +131,14 @@ package struct SensitiveNames: Sendable {
 ///
 /// Comparisons ignore case and all characters other than letters and digits.
 final class ConfiguredNames: Sendable {
-    /// A hash table of the names with open addressing: each hash is at or after the index that it selects, and 0 marks
-    /// a free slot. At least half of the slots are free.
+    /// The hashes of the names, in a hash table with open addressing. 0 marks a free slot. At least half of the slots
+    /// are free.
     private let hashes: [UInt64]
-    /// The name at the same index.
+    /// The name in each slot.
     private let texts: [[UInt8]]
-    /// `true` if the values of the name at the same index are secret.
+    /// Whether the values of the name in each slot are secret.
     private let secrecy: [Bool]
-    /// `true` if names of secrets are configured, and not only plain names.
+    /// Whether names of secrets are configured. If not, there are only plain names.
     let hasSecretNames: Bool
 
     /// Returns nil if no names are configured.
@@ -154,9 +154,9 @@ final class ConfiguredNames: Sendable {
         var secrecy = [Bool](repeating: false, count: count)
         func add(_ name: [UInt8], isSecret: Bool) {
             let hash = name.reduce(Self.seed) { Self.continued($0, $1) } | 1
-            var place = Self.place(of: hash, count: count)
-            while hashes[place] != 0 { place = (place + 1) & (count - 1) }
-            (hashes[place], texts[place], secrecy[place]) = (hash, name, isSecret)
+            var slot = Self.slot(of: hash, count: count)
+            while hashes[slot] != 0 { slot = (slot + 1) & (count - 1) }
+            (hashes[slot], texts[slot], secrecy[slot]) = (hash, name, isSecret)
         }
         for name in plain { add(name, isSecret: false) }
         for name in secret.subtracting(plain) { add(name, isSecret: true) }
@@ -171,10 +171,10 @@ final class ConfiguredNames: Sendable {
             if let byte = Self.folded(bytes[index]) { hash = Self.continued(hash, byte) }
         }
         hash |= 1
-        var place = Self.place(of: hash, count: hashes.count)
-        while hashes[place] != 0 {
-            if hashes[place] == hash, isText(texts[place], bytes, from: start, to: end) { return secrecy[place] }
-            place = (place + 1) & (hashes.count - 1)
+        var slot = Self.slot(of: hash, count: hashes.count)
+        while hashes[slot] != 0 {
+            if hashes[slot] == hash, isText(texts[slot], bytes, from: start, to: end) { return secrecy[slot] }
+            slot = (slot + 1) & (hashes.count - 1)
         }
         return nil
     }
@@ -202,9 +202,9 @@ final class ConfiguredNames: Sendable {
         (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
     }
 
-    /// Returns the index that a hash selects in a table, whose size is a power of two.
+    /// Returns the first slot for a hash in a table whose size is a power of two.
     @inline(__always)
-    private static func place(of hash: UInt64, count: Int) -> Int {
+    private static func slot(of hash: UInt64, count: Int) -> Int {
         Int(truncatingIfNeeded: hash >> 32) & (count - 1)
     }
 }
@@ -215,7 +215,7 @@ final class ConfiguredNames: Sendable {
 /// `IssueCore` inlines it.
 public struct ShortWords: Sendable {
     @usableFromInline let words: [UInt64]
-    /// A bit for each word, which quickly rules out others.
+    /// Has a bit for each word, to rule out other words quickly.
     @usableFromInline let filter: UInt64
 
     package init(_ words: [String]) {
@@ -226,7 +226,7 @@ public struct ShortWords: Sendable {
     @inlinable @inline(__always)
     static func bit(_ word: UInt64) -> UInt64 { 1 << ((word &* 0x9E37_79B9_7F4A_7C15) >> 58) }
 
-    /// Returns `true` if the list has a word.
+    /// Returns `true` if the set contains a word.
     @inlinable @inline(__always)
     public func contains(_ word: UInt64) -> Bool { filter & Self.bit(word) != 0 && words.contains(word) }
 }
@@ -246,7 +246,8 @@ extension ShortWords {
         "could", "no", "user", "users", "error", "mismatch", "contains", "rotated", "blocked", "revoked", "created",
         "deleted", "stored", "loaded", "found", "set", "sent", "used", "valid", "weak", "strong", "ignored", "refresh",
     ])
-    /// The last parts of names with an at sign that are not e-mail addresses: those of systemd units and image files.
+    /// The last parts of names of systemd units and image files, which may contain an at sign but are not e-mail
+    /// addresses.
     static let unitEndings = ShortWords([
         "service", "socket", "timer", "mount", "target", "slice", "scope", "path", "device", "swap", "png", "jpg",
         "jpeg",

@@ -2,26 +2,26 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A run of another program that is limited in time and in output.
+/// The result of running another program with limits on its time and output.
 package struct CommandRun: Equatable, Sendable {
     /// How the program ended.
     package enum End: Equatable, Sendable {
-        /// It exited with this status.
+        /// The program exited with this status.
         case exit(Int32)
-        /// A signal with this number ended it; 0 if its status could not be read.
+        /// A signal with this number ended the program; 0 if its status could not be read.
         case signal(Int32)
-        /// It was killed at the timeout.
+        /// The program was killed at the timeout.
         case timeout
-        /// It was killed because it had written too much.
+        /// The program was killed because it had written too much.
         case tooMuchOutput
-        /// It was killed because `isCancelled` returned `true`.
+        /// The program was killed because `isCancelled` returned `true`.
         case cancelled
     }
 
     package var end: End
     /// The last bytes that the program wrote to its standard output and error.
     package var output: [UInt8]
-    /// `true` if the program wrote more than `output`.
+    /// Whether the program wrote more than `output`.
     package var isCut: Bool
 
     /// The number of bytes of output that are kept by default.
@@ -33,20 +33,20 @@ package struct CommandRun: Equatable, Sendable {
     private static let maxRead = 1 << 20
     /// The maximum time between two checks of the timeout and of `isCancelled`.
     private static let tick: Duration = .milliseconds(20)
-    /// How long to wait for a killed program to end. It takes longer if a system call of the program waits for a disk
-    /// or the network.
+    /// How long to wait for a killed program to end. It may take longer if a system call of the program waits for a
+    /// disk or the network.
     private static let reapTime: Duration = .seconds(1)
 
-    /// Runs a program and waits for its end. Then its whole process group is killed. Blocks the calling thread.
+    /// Runs a program, waits for its end, and then kills its whole process group. Blocks the calling thread.
     ///
-    /// A process that starts a session of its own (setsid(2)) survives until the service stops; all others are killed.
-    /// The program gets only its standard streams. SIGPIPE must be ignored in this process if there is input.
+    /// A process that starts a session of its own (setsid(2)) is not killed. The program inherits no descriptors other
+    /// than its standard streams. SIGPIPE must be ignored in this process if there is input.
     ///
     /// - Parameters:
     ///   - arguments: The absolute path of the program, and its arguments.
-    ///   - environment: Its environment, such as `PATH=/bin`.
+    ///   - environment: The program's environment variables, such as `PATH=/bin`.
     ///   - input: The bytes of its standard input. The program need not read them.
-    ///   - kept: The number of bytes of output that are kept.
+    ///   - kept: The number of bytes at the end of the output that are kept.
     ///   - limit: The number of bytes of output after which the program is killed; nil for no limit.
     ///   - timeout: The maximum duration, after which the program is killed.
     ///   - isCancelled: Called at least every 20 ms on the calling thread. Returns `true` to kill the program.
@@ -66,10 +66,10 @@ package struct CommandRun: Equatable, Sendable {
             try running.poller.wait(into: &events, timeout: Self.tick)
             running.write(input, &written)
             running.read(atMost: min(Self.maxRead, limit - running.outputCount))
-            if let found = running.ended {
-                // The pipe still has the last output.
+            if let result = running.ended {
+                // The pipe may still contain output.
                 running.read(atMost: min(Self.maxRead, limit - running.outputCount))
-                end = found
+                end = result
                 break
             }
             if running.outputCount >= limit {
@@ -90,7 +90,7 @@ package struct CommandRun: Equatable, Sendable {
     }
 }
 
-/// Killed programs that did not end in time. They are reaped before the next run.
+/// The process ids of killed programs that did not end in time. They are reaped before the next run.
 enum UnreapedCommands {
     private static let pids = Mutex<[Int32]>([])
 
@@ -100,13 +100,13 @@ enum UnreapedCommands {
         pids.withLock { $0.append(pid) }
     }
 
-    /// Reaps those that have ended by now.
+    /// Reaps the programs that have ended.
     static func reap() {
         pids.withLock { pids in pids.removeAll { clinux_reap($0) != 0 } }
     }
 }
 
-/// A program that was started, and the pipes to it.
+/// A program that was started, and the pipes to its standard streams.
 private final class RunningCommand {
     /// An end of a pipe, which is closed with the last reference to it.
     private final class PipeEnd {
@@ -151,7 +151,7 @@ private final class RunningCommand {
         try? poller.add(output.descriptor, token: 1, for: .read)
     }
 
-    /// Writes as much of the input as the pipe takes, and closes the pipe after the last byte.
+    /// Writes as much of the input as the pipe accepts, and closes the pipe after the last byte.
     func write(_ bytes: [UInt8], _ written: inout Int) {
         while let end = input {
             if written == bytes.count {
@@ -163,13 +163,13 @@ private final class RunningCommand {
             } catch .wouldBlock {
                 return
             } catch {
-                // The program does not read any further.
+                // The program does not read the rest of the input.
                 input = nil
             }
         }
     }
 
-    /// Reads what the program has written, and keeps the end of it.
+    /// Reads available output, and keeps its last bytes.
     func read(atMost limit: Int) {
         var left = limit
         while let end = outputEnd, left > 0 {
@@ -178,7 +178,7 @@ private final class RunningCommand {
                 if count == 0 { outputEnd = nil }
                 outputCount += count
                 left -= count
-                // Not for each read, because this moves all kept bytes.
+                // Not done after each read, because this moves all kept bytes.
                 if output.count > 2 * kept { output.removeFirst(output.count - kept) }
             } catch .wouldBlock {
                 return
@@ -199,9 +199,10 @@ private final class RunningCommand {
         }
     }
 
-    /// Kills the process group and reaps the program. One that does not end in time is reaped before the next run.
+    /// Kills the process group and reaps the program. If the program does not end in time, it is reaped before the next
+    /// run.
     func finish(within time: Duration) {
-        // The program is not reaped yet, so its id can't belong to another group.
+        // The program has not been reaped yet, so its id cannot belong to another process group.
         _ = kill(-pid, SIGKILL)
         let deadline = MonotonicClock.now.advanced(by: time)
         while clinux_reap(pid) == 0 {

@@ -11,7 +11,7 @@ package enum CurrentProcess {
     /// A nonzero number that no other running thread of this process has. Needs no system call.
     package static var threadMark: UInt { UInt(pthread_self()) }
 
-    /// `true` if this process has privileges that its caller lacks, by setuid, setgid or file capabilities.
+    /// Whether this process has privileges that its caller lacks, by setuid, setgid or file capabilities.
     package static var isPrivileged: Bool { clinux_is_privileged() != 0 }
 
     /// The path of the executable; nil if it cannot be read.
@@ -22,7 +22,7 @@ package enum CurrentProcess {
     /// Excludes the memory of this process from core dumps, and hides it from other processes of the same user. For
     /// processes that hold secrets.
     package static func forbidDumps() {
-        // If core(5) pipes dumps to a program, the limit is ignored, so both are needed.
+        // Both are needed, because the limit is ignored if dumps are piped to a program; see core(5).
         var limit = rlimit()
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
         _ = clinux_set_dumpable(0)
@@ -38,7 +38,8 @@ package enum CurrentProcess {
         try calling { seteuid(user.userID) }
     }
 
-    /// Runs a closure with the user id that this process had before `assume`. Meanwhile, all threads have it.
+    /// Runs a closure with the user id that this process had before `assume`. During the call, all threads have this
+    /// id.
     package static func withOriginalRights<Value, Failure: Error>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -79,7 +80,7 @@ extension CurrentProcess {
     ///   - arguments: The arguments, without the program's own name.
     /// - Throws: The error of execv(3), such as `noSuchFile`.
     package static func replace(by program: String, _ arguments: [String]) throws(Errno) -> Never {
-        // Never freed: this memory goes with the process, or the process ends after the error.
+        // Never freed: the new program replaces the memory, or the process ends after the error.
         var words = unsafe ([program] + arguments).map { unsafe strdup($0) }
         unsafe words.append(nil)
         _ = unsafe execv(program, words)
@@ -93,17 +94,17 @@ extension CurrentProcess {
     /// Must be called before other threads exist.
     package static func keepHeapsSmall() { clinux_keep_heaps_small() }
 
-    /// Returns free memory of malloc to the kernel (malloc_trim). Meanwhile, threads that allocate memory may wait.
+    /// Returns free memory of malloc to the kernel (malloc_trim). Other threads that allocate memory may have to wait.
     package static func returnFreeMemory() { clinux_return_free_memory() }
 }
 
 /// The environment variables of this process.
 ///
-/// Empty if the process has more privileges than its caller (setuid, setgid or file capabilities): the caller controls
-/// the environment, which must not decide how those privileges are used.
+/// All variables count as unset if the process has more privileges than its caller (setuid, setgid or file
+/// capabilities). The caller controls the environment, which must not influence how those privileges are used.
 ///
-/// In C, reading variables is not safe while another thread changes them. So only code that runs before any other
-/// thread exists may change them.
+/// In C, reading variables is not safe while another thread changes them. They may therefore be changed only before
+/// other threads exist.
 package enum ProcessEnvironment {
     /// The value of a variable; nil if it is not set.
     package static subscript(_ name: String) -> String? {
@@ -125,7 +126,7 @@ package enum ProcessEnvironment {
 extension CurrentProcess {
     /// Sets the permissions that are removed from all files this process creates; see umask(2).
     ///
-    /// Must be called before other threads exist, since they share the mask.
+    /// Must be called before other threads exist, because all threads share the mask.
     package static func setFileMask(_ mask: UInt32) {
         _ = umask(mask)
     }
@@ -133,11 +134,11 @@ extension CurrentProcess {
 
 /// Controls when this process may be forked.
 ///
-/// A child gets a copy of its parent's memory, but only the thread that forked. Whatever other threads were doing stays
-/// unfinished: locks are never released, and type metadata that the runtime was creating is never completed. So the
-/// threads of this package delay forks until they are in a consistent state.
+/// A child gets a copy of its parent's memory, but only the thread that forked. The work of other threads stays
+/// unfinished: their locks are never released, and type metadata that the runtime was creating is never completed. The
+/// threads of this package therefore delay forks until they are in a consistent state.
 package enum Forks {
-    /// Delays forks of this process while a closure runs, so that no child sees its work half done.
+    /// Delays forks of this process while a closure runs, so that no child process gets an inconsistent state.
     ///
     /// Forks are allowed while the closure waits in ``Readiness/wait(_:for:timeout:)``,
     /// ``Poller/wait(into:timeout:)`` or ``Socket/connect(to:timeout:nonBlocking:)``.
@@ -166,14 +167,14 @@ package enum ProcessHooks {
     /// The closure must not capture anything and must return soon. It does not run if the process is killed or calls
     /// `_exit`.
     package static func atExit(_ body: @escaping @convention(c) () -> Void) {
-        // This fails only if memory is exhausted, and then nothing can be done.
+        // The call fails only if memory is exhausted. The closure does not run then.
         _ = Glibc.atexit(body)
     }
 }
 
 /// The host that this process runs on.
 package enum Host {
-    /// Its name, as `hostname` prints it; `localhost` if it cannot be read.
+    /// The name of the host, as `hostname` prints it; `localhost` if it cannot be read.
     package static var name: String {
         var bytes = [CChar](repeating: 0, count: 256)
         guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
@@ -182,7 +183,7 @@ package enum Host {
     }
 }
 
-/// Looks up users and groups by name or id. Functions return nil if there is no entry.
+/// Looks up users and groups by name or id. All functions return nil if there is no entry.
 package enum UserDatabase {
     /// Returns the id of a group.
     package static func groupID(named name: String) -> UInt32? {
@@ -241,7 +242,7 @@ package enum UserDatabase {
         _ entry: inout Entry, as call: Call<Entry>, read: (Entry) -> Value
     ) -> Value? {
         var capacity = 1024
-        // A group with very many members needs a large buffer, but no real group needs more than this.
+        // A group with very many members needs a large buffer, but no realistic group needs more than this.
         while capacity <= 4 << 20 {
             let outcome: (code: CInt, value: Value?) = unsafe withUnsafeMutablePointer(to: &entry) { entry in
                 unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { room in
@@ -291,7 +292,7 @@ package struct UsageError: Error, Hashable, Sendable {
 package struct LoadedImage: Hashable, Sendable {
     /// The path; empty for the executable.
     package var path: String
-    /// The load address. An address in memory minus this is the address in the file.
+    /// The load address. Subtracting it from an address in memory gives the address in the file.
     package var base: UInt
     /// The addresses of the code.
     package var code: Range<UInt>
@@ -300,9 +301,9 @@ package struct LoadedImage: Hashable, Sendable {
 
     /// All images that are loaded now, ordered by address.
     ///
-    /// The loader holds a lock while this reads its list. Forks are delayed meanwhile, so that a child can read the
-    /// list too. A child would deadlock if it was forked while another thread held that lock, for example to load a
-    /// library or to unwind a C++ stack.
+    /// The loader holds a lock while its list is read. Forks are delayed during this time, so that a child can also
+    /// read the list. A child would deadlock if it was forked while another thread held that lock, for example to load
+    /// a library or to unwind a C++ stack.
     package static var all: [LoadedImage] {
         var images: [LoadedImage] = []
         unsafe withUnsafeMutablePointer(to: &images) { images in
@@ -342,7 +343,7 @@ package enum LoadedSymbols {
     ///   - type: A thin function type, such as `@convention(c) () -> Void`.
     @unsafe package static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
         precondition(
-            MemoryLayout<Function>.size == MemoryLayout<UInt>.size, "A thin function is one address")
+            MemoryLayout<Function>.size == MemoryLayout<UInt>.size, "The function type must be thin")
         // NULL searches all loaded libraries (RTLD_DEFAULT of dlsym(3)).
         guard let address = unsafe dlsym(nil, name) else { return nil }
         return unsafe unsafeBitCast(address, to: type)
@@ -373,9 +374,9 @@ package enum CallStack {
         package static var bottom: Mark { Mark(frame: 0) }
     }
 
-    /// Returns the return addresses of the active calls, innermost first, without the calls made below a mark.
+    /// Returns the return addresses of the active calls, innermost first, without the calls at or below a mark.
     ///
-    /// They are found with frame pointers. Swift code keeps these, but C code may not, so the list may be incomplete.
+    /// The addresses are found with frame pointers. C code may not have any, so the list may be incomplete.
     ///
     /// - Parameters:
     ///   - mark: Only calls above this position are returned.

@@ -68,7 +68,7 @@ func retrying<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) t
     }
 }
 
-/// Makes a system call once. For calls that cannot fail with EINTR, or whose callers handle it.
+/// Makes a system call once. For calls that cannot fail with EINTR or whose callers handle EINTR.
 @inline(__always)
 @discardableResult
 func calling<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
@@ -79,11 +79,11 @@ func calling<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) th
 
 /// Unpredictable random numbers from the kernel.
 package enum Randomness {
-    /// Returns a random number.
+    /// Returns a random number. Traps if the kernel provides none.
     package static func uint64() -> UInt64 {
         var number: UInt64 = 0
         let read = try? retrying { unsafe clinux_random(&number, 8) }
-        // This fails only if the system call is forbidden. Predictable identifiers would be worse than a crash.
+        // The call fails only if it is forbidden. Predictable identifiers would be worse than a crash.
         precondition(read == 8, "The kernel returned no random bytes")
         return number
     }

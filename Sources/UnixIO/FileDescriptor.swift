@@ -13,8 +13,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 
     deinit {
-        // Linux closes the descriptor even if close() fails with EINTR, so a second attempt could close an unrelated
-        // one: see close(2).
+        // Linux closes the descriptor even if close() fails with EINTR; see close(2). A second attempt could close an
+        // unrelated descriptor.
         _ = Glibc.close(rawValue)
     }
 
@@ -27,7 +27,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Closes the descriptor.
     ///
-    /// - Throws: The error that close(2) reports, for example for an earlier write.
+    /// - Throws: The error of close(2), which may result from an earlier write.
     package consuming func close() throws(Errno) {
         let rawValue = release()
         try calling { Glibc.close(rawValue) }
@@ -53,7 +53,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 extension FileDescriptor {
     /// Opens a file.
     ///
-    /// - Parameter mode: The permissions of a new file; ignored unless the flags create one.
+    /// - Parameter mode: The permissions of a new file. Used only if `flags` contains `create`.
     package static func open(
         _ path: String, _ flags: OpenFlags = .readOnly, mode: UInt32 = 0o600
     ) throws(Errno) -> FileDescriptor {
@@ -72,7 +72,7 @@ extension FileDescriptor {
         try FileSystem.readLink(name, in: rawValue)
     }
 
-    /// Flushes data and metadata to the disk (fsync).
+    /// Flushes the data and metadata of the file to the disk (fsync).
     package borrowing func synchronize() throws(Errno) {
         try retrying { fsync(rawValue) }
     }
@@ -93,7 +93,7 @@ extension FileDescriptor {
 extension FileDescriptor {
     /// Reads into an array.
     ///
-    /// The count of the array does not change, so that a buffer is zeroed only once.
+    /// The count of the array does not change, so a reused buffer is zeroed only once.
     ///
     /// - Parameters:
     ///   - buffer: The array to read into.
@@ -115,7 +115,7 @@ extension FileDescriptor {
     ///
     /// - Returns: The number of bytes; 0 at the end of the file.
     package borrowing func read(appendingTo buffer: inout [UInt8], atMost limit: Int) throws(Errno) -> Int {
-        precondition(limit > 0, "The buffer must not be empty, since 0 means the end")
+        precondition(limit > 0, "The limit must be positive, because a result of 0 means the end")
         let before = buffer.count
         try buffer.append(addingCapacity: limit) { (output: inout OutputSpan<UInt8>) throws(Errno) in
             try unsafe output.withUnsafeMutableBufferPointer { bytes, initialized throws(Errno) in
@@ -127,14 +127,14 @@ extension FileDescriptor {
         return buffer.count - before
     }
 
-    /// Reads into an array without throwing. The end of the file and "would block" are results.
+    /// Reads into an array. Returns errors, the end of the file and "would block" as results.
     package borrowing func attemptRead(
         into buffer: inout [UInt8], at offset: Int = 0, atMost limit: Int = .max
     ) -> IOResult {
         IOResult(reading: { () throws(Errno) in try read(into: &buffer, at: offset, atMost: limit) })
     }
 
-    /// Appends up to `limit` bytes to an array without throwing. The end of the file and "would block" are results.
+    /// Appends up to `limit` bytes to an array. Returns errors, the end of the file and "would block" as results.
     package borrowing func attemptRead(appendingTo buffer: inout [UInt8], atMost limit: Int) -> IOResult {
         IOResult(reading: { () throws(Errno) in try read(appendingTo: &buffer, atMost: limit) })
     }
@@ -183,11 +183,11 @@ extension FileDescriptor {
     }
 }
 
-/// The result of an attempt to read or write, for loops in which "would block" is common.
+/// The result of an attempt to read or write. For loops in which "would block" is frequent.
 package enum IOResult: Hashable, Sendable {
     /// The number of bytes that were read or written.
     case bytes(Int)
-    /// The end of the file, or of what the peer sends.
+    /// The end of the file, or of the bytes that the peer sends.
     case end
     /// Nothing can be read or written until the descriptor is ready.
     case wouldBlock
@@ -218,7 +218,7 @@ package struct OpenFlags: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A reference to the file only: it can be examined and used for lookups, but not read (`O_PATH`).
+    /// Opens a file only for lookups and for its status, not for reading or writing (`O_PATH`).
     package static let pathOnly = OpenFlags(rawValue: 0o10_000_000)
     package static let readOnly: OpenFlags = []
     package static let writeOnly = OpenFlags(rawValue: O_WRONLY)
@@ -232,14 +232,14 @@ package struct OpenFlags: OptionSet, Sendable {
     package static let truncate = OpenFlags(rawValue: O_TRUNC)
 }
 
-/// The descriptors of a pipe.
+/// The two descriptors of a pipe.
 package struct DescriptorPair: ~Copyable, Sendable {
     /// The read end.
     package var first: FileDescriptor
     /// The write end.
     package var second: FileDescriptor
 
-    /// Creates a pipe. What is written to the second descriptor can be read from the first.
+    /// Creates a pipe. Bytes written to the second descriptor can be read from the first.
     package static func pipe() throws(Errno) -> DescriptorPair {
         var first: CInt = -1
         var second: CInt = -1
@@ -254,12 +254,13 @@ package enum StandardStream: CInt, Sendable {
     case output = 1
     case error = 2
 
-    /// `true` if the stream is a terminal.
+    /// Whether the stream is a terminal.
     package var isTerminal: Bool {
         isatty(rawValue) == 1
     }
 
-    /// `true` if the stream is a terminal and this process is in its foreground, so that the user can be asked.
+    /// Whether the stream is a terminal and this process is in its foreground process group, so that the user can be
+    /// asked.
     package var isForegroundTerminal: Bool {
         isTerminal && tcgetpgrp(rawValue) == getpgrp()
     }
@@ -302,8 +303,10 @@ package enum StandardStream: CInt, Sendable {
 }
 
 extension StandardStream {
-    /// Opens `/dev/null` for each standard stream that was closed when the process started. Otherwise a file opened
-    /// later could get the number of a standard stream. Must be called before any file is opened.
+    /// Opens `/dev/null` for each standard stream that was closed when the process started.
+    ///
+    /// Otherwise a file opened later could get the number of a standard stream. Must be called before any file is
+    /// opened.
     package static func fillClosed() {
         while let filler = try? FileDescriptor.open("/dev/null") {
             guard filler.rawValue <= error.rawValue else { return }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Files and folders: thin wrappers of system calls.
+/// System calls for files and folders.
 package enum FileSystem {
     /// Returns the status of a file.
     ///
@@ -22,7 +22,7 @@ package enum FileSystem {
         try calling { unsafe Glibc.link(source, destination) }
     }
 
-    /// Removes a file or socket; fails for a folder.
+    /// Removes a file or socket. Throws for a folder.
     package static func remove(_ path: String) throws(Errno) {
         try calling { unsafe unlink(path) }
     }
@@ -44,7 +44,7 @@ package enum FileSystem {
 
     /// Creates a folder and its missing parents. Existing folders stay unchanged.
     ///
-    /// - Parameter mode: The permissions of all folders that are created, whatever the process's file mask is.
+    /// - Parameter mode: The permissions of all created folders. The umask does not apply.
     package static func makeFolders(_ path: String, mode: UInt32 = 0o755) throws(Errno) {
         do throws(Errno) {
             try makeFolder(path, mode: mode)
@@ -54,14 +54,14 @@ package enum FileSystem {
             let parent = parentFolder(of: path)
             guard parent != path else { throw .noSuchFile }
             try makeFolders(parent, mode: mode)
-            // Tried only once more: some file systems cannot hold folders and return the same error.
+            // Tried only once more, because file systems that cannot contain folders return the same error.
             try makeFolder(path, mode: mode)
         }
     }
 
     private static func makeFolder(_ path: String, mode: UInt32) throws(Errno) {
         try calling { unsafe mkdir(path, mode) }
-        // mkdir() has applied the mask.
+        // mkdir() has applied the umask.
         if mode & 0o077 != 0 { try setMode(mode, of: path) }
     }
 
@@ -84,13 +84,13 @@ package enum FileSystem {
         return freeBytes(status)
     }
 
-    /// Returns the same as ``freeBytes(at:)``; nil if it is unknown.
+    /// Returns the free space, as ``freeBytes(at:)`` does; nil if it is unknown.
     package static func freeSpace(in folder: String) -> Int64? {
         (try? freeBytes(at: folder)).map { Int64(clamping: $0) }
     }
 
     /// Returns the size of the file system that a path is on, in bytes; nil if it is unknown. If the path does not
-    /// exist, its nearest existing parent folder counts.
+    /// exist, its nearest existing parent folder is used.
     package static func size(ofFileSystemOf path: String) -> Int64? {
         var path = path
         while true {
@@ -124,7 +124,7 @@ package enum FileSystem {
     static func names(of folder: OpaquePointer) throws(Errno) -> [String] {
         var names: [String] = []
         while true {
-            // readdir() returns NULL for the end and for errors; only errno tells them apart.
+            // readdir() returns NULL at the end and after errors. Only errno distinguishes them.
             errno = 0
             guard let entry = unsafe readdir(folder) else {
                 let error = Errno.current
@@ -193,7 +193,7 @@ extension FileSystem {
         return content
     }
 
-    /// Replaces a file atomically: readers see either the old or the new content. The new content is on disk when this
+    /// Writes a file atomically: readers see either the old or the new content. The new content is on disk when this
     /// returns.
     package static func writeAtomically(_ content: [UInt8], to path: String, mode: UInt32 = 0o600) throws(Errno) {
         try TargetFolder(parentFolder(of: path)).replace(name(of: path), by: content, mode: mode)
@@ -235,7 +235,7 @@ package struct FileStatus: Hashable, Sendable {
     package var kind: Kind
     /// The permission bits, including setuid, setgid and sticky.
     package var mode: UInt32
-    /// In bytes.
+    /// The size, in bytes.
     package var size: Int64
     package var uid: UInt32
     package var gid: UInt32
@@ -271,7 +271,7 @@ package struct FileLock: ~Copyable, Sendable {
     private let file: FileDescriptor
     private let owner = CurrentProcess.pid
 
-    /// Locks a file, which is created if necessary.
+    /// Locks a file. Creates the file if it does not exist.
     ///
     /// - Throws: `wouldBlock` if another process holds the lock.
     package init(_ path: String, mode: UInt32 = 0o600) throws(Errno) {
@@ -287,17 +287,18 @@ package struct FileLock: ~Copyable, Sendable {
     }
 
     deinit {
-        // Closing is not enough: until a child process that another thread is starting calls execve, it has a copy of
-        // the descriptor, and with it the lock. See flock(2). A child of fork must not release its parent's lock.
+        // Closing is not enough: a child process that another thread is starting has a copy of the descriptor until it
+        // calls execve, and the copy holds the lock; see flock(2). A child of fork must not release its parent's lock.
         if owner == CurrentProcess.pid { flock(file.rawValue, LOCK_UN) }
     }
 
-    /// Locks the folder of a file. Waits up to a second for other processes. Returns nil if it cannot be locked.
+    /// Locks the folder of a file. Waits up to a second for other processes. Returns nil if the folder cannot be
+    /// locked.
     init?(waitingForFolderOf path: String) {
         guard let folder = try? FileDescriptor.open(FileSystem.parentFolder(of: path), .directory) else {
             return nil
         }
-        // Other processes hold it only for a moment. One that holds it forever must not prevent this process from
+        // Other processes hold the lock only briefly. A process that holds it forever must not prevent this one from
         // starting.
         let deadline = MonotonicClock.now.advanced(by: .seconds(1))
         while true {
@@ -314,9 +315,10 @@ package struct FileLock: ~Copyable, Sendable {
     }
 }
 
-/// Reports that entries of a folder were removed or replaced, or that the folder itself was removed or renamed.
+/// Reports that entries of a folder were removed or replaced, or that the folder itself was removed or renamed
+/// (inotify).
 package final class FolderWatch: Sendable {
-    /// Readable if an event has occurred since the last call of ``clear()``.
+    /// Readable while an event is pending; see ``clear()``.
     package let descriptor: FileDescriptor
 
     /// Watches a folder.

@@ -9,7 +9,7 @@ package enum MonotonicClock {
 
     static func nanoseconds(of clock: clockid_t) -> Int64 {
         var time = timespec()
-        // This fails only for a clock that does not exist.
+        // The call fails only for a clock that does not exist.
         _ = unsafe clock_gettime(clock, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
@@ -37,7 +37,8 @@ package struct KernelInstant: InstantProtocol, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The same time as a duration, for code that does not depend on the kernel's clock.
+    /// The time since an unspecified point in the past, usually the start of the host. For code that does not depend on
+    /// the kernel's clock.
     package var sinceBoot: Duration {
         .nanoseconds(nanoseconds)
     }
@@ -65,7 +66,7 @@ extension Duration {
 
     /// The duration in milliseconds for poll() and epoll_wait().
     ///
-    /// Rounded up, since a wait that ends too early would make its caller spin.
+    /// Rounded up, because a wait that ends too early would make its caller spin.
     var pollMilliseconds: CInt {
         guard self > .zero else { return 0 }
         let nanoseconds = clampedNanoseconds

@@ -4,7 +4,7 @@ import Glibc
 /// Waits for many descriptors at once (epoll).
 ///
 /// Other threads may add, change and remove descriptors during a wait. A closed descriptor is removed automatically,
-/// unless a duplicate of it stays open; events that were already fetched may still be reported.
+/// unless a duplicate of it stays open. Events that were fetched before it was closed may still be reported.
 package struct Poller: ~Copyable, Sendable {
     /// Determines when a descriptor is reported.
     package enum Trigger: Sendable {
@@ -56,19 +56,19 @@ package struct Poller: ~Copyable, Sendable {
 
     /// Waits until a descriptor is ready, and replaces the contents of the array with the events.
     ///
-    /// The array is empty after the timeout, or if a signal ended the wait. Its storage is reused, so a wait does not
-    /// allocate once the array has grown.
+    /// The array is empty after the timeout, or if a signal ended the wait. Its storage is reused, so a wait allocates
+    /// no memory after the array has grown.
     ///
     /// - Parameter timeout: The maximum time to wait; nil for no limit.
     package borrowing func wait(into events: inout [PollEvent], timeout: Duration? = nil) throws(Errno) {
         events.removeAll(keepingCapacity: true)
         let milliseconds = timeout?.pollMilliseconds ?? -1
         try events.append(addingCapacity: Int(capacity)) { (output: inout OutputSpan<PollEvent>) throws(Errno) in
-            try unsafe output.withUnsafeMutableBufferPointer { room, initialized throws(Errno) in
+            try unsafe output.withUnsafeMutableBufferPointer { buffer, initialized throws(Errno) in
                 do throws(Errno) {
                     let count = try calling {
                         unsafe clinux_poller_wait(
-                            descriptor.rawValue, PollEvent.forKernel(room), capacity, milliseconds)
+                            descriptor.rawValue, PollEvent.forKernel(buffer), capacity, milliseconds)
                     }
                     initialized = Int(count)
                 } catch .interrupted {
@@ -95,22 +95,22 @@ package struct PollEvent: Hashable, Sendable {
     package let token: UInt64
     private let flags: UInt32
 
-    /// Returns the memory of events as the event type of the C wrapper.
+    /// Returns a pointer to the memory of events with the event type of the C wrapper.
     ///
     /// Both types consist of a 64-bit and a 32-bit number, so the wrapper can fill the caller's array without a copy.
-    static func forKernel(_ room: UnsafeMutableBufferPointer<PollEvent>) -> UnsafeMutablePointer<clinux_event>? {
+    static func forKernel(_ buffer: UnsafeMutableBufferPointer<PollEvent>) -> UnsafeMutablePointer<clinux_event>? {
         precondition(
             MemoryLayout<PollEvent>.stride == MemoryLayout<clinux_event>.stride,
             "The layouts of PollEvent and clinux_event differ")
-        return unsafe UnsafeMutableRawPointer(room.baseAddress)?.assumingMemoryBound(to: clinux_event.self)
+        return unsafe UnsafeMutableRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: clinux_event.self)
     }
 
-    /// `true` if reading does not block: it returns bytes, the end, or an error.
+    /// Whether reading does not block: it returns bytes, the end, or an error.
     package var isReadable: Bool { has(CLINUX_READ) || has(CLINUX_PEER_CLOSED) || isHungUp }
     package var isWritable: Bool { has(CLINUX_WRITE) || isHungUp }
-    /// `true` if nothing can be sent or received any longer.
+    /// Whether nothing can be sent or received any longer.
     package var isHungUp: Bool { has(CLINUX_HANG_UP) || has(CLINUX_ERROR) }
-    /// `true` if the peer will send nothing else. It may still read.
+    /// Whether the peer will send nothing else. The peer may still read.
     package var isPeerClosed: Bool { has(CLINUX_PEER_CLOSED) || has(CLINUX_HANG_UP) }
 
     private func has(_ flag: UInt32) -> Bool {
@@ -156,20 +156,21 @@ package enum Readiness {
                 }
                 guard count == 0 else { return true }
                 guard let deadline, MonotonicClock.now < deadline else { return false }
-                // poll() cannot wait longer than 24 days, so this continues.
+                // poll() cannot wait longer than 24 days, so a longer wait continues.
             } catch .interrupted {
-                // Retried here, since the elapsed time must be subtracted.
+                // Retried here, because the elapsed time must be subtracted.
                 continue
             }
         }
     }
 }
 
-/// Wakes a thread that waits in a poller, from any thread (eventfd).
+/// Wakes a thread that waits in a poller (eventfd). May be signalled on any thread.
 package struct EventCounter: ~Copyable, Sendable {
     /// Readable while the counter is not zero.
     package let descriptor: FileDescriptor
 
+    /// Creates a counter with the value zero.
     package init() throws(Errno) {
         descriptor = FileDescriptor(owning: try calling { clinux_event_counter_create() })
     }
@@ -177,7 +178,7 @@ package struct EventCounter: ~Copyable, Sendable {
     /// Counts one event. Never blocks.
     package borrowing func signal() {
         var one: UInt64 = 1
-        // EAGAIN means that the counter is full, so the waiting thread is woken anyway.
+        // EAGAIN means that the counter is at its maximum, so the waiting thread is woken anyway.
         _ = try? retrying { unsafe Glibc.write(descriptor.rawValue, &one, 8) }
     }
 
@@ -220,9 +221,9 @@ package struct SignalReceiver: ~Copyable, Sendable {
     /// Readable while a signal is pending.
     package let descriptor: FileDescriptor
 
-    /// Blocks the signals for this thread and the threads it starts from now on.
+    /// Creates a receiver. Blocks the signals for the current thread and the threads that it starts later.
     ///
-    /// Create the receiver before any other thread: a thread that does not block a signal would receive it, and the
+    /// Must be called before other threads exist: a thread that does not block a signal would receive it, and the
     /// default action would end the process.
     package init(_ signals: [Signal]) throws(Errno) {
         let numbers = signals.map(\.rawValue)

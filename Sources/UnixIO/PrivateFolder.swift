@@ -4,7 +4,7 @@ import Glibc
 /// A folder that only this process's user can access, held as a descriptor.
 ///
 /// The path is resolved one component at a time, and other users must not be able to replace any component. All
-/// operations use the folder that was checked, even if its path leads elsewhere later.
+/// operations use the folder that was checked, even if its path refers to another folder later.
 package struct PrivateFolder: ~Copyable, Sendable {
     private let folder: TargetFolder
 
@@ -22,7 +22,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
         let found = try Self.find(path, makesMissing: makesMissing, accepting: owners.keep)
         let status = try found.status()
         guard status.uid == CurrentProcess.userID, status.mode & 0o077 == 0 else { throw .notPermitted }
-        // Resolving the path needs no read permission; listing and synchronizing the folder do.
+        // Resolving the path needs no read permission. Listing and synchronizing the folder do.
         let flags: OpenFlags = [.readOnly, .directory]
         folder = TargetFolder(
             FileDescriptor(owning: try retrying { unsafe clinux_open_at(found.rawValue, ".", flags.rawValue, 0) }))
@@ -30,14 +30,14 @@ package struct PrivateFolder: ~Copyable, Sendable {
 
     // MARK: Path resolution
 
-    /// Opens a folder for lookups, one component of its path at a time.
+    /// Opens a folder for lookups. Resolves its path one component at a time.
     ///
     /// - Parameters:
     ///   - path: The path. A relative one starts at the current folder.
     ///   - makesMissing: `true` to create missing folders, accessible to this user only.
     ///   - isAccepted: Returns `true` if a folder may be part of the path.
-    /// - Throws: `notPermitted` if a folder is not accepted, or if the path has a symbolic link of a user who is not
-    ///   trusted.
+    /// - Throws: `notPermitted` if a folder is not accepted, or if the path contains a symbolic link owned by a user
+    ///   who is not trusted (`TrustedOwners`).
     static func find(
         _ path: String, makesMissing: Bool = false, accepting isAccepted: (FileStatus) -> Bool
     ) throws(Errno) -> FileDescriptor {
@@ -53,12 +53,12 @@ package struct PrivateFolder: ~Copyable, Sendable {
                 do throws(Errno) {
                     try calling { unsafe mkdirat(folder.rawValue, name, 0o700) }
                 } catch .alreadyExists {
-                    // Another process created it first. Its owner is checked like any other.
+                    // Another process created the folder first. `isAccepted` checks it like any other folder.
                 }
                 folder = try step(folder, to: name, isAccepted)
             } catch .notDirectory {
-                // A link of root or this user, in a folder that other users cannot change, is as trustworthy as the
-                // path.
+                // A link that is owned by a trusted user, in a folder that other users cannot change, is as trustworthy
+                // as the path.
                 let link = try status(of: name, in: folder)
                 guard link.kind == .symbolicLink else { throw .notDirectory }
                 guard owners.contains(link.uid) else { throw .notPermitted }
@@ -111,7 +111,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
 
     /// Returns the names in the folder, without `.` and `..`, in no particular order.
     package borrowing func names() throws(Errno) -> [String] {
-        // Uses a descriptor of its own, since reading moves the descriptor's position in the folder.
+        // Uses a new open file, because reading moves the position in the folder.
         let flags: OpenFlags = [.readOnly, .directory]
         let copy = try retrying { unsafe clinux_open_at(folder.descriptor.rawValue, ".", flags.rawValue, 0) }
         guard let stream = unsafe fdopendir(copy) else {
@@ -123,16 +123,18 @@ package struct PrivateFolder: ~Copyable, Sendable {
         return try unsafe FileSystem.names(of: stream)
     }
 
-    /// Returns the status of a file; a symbolic link is not followed.
+    /// Returns the status of a file. A symbolic link is not followed.
     package borrowing func status(of name: String) throws(Errno) -> FileStatus {
         try Self.status(of: name, in: folder.descriptor)
     }
 
-    /// Opens a regular file; a symbolic link is not followed.
+    /// Opens a regular file. A symbolic link is not followed.
+    ///
+    /// - Throws: `notSupported` if the file is not a regular one.
     package borrowing func open(
         _ name: String, _ flags: OpenFlags = .readOnly, mode: UInt32 = 0o600
     ) throws(Errno) -> FileDescriptor {
-        // Without this flag, opening a pipe would block.
+        // Without this flag, opening a named pipe could block.
         let flags = flags.union(.nonBlocking)
         let file = FileDescriptor(
             owning: try retrying { unsafe clinux_open_at(folder.descriptor.rawValue, name, flags.rawValue, mode) })
@@ -148,7 +150,8 @@ package struct PrivateFolder: ~Copyable, Sendable {
         try FileSystem.read(try open(name), limit: limit)
     }
 
-    /// Writes a file atomically: readers see all of it or nothing. The content is on disk when this returns.
+    /// Writes a file atomically: readers see either the old or the new content. The new content is on disk when this
+    /// returns.
     package borrowing func writeAtomically(_ content: [UInt8], to name: String) throws(Errno) {
         try folder.replace(name, by: content, mode: 0o600)
     }
@@ -166,14 +169,14 @@ package struct PrivateFolder: ~Copyable, Sendable {
 
 /// The users that may own the files and folders this process relies on: root and its own user.
 ///
-/// In a user namespace without the host's root (a rootless container, a sandbox), files of root appear to belong to the
-/// overflow user, which represents all users outside the namespace.
+/// In a user namespace without the host's root user, such as a rootless container or a sandbox, files of root appear to
+/// belong to the overflow user. That user represents all users outside the namespace.
 package struct TrustedOwners: Hashable, Sendable {
     package let userID: UInt32
     /// The overflow user of the namespace; nil if the namespace contains all users.
     package let overflowUserID: UInt32?
 
-    /// The trusted owners of this process.
+    /// Creates the trusted owners of this process.
     package init() {
         self.init(userID: CurrentProcess.userID, overflowUserID: Self.overflowUserIDHere)
     }
@@ -183,7 +186,7 @@ package struct TrustedOwners: Hashable, Sendable {
         self.overflowUserID = overflowUserID
     }
 
-    /// Returns `true` if a user is trusted.
+    /// Returns `true` if the user with an id is trusted.
     package func contains(_ owner: UInt32) -> Bool {
         owner == 0 || owner == userID || owner == overflowUserID
     }
@@ -198,11 +201,12 @@ package struct TrustedOwners: Hashable, Sendable {
         if folder.mode & 0o022 == 0 { return false }
         // In a sticky folder, entries can only be moved or removed by their owners.
         if folder.mode & 0o1000 != 0 { return false }
-        // Many distributions create a group for each user, with the same number, and make folders group-writable.
+        // Many distributions create a group for each user, with the same number as the user, and make folders writable
+        // for this group.
         return folder.mode & 0o002 != 0 || folder.gid != userID || folder.uid != userID
     }
 
-    // Read at each use, since a process can enter a namespace.
+    // Read at each use, because a process can enter a namespace.
     private static var overflowUserIDHere: UInt32? {
         guard let map = IdentityMap.current, let user = map.overflowUserID, !map.contains(user) else { return nil }
         return user
@@ -211,7 +215,7 @@ package struct TrustedOwners: Hashable, Sendable {
 
 /// The users that a user namespace contains; see user_namespaces(7).
 package struct IdentityMap: Hashable, Sendable {
-    /// For each range: the first id inside, the first id outside, and the length.
+    /// For each range: the first id in the namespace, the first id outside of it, and the length.
     private var ranges: [[UInt64]]
     /// The overflow user of the namespace; nil if the namespace contains all users.
     package let overflowUserID: UInt32?
@@ -243,9 +247,9 @@ package struct IdentityMap: Hashable, Sendable {
 
 /// The folder of a file that is about to be written, held as a descriptor.
 ///
-/// The folder may belong to another user, who can replace it or a folder above it at any time. All operations use the
-/// folder that was opened, so the file and its temporary file are in the same folder. Root does not follow symbolic
-/// links of other users, which could lead into a folder that only root may write to.
+/// The folder may belong to another user, who can replace it or a parent folder at any time. All operations use the
+/// folder that was opened, so the file and its temporary file are in the same folder. If the process runs as root,
+/// symbolic links of other users are not followed. They could lead to a folder that only root may write to.
 package struct TargetFolder: ~Copyable, Sendable {
     fileprivate let descriptor: FileDescriptor
 
@@ -255,7 +259,7 @@ package struct TargetFolder: ~Copyable, Sendable {
 
     /// Opens a folder.
     ///
-    /// - Throws: `notPermitted` if this process runs as root and the path has a symbolic link of another user.
+    /// - Throws: `notPermitted` if this process runs as root and the path contains a symbolic link of another user.
     package init(_ path: String) throws(Errno) {
         guard CurrentProcess.userID == 0 else {
             descriptor = try FileDescriptor.open(path, [.pathOnly, .directory])
@@ -287,7 +291,7 @@ package struct TargetFolder: ~Copyable, Sendable {
             try? remove(temporary)
             throw error
         }
-        // The rename itself is durable only after the folder is synchronized.
+        // The rename is durable only after the folder is synchronized.
         try synchronize()
     }
 

@@ -3,7 +3,7 @@ import Glibc
 
 /// Information about a process, apart from its credentials.
 ///
-/// A process may end at any time, and its pid may be reused. Two readings concern the same process only if both pid and
+/// A process may end at any time, and its pid may be reused. Two values describe the same process only if both pid and
 /// start time are equal.
 package struct ProcessMetadata: Hashable, Sendable {
     package var pid: Int32
@@ -13,13 +13,13 @@ package struct ProcessMetadata: Hashable, Sendable {
     package var executable: String?
     /// The systemd unit or scope of the process; nil if it has none.
     package var unit: String?
-    /// The time between the start of the host and that of the process, in clock ticks.
+    /// The time from the start of the host to the start of the process, in clock ticks.
     package var startTime: UInt64
 
     /// The result of checking that a pid still belongs to the expected process.
     package enum Identity: Sendable {
         case same
-        /// The process has ended. Its pid may belong to another one.
+        /// The process has ended. Its pid may belong to another process.
         case gone
         /// The kernel cannot tell.
         case unknown
@@ -27,12 +27,12 @@ package struct ProcessMetadata: Hashable, Sendable {
 
     /// Reads the information about the process that created the other end of a connection.
     ///
-    /// If a sender passed its connection on to another process, that other process is not considered.
+    /// If that process passed its connection to another one, the other process is not considered.
     ///
     /// - Parameters:
     ///   - peer: The credentials of the peer.
     ///   - connection: The connection to the peer.
-    /// - Returns: nil if the process has ended, or if its pid may belong to another process now.
+    /// - Returns: Nil if the process has ended, or if its pid may belong to another process now.
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         of peer: PeerCredentials, on connection: borrowing FileDescriptor
@@ -48,7 +48,7 @@ package struct ProcessMetadata: Hashable, Sendable {
         return try read(pid: peer.pid, uid: peer.uid) { handle.identity(of: peer.pid) }
     }
 
-    /// A handle of one process, which never refers to a later process with the same pid.
+    /// A handle of one process. It never refers to a later process with the same pid.
     private final class Handle {
         private let descriptor: FileDescriptor
 
@@ -72,11 +72,11 @@ package struct ProcessMetadata: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - pid: The process id.
-    ///   - uid: The required owner of the process if `identity` returns `.unknown`; nil for any.
+    ///   - uid: The required owner of the process; nil for any. Checked only if `identity` returns `.unknown`.
     ///   - root: The path of the proc file system.
-    ///   - identity: Checks that the pid still belongs to the process. Called after the folder was opened, and again at
-    ///     the end.
-    /// - Returns: nil if the process has ended, or does not belong to `uid`.
+    ///   - identity: Checks whether the pid still belongs to the process. Called after the folder was opened, and again
+    ///     at the end.
+    /// - Returns: Nil if the process has ended or does not belong to `uid`.
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         pid: Int32, uid: UInt32? = nil, root: String = "/proc", identity: () -> Identity = { .unknown }
@@ -124,18 +124,18 @@ package struct ProcessMetadata: Hashable, Sendable {
         }
     }
 
-    /// Throws the error if it is a lack of descriptors.
+    /// Throws the error if it states that no file descriptor is available.
     private static func rethrowDescriptorShortage(_ error: Errno) throws(Errno) {
         if error == .tooManyFiles || error == .tooManyFilesInSystem { throw error }
     }
 }
 
-// The files under /proc contain names that the process itself has chosen, so they are parsed as untrusted input.
+// The files under /proc contain names that the process has chosen itself, so they are parsed as untrusted input.
 extension ProcessMetadata {
     /// Returns the 22nd field of `/proc/PID/stat`, the start time in clock ticks; nil if it is malformed.
     ///
-    /// The second field is the command in parentheses. It may contain spaces and parentheses itself, so it ends at the
-    /// last closing parenthesis.
+    /// The second field is the command in parentheses. The command may contain spaces and parentheses, so the field
+    /// ends at the last closing parenthesis.
     package static func startTime(inStat stat: [UInt8]) -> UInt64? {
         guard let close = stat.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = stat[(close + 1)...].split(whereSeparator: { isSpace($0) })
@@ -150,22 +150,21 @@ extension ProcessMetadata {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Returns the target of `/proc/PID/exe` without the suffix that marks a replaced file.
-    ///
-    /// So an application keeps its identity while its package is upgraded.
+    /// Returns the target of `/proc/PID/exe` without the suffix of a deleted file, so that an application keeps its
+    /// identity while its package is upgraded.
     package static func executable(inLink link: [UInt8]) -> String {
-        let mark = Array(" (deleted)".utf8)
+        let suffix = Array(" (deleted)".utf8)
         let path =
-            link.count > mark.count && link.suffix(mark.count).elementsEqual(mark)
-            ? link.dropLast(mark.count) : link[...]
+            link.count > suffix.count && link.suffix(suffix.count).elementsEqual(suffix)
+            ? link.dropLast(suffix.count) : link[...]
         return String(decoding: path, as: UTF8.self)
     }
 
-    /// Returns the system unit in `/proc/PID/cgroup`, from the line of version 2 or else from systemd's hierarchy of
-    /// version 1; nil if there is none.
+    /// Returns the system unit in `/proc/PID/cgroup`; nil if there is none. It is read from the line of cgroup version
+    /// 2, or otherwise from the line of systemd's hierarchy of version 1.
     ///
-    /// Like journald's `_SYSTEMD_UNIT=`, this is the first unit on the path below slices. The rest of the path is
-    /// controlled by that unit: the manager of a user (`user@1000.service`) can choose any names for its own units.
+    /// Like journald's `_SYSTEMD_UNIT=`, this is the first unit on the path below slices. That unit controls the rest
+    /// of the path: the manager of a user (`user@1000.service`) can choose any names for its own units.
     package static func unit(inCgroup cgroup: [UInt8]) -> String? {
         var legacy: String?
         for line in cgroup.split(separator: UInt8(ascii: "\n")) {
@@ -190,7 +189,7 @@ extension ProcessMetadata {
     }
 
     private static func hasName(_ component: ArraySlice<UInt8>, endingIn suffix: String) -> Bool {
-        // The maximum length of a unit name in systemd.
+        // The maximum length of a unit name in systemd is 255.
         component.count <= 255 && component.count > suffix.utf8.count
             && component.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
@@ -227,7 +226,7 @@ extension FileDescriptor {
     /// Returns a descriptor (pidfd) of the process that created the other end of this connection. It never refers to a
     /// later process with the same pid.
     ///
-    /// - Throws: `Errno.protocolOptionMissing` before Linux 6.5; another error if the process has been reaped.
+    /// - Throws: `protocolOptionMissing` before Linux 6.5, or another error if the process has been reaped.
     package borrowing func peerProcess() throws(Errno) -> FileDescriptor {
         FileDescriptor(owning: try calling { clinux_peer_process(rawValue) })
     }

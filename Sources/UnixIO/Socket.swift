@@ -13,8 +13,8 @@ package enum Socket {
     package static func connect(
         to address: SocketAddress, timeout: Duration, nonBlocking: Bool = true
     ) throws(Errno) -> FileDescriptor {
-        // A non-blocking connect to a full backlog fails with EAGAIN, and no poll reports when to try again. A blocking
-        // one waits in the kernel for up to the send timeout.
+        // A non-blocking connect to a full backlog fails with EAGAIN, and poll(2) does not report when to try again. A
+        // blocking connect waits in the kernel for up to the send timeout.
         let waits = timeout > .zero
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let socket = try make(stream: true, nonBlocking: !waits)
@@ -40,8 +40,8 @@ package enum Socket {
 
     /// Sends one datagram to a Unix socket, as `sd_notify` does.
     ///
-    /// If the receiver does not read, its queue is full after a few datagrams. This then waits up to a second and
-    /// throws ``Errno/wouldBlock``.
+    /// If the receiver does not read, its queue is full after a few datagrams. The call then waits for up to a second
+    /// and throws ``Errno/wouldBlock``.
     package static func sendDatagram(_ bytes: [UInt8], to address: SocketAddress) throws(Errno) {
         let socket = try make(stream: false, nonBlocking: false)
         try calling { clinux_set_send_timeout(socket.rawValue, Duration.seconds(1).socketNanoseconds) }
@@ -69,9 +69,9 @@ extension Socket {
     ///
     /// - Parameters:
     ///   - address: The address to listen at.
-    ///   - mode: The permissions of the socket file. They are never wider than this, even briefly.
+    ///   - mode: The permissions of the socket file. The file never has wider permissions, even briefly.
     ///   - backlog: The maximum number of connections that wait to be accepted.
-    /// - Throws: `addressInUse` if another process is listening there, or if the file is not a socket.
+    /// - Throws: `addressInUse` if another process is listening at the address, or if the file is not a socket.
     package static func listenUnix(
         at address: SocketAddress, mode: UInt32, backlog: CInt = 4096
     ) throws(Errno) -> FileDescriptor {
@@ -81,9 +81,9 @@ extension Socket {
             return listener
         }
 
-        // Between bind and listen, a socket refuses connections just like a stale one. The lock prevents two processes
-        // that start at the same time from removing each other's file. If the folder cannot be read, there is no lock,
-        // and bind alone decides.
+        // Between bind and listen, a socket refuses connections like a stale one. The lock prevents two processes that
+        // start at the same time from removing each other's file. Without a lock, for example if the folder cannot be
+        // read, this could happen.
         let folder = FileLock(waitingForFolderOf: path)
         let listener = try boundReplacingStale(address.bytes, path: path, mode: mode)
         try calling { Glibc.listen(listener.rawValue, backlog) }
@@ -107,8 +107,8 @@ extension Socket {
 
     private static func bound(to bytes: [UInt8], mode: UInt32) throws(Errno) -> FileDescriptor {
         let listener = try make(stream: true, nonBlocking: true)
-        // The file inherits the current mode of the socket. So there is no moment at which others could connect, and
-        // the umask need not be changed.
+        // The file inherits the current mode of the socket. Others can therefore never connect, and the umask need not
+        // be changed.
         try listener.setMode(mode)
         try calling { unsafe clinux_bind_unix(listener.rawValue, bytes, bytes.count) }
         return listener
@@ -121,8 +121,8 @@ extension Socket {
             try retrying { unsafe clinux_connect_unix(probe.rawValue, bytes, bytes.count) }
             return false
         } catch {
-            // Only a refused connection proves that no process is listening. A full backlog, a wrong type or a missing
-            // permission do not.
+            // Only a refused connection proves that no process is listening. A full backlog, a socket of another type
+            // and a missing permission do not.
             return error == .connectionRefused
         }
     }
@@ -130,7 +130,7 @@ extension Socket {
 
 /// The address of a Unix socket.
 package struct SocketAddress: Hashable, Sendable {
-    /// The contents of `sun_path`: a path, or a NUL and an abstract name.
+    /// The contents of `sun_path`: a path, or a NUL byte and an abstract name.
     let bytes: [UInt8]
 
     /// Returns the address for a path or, with a leading `@`, for a name in the abstract namespace.
@@ -138,7 +138,7 @@ package struct SocketAddress: Hashable, Sendable {
         var bytes = Array(path.utf8)
         guard !bytes.isEmpty else { throw .empty }
         guard !bytes.contains(0) else { throw .containsNul }
-        // The kernel allows 108 bytes, including the NUL after a path.
+        // The kernel allows 108 bytes, including the NUL byte after a path.
         guard bytes.count <= 107 else { throw .tooLong(path: path) }
         if bytes[0] == UInt8(ascii: "@") {
             guard bytes.count > 1 else { throw .empty }
@@ -201,7 +201,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Returns `true` if the peer sends nothing else and everything that it has sent was read. Never waits.
+    /// Returns `true` if the peer will send nothing else and everything that it has sent was read. Never waits.
     package borrowing func isAtEnd() -> Bool {
         var byte: UInt8 = 0
         let count = try? retrying { unsafe Glibc.recv(rawValue, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) }
@@ -222,12 +222,12 @@ extension FileDescriptor {
         }
     }
 
-    /// Sends the bytes from an offset without throwing. "Would block" is a result.
+    /// Sends the bytes from an offset as far as the socket accepts them. Returns errors and "would block" as results.
     package borrowing func attemptSend(_ bytes: [UInt8], from offset: Int = 0) -> IOResult {
         attemptSend(bytes.span.extracting(offset..<bytes.count))
     }
 
-    /// Sends bytes without throwing. "Would block" is a result.
+    /// Sends as many bytes as the socket accepts now. Returns errors and "would block" as results.
     package borrowing func attemptSend(_ bytes: Span<UInt8>) -> IOResult {
         IOResult(writing: { () throws(Errno) in try send(bytes) })
     }
@@ -278,8 +278,8 @@ extension FileDescriptor {
     ///   - buffer: The array to read into. Its count does not change.
     ///   - offset: The index at which to begin.
     ///   - limit: The maximum number of bytes.
-    ///   - file: Set to the received descriptor; one that it held before is closed. The descriptor is closed on exec.
-    ///     It can refer to anything that the sender could open, so check its status before using it.
+    ///   - file: Set to the received descriptor, which is closed on exec. Its previous descriptor is closed. The sender
+    ///     can pass any file that it can open, so check the status before using the descriptor.
     /// - Returns: The number of bytes; 0 at the end of the stream.
     package borrowing func receive(
         into buffer: inout [UInt8], at offset: Int, atMost limit: Int, passed file: inout FileDescriptor?
@@ -301,7 +301,7 @@ extension FileDescriptor {
 
 /// An open file that is passed along with a message. It is closed with the last reference to it.
 ///
-/// A received file can be anything that the peer has opened. Check its status before reading it.
+/// The peer can pass any file that it can open. Check the status of a received file before reading it.
 package final class PassedFile: Sendable {
     package let descriptor: FileDescriptor
 

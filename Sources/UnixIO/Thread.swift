@@ -3,8 +3,8 @@ import Glibc
 
 /// A thread for blocking work.
 ///
-/// It blocks most signals, so that other threads handle them. It is detached if this value goes out of scope without
-/// ``join()``.
+/// The thread blocks most signals, so that other threads handle them. It is detached if this value goes out of scope
+/// without ``join()``.
 package struct Thread: ~Copyable, Sendable {
     private let handle: pthread_t
 
@@ -68,9 +68,10 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
 }
 
 extension Thread {
-    /// Lowers the priority of this thread if permitted, so that others run first if there are too few processors.
+    /// Lowers the priority of the current thread if permitted, so that other threads run first if there are too few
+    /// processors.
     package static func yieldToOthers() {
-        // Gives about a third of the time of a thread with the default priority.
+        // The thread gets about a third of the time of a thread with the default priority.
         _ = clinux_yield_to_others(5)
     }
 }
@@ -105,7 +106,7 @@ package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
     /// - Parameters:
     ///   - deadline: The end of the wait; nil for none.
     ///   - attempt: Returns nil to continue waiting.
-    /// - Returns: nil if the deadline passes first.
+    /// - Returns: Nil if the deadline passes first.
     @inlinable
     package func wait<Result: ~Copyable>(
         deadline: KernelInstant? = nil, until attempt: (inout State) -> sending Result?
@@ -134,7 +135,7 @@ package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
 /// A mutex and its condition variable, without the state they protect.
 @safe
 package final class ConditionLock: @unchecked Sendable {
-    // Both are thread-safe but need a stable address. Nothing else is stored here.
+    // Both are thread-safe but need a stable address. The class has no other stored properties.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -151,7 +152,7 @@ package final class ConditionLock: @unchecked Sendable {
 
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
-        // With the default clock, setting it back could extend a wait of a second to hours.
+        // With the default clock, setting the wall clock back could extend a wait of a second to hours.
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         let conditionMade = unsafe pthread_cond_init(condition, &attributes)
         unsafe pthread_condattr_destroy(&attributes)
@@ -185,9 +186,9 @@ package final class ConditionLock: @unchecked Sendable {
 
     /// Unlocks, waits to be woken, and locks again.
     ///
-    /// It may also return spuriously, so the caller must check its condition again.
+    /// The wait may also end spuriously, so the caller must check its condition again.
     ///
-    /// - Returns: `false` at the deadline.
+    /// - Returns: `false` if the deadline has passed.
     package func wait(until deadline: KernelInstant?) -> Bool {
         guard let deadline else {
             unsafe pthread_cond_wait(condition, mutex)

@@ -17,15 +17,15 @@ enum Program {
 /// Runs queries that a user has written, on the daemon's database or on a copy of it.
 ///
 /// The database is opened read-only, and only statements that read are allowed. A result is collected before any of it
-/// is printed. Otherwise a slow reader of the output would hold the snapshot, and a snapshot keeps the daemon from
-/// restarting the WAL.
+/// is printed. Otherwise, a slow reader of the output would prolong the snapshot, which keeps the daemon from resetting
+/// the WAL.
 package final class StoreQueries: SQLDatabase {
     private let connection: DatabaseConnection
     private let blocks: BlockReader
     private let path: String
     private let limits: Limits
 
-    /// The limits for which the command has no option.
+    /// The limits that no option of the command changes.
     package struct Limits: Sendable {
         /// The maximum size of a result, in bytes.
         package var resultBytes = 64 << 20
@@ -36,13 +36,13 @@ package final class StoreQueries: SQLDatabase {
         package init() {}
     }
 
-    /// The maximum time to wait for a lock. A reader has to wait only while the WAL is recovered after a crash.
+    /// The maximum time to wait for a lock. A reader waits only while the WAL is recovered after a crash.
     private static let busyTimeout: Duration = .seconds(5)
 
     /// Opens a database.
     ///
     /// - Parameters:
-    ///   - path: The path of the file; nil for the daemon's database at its standard path.
+    ///   - path: The path of the file; nil for the path that `standardPath` returns.
     ///   - limits: The limits of all queries.
     /// - Throws: `CommandFailure` if the file cannot be read or is not a database of issued.
     package init(path: String?, limits: Limits = Limits()) throws(CommandFailure) {
@@ -68,7 +68,7 @@ package final class StoreQueries: SQLDatabase {
             guard version <= Int64(Schema.migrator.newestVersion) else {
                 throw SQLiteError(code: .notADatabase, message: "a newer version of issued created it")
             }
-            // Loads the schema. Without it, SQLite reports an unknown column as a change of the schema.
+            // Loads the schema. Otherwise, SQLite reports an unknown column as a change of the schema.
             _ = try connection.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) }
         } catch {
             throw Self.failure(toOpen: name, isStandard: path == nil, error)
@@ -86,8 +86,8 @@ package final class StoreQueries: SQLDatabase {
     /// Returns the path of the daemon's database.
     ///
     /// - Parameters:
-    ///   - userID: The user. If the database of their own daemon exists, its path is returned; otherwise that of the
-    ///     host's daemon.
+    ///   - userID: The user. If their own daemon has a database, its path is returned, otherwise that of the system
+    ///     daemon.
     ///   - environment: Returns an environment variable.
     ///   - home: The user's home folder, used if `HOME` is not set; nil if unknown.
     package static func standardPath(
@@ -146,7 +146,7 @@ package final class StoreQueries: SQLDatabase {
     private func read(_ statement: borrowing Statement, maxRows: Int) throws(SQLiteError) -> SQLResult {
         var result = SQLResult(columns: statement.columnNames, rows: [])
         var bytes = 0
-        // Of an earlier query that failed.
+        // Discards the blocks that an earlier, failed query skipped.
         _ = blocks.takeSkipped()
         while let row = try statement.step({ row in result.columns.indices.map { SQLValue(row, column: $0) } }) {
             guard result.rows.count < maxRows else {
@@ -169,8 +169,8 @@ package final class StoreQueries: SQLDatabase {
         case .interrupted where isWALLimit:
             CommandFailure(
                 .tryAgain,
-                "the query was ended, since it kept the daemon from shortening its write-ahead log: try again, or query "
-                    + "a copy (issuectl backup)")
+                "the query was interrupted because it kept the daemon from resetting its write-ahead log: try again, "
+                    + "or query a copy (issuectl backup)")
         case .interrupted:
             CommandFailure(
                 .tryAgain,
@@ -238,7 +238,7 @@ extension SQLValue {
 
 /// Interrupts a query if the WAL grows beyond a limit.
 ///
-/// The snapshot of a query keeps the daemon from restarting the WAL. At 48 MiB (`WALLimits`), the daemon stops storing
+/// The snapshot of a query keeps the daemon from resetting the WAL. At 48 MiB (`WALLimits`), the daemon stops storing
 /// records.
 private final class WALGuard: Sendable {
     private struct State {
@@ -252,8 +252,8 @@ private final class WALGuard: Sendable {
     private let state = Monitor(State())
     private let handle: InterruptHandle
 
-    /// Starts watching the WAL. If it is already larger than the limit, only further growth interrupts the query: the
-    /// file may be large although the WAL was restarted.
+    /// Starts a thread that watches the WAL. If the file is already larger than the limit, only further growth
+    /// interrupts the query: a reset of the WAL does not shrink the file.
     ///
     /// - Parameters:
     ///   - path: The path of the WAL.
@@ -268,7 +268,7 @@ private final class WALGuard: Sendable {
                 let next = MonotonicClock.now.advanced(by: Self.interval)
                 guard state.wait(deadline: next, until: { $0.isOver ? true : nil }) == nil else { return }
                 guard Self.size(of: path) > limit else { continue }
-                // The lock prevents an interrupt of the next query, since `end` sets `isOver` under it.
+                // `end` sets `isOver` under the same lock, so the next query is never interrupted.
                 state.withLock { state in
                     guard !state.isOver else { return }
                     state.hasInterrupted = true
@@ -278,10 +278,10 @@ private final class WALGuard: Sendable {
         }
     }
 
-    /// `true` if the query was interrupted.
+    /// Whether the query was interrupted.
     var hasInterrupted: Bool { state.withLock { $0.hasInterrupted } }
 
-    /// Stops watching, and allows queries again.
+    /// Stops the thread, and clears the interruption so that the next query can run.
     func end() {
         state.withLock { $0.isOver = true }
         state.signal()

@@ -204,7 +204,7 @@ import UnixIO
         #expect(logz.accepted.count == 1)
     }
 
-    @Test("If a kept connection ends during a request, the request may be a duplicate")
+    @Test("If a reused connection ends during a request, the request may be a duplicate")
     func twice() throws {
         let logz = try logz(FaultStep(.keepAliveClose(crossing: true)))
         var shipper = try shipper(to: logz)

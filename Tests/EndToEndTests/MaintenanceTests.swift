@@ -321,7 +321,8 @@ struct MaintenanceTests {
             let root = try RawClient(path: daemon.socket)
             #expect(
                 try root.refusal(of: .purge, PurgeParameters(filter: IssueFilter()))
-                    == .invalidFilter(field: "filter", reason: "an empty one would erase everything"))
+                    == .invalidFilter(
+                        field: "filter", reason: "an empty filter would erase all records; set a condition"))
             // Nor one with conditions that each record meets, or a misspelt destination.
             var filters = [IssueFilter(), IssueFilter(), IssueFilter()]
             filters[0].text = " "

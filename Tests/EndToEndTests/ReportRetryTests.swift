@@ -68,7 +68,7 @@ struct ReportRetryTests {
                 ["report", "--spool", "--timeout", "300ms", "backup failed"], daemon, name: "first")
             #expect(try first.end() == .exit(0))
             #expect(first.output == "")
-            #expect(first.errors.contains("kept the report in"))
+            #expect(first.errors.contains("saved the report in"))
             #expect(Self.kept(daemon).count == 1)
             daemon.process?.signal(SIGCONT)
             let root = try RawClient(path: daemon.socket)

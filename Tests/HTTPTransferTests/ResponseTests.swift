@@ -179,7 +179,7 @@ import Testing
         #expect(response.body.count == 10)
     }
 
-    @Test("If a kept connection breaks without a response, the request is repeated and marked")
+    @Test("If a reused connection breaks without a response, the request is repeated and marked")
     func repeatedRequest() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()

@@ -159,7 +159,7 @@ struct ArgumentTests {
             ),
             (
                 ["list", "-p", "eror"],
-                "issuectl: invalid value 'eror' for --severity; expected debug, info, warning, error, critical, a priority of logger such as err, notice or user.crit, or its number from 0 to 7 (did you mean error?). See issuectl list --help\n"
+                "issuectl: invalid value 'eror' for --severity; expected debug, info, warning, error, critical, a priority of logger such as err, notice or user.crit, or a number from 0 to 7 (did you mean error?). See issuectl list --help\n"
             ),
             (
                 ["list", "--limit", "0"],
@@ -175,7 +175,7 @@ struct ArgumentTests {
             ),
             (
                 ["list", "--since", "soon"],
-                "issuectl: invalid value 'soon' for --since; expected RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday. See issuectl list --help\n"
+                "issuectl: invalid value 'soon' for --since; expected a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h or 7d, now, today or yesterday. See issuectl list --help\n"
             ),
             (
                 ["list", "--color", "yes"],

@@ -29,7 +29,7 @@ struct DeployTests {
                 #"Deploy {"app":"shop","version":"2.4.0","at":"2026-11-21T11:00:00.000Z","commit":"3f1c9d2","#
                     + #""note":"Faster","user":1000}"#
             ])
-        #expect(full.output == lines("shop 2.4.0 was deployed already, since 2026-11-21T11:00:00.000Z (1 h ago)"))
+        #expect(full.output == lines("shop 2.4.0 was already deployed, since 2026-11-21T11:00:00.000Z (1 h ago)"))
         let json = issuectl(["deploy", "shop", "2.4.0", "--ndjson"], .reply(#"{"deployment":\#(Self.seen)}"#))
         #expect(json.output == lines(#"{"deployment":\#(Self.seen)}"#))
     }

@@ -91,7 +91,7 @@ struct DoctorTests {
             ])
         let lines = report.lines(painter: Painter(isColored: false)).filter { $0.contains("  skipped") }
         #expect(lines.count == skipped.count)
-        #expect(lines.allSatisfy { $0.hasSuffix("  skipped: the daemon does not answer") })
+        #expect(lines.allSatisfy { $0.hasSuffix("  skipped: the daemon does not reply") })
         #expect(report.lines(painter: Painter(isColored: false)).last == "1 problem in 4 checks; 12 skipped.")
     }
 
@@ -400,14 +400,14 @@ struct DoctorTests {
         #expect(checks[1]["findings"]?.asArray?.first?["fix"]?.asString?.isEmpty == false)
         let absent = issuectl(["doctor", "disk", "--ndjson", "--socket", "/absent/socket"]).output
         #expect(
-            absent == #"{"id":"disk","state":"skipped","findings":[],"reason":"the daemon does not answer"}"# + "\n")
+            absent == #"{"id":"disk","state":"skipped","findings":[],"reason":"the daemon does not reply"}"# + "\n")
     }
 
     @Test("The checks are listed, and an unknown one is an error")
     func list() {
         let lines = issuectl(["doctor", "--list"]).output.split(separator: "\n")
         #expect(lines.count == DoctorCheck.all.count)
-        #expect(lines.first == "socket         The daemon answers at its socket")
+        #expect(lines.first == "socket         The daemon replies at its socket")
         let unknown = issuectl(["doctor", "dsik"])
         #expect(unknown.code == .usage && unknown.errors.contains("unknown check 'dsik' (did you mean disk?)"))
         #expect(Set(DoctorCheck.all.map(\.id)).count == DoctorCheck.all.count)

@@ -16,7 +16,7 @@ struct FailureTests {
         )
         let report = issuectl(["--socket", "/absent.sock", "report", "m"])
         #expect(report.code == .unavailable)
-        #expect(report.errors.hasSuffix("; with --spool, the report is kept until it is\n"))
+        #expect(report.errors.hasSuffix("; to save the report and send it later, use --spool\n"))
     }
 
     @Test(
@@ -30,7 +30,7 @@ struct FailureTests {
             (.timedOut, .tryAgain, "the daemon did not reply in time: try again"),
             (
                 .unreachable(path: "/s", .accessDenied), .unavailable,
-                "you may not connect to the daemon at /s: see issuectl doctor"
+                "permission denied for the socket /s: see issuectl doctor"
             ),
             (
                 .malformed("x"), .refused,

@@ -46,7 +46,7 @@ struct HelpTests {
 
                     Exit status:
                       0   success
-                      1   not found or refused; for status, repair, doctor and health also: a fault remains
+                      1   not found or refused; status, health, doctor and repair: a fault was found
                       2   only for health: failing
                       64  invalid command line
                       69  the daemon is not reachable
@@ -87,30 +87,33 @@ struct HelpTests {
                 Report issues and print their ids.
 
                 Record:
-                  -p, --severity LEVEL       debug, info, warning, error or critical, or a
-                                             priority of logger
+                  -p, --severity LEVEL       debug, info, warning, error, critical, or a
+                                             priority as for logger -p
                       --domain NAME          The error domain
                       --code NUMBER          The error code
                       --app NAME             The application name
-                  -t, --tag NAME             The same as --app, like logger -t
+                  -t, --tag NAME             Same as --app, for compatibility with logger
                       --app-version VERSION  The application version
                       --environment NAME     The environment, such as production or staging
                   -m, --metadata KEY=VALUE   Additional data; VALUE is JSON or plain text
                                              (repeatable)
-                      --fingerprint TEXT     The fingerprint that determines the group
+                      --fingerprint TEXT     Group the record by this text instead of the
+                                             computed fingerprint
                       --file FILE            The source file
                       --line NUMBER          The line in the source file
                       --function NAME        The function in the source file
                       --not-reportable       Store and count the record, but never forward it
 
                 Options:
-                      --json-lines           Treat every line of standard input as a JSON record
-                                             (default: only objects with a message)
-                      --timeout TIME         Maximum time to try each call (default 10s)
-                      --spool                If no daemon accepts the records in time, keep them
-                                             for this user's next issuectl or reporting program
-                      --id KEY               Do not store again what was reported with the same
-                                             KEY
+                      --json-lines           Reject lines of standard input that are not JSON
+                                             records (default: report them as messages)
+                      --timeout TIME         Maximum time to send each batch of records, with
+                                             retries (default 10s)
+                      --spool                Save records that the daemon does not accept in
+                                             time; your next issuectl or reporting program sends
+                                             them
+                      --id KEY               Do not store records again that were reported with
+                                             the same KEY
                   -q, --quiet                Do not print the ids of stored records
                   -s, --stderr               Also print each message to standard error
 
@@ -122,17 +125,18 @@ struct HelpTests {
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
-                Without MESSAGE, each line of standard input that is not blank is a message. A
-                rejected line is reported with its number; the others are stored, and the exit
-                status is 1.
+                Without MESSAGE, each line of standard input that is not blank is reported. If a
+                line is rejected, an error message shows its number, the other lines are stored,
+                and the exit status is 1.
 
-                An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and
-                ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment.
-                The default application name is that of the calling script or service.
+                The id of a record is printed once the record is on disk. ISSUED_APP,
+                ISSUED_VERSION and ISSUED_ENVIRONMENT are the defaults of --app, --app-version
+                and --environment. Without --app and ISSUED_APP, the application name is that of
+                the calling script or service.
 
-                Exits with 0 if everything was stored or, with --spool, kept; with 69 if the
-                daemon is not reachable; with 75 after a timeout. The records may then have been
-                stored, so retry with the --id in the message.
+                Exits with 0 if all records were stored or, with --spool, saved; with 69 if the
+                daemon is not reachable; and with 75 after a timeout. After a timeout, the
+                records may have been stored: retry with the --id of the error message.
 
                 Examples:
                   issuectl report --app backup -p error "No space left on /srv"
@@ -160,7 +164,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all these strings or "quoted phrases"
+                      --text TEXT           Only with every word and "quoted phrase" in TEXT
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -172,10 +176,10 @@ struct HelpTests {
                                             (repeatable)
                   -S, --since TIME          Not older than TIME
                   -U, --until TIME          Not newer than TIME
-                      --new-since-deploy    Only issues that began after their application's
-                                            last deployment
-                      --gone-since-deploy   Only issues that ended with their application's last
-                                            deployment
+                      --new-since-deploy    Only issues first seen after the last declared
+                                            deployment of their application
+                      --gone-since-deploy   Only issues last seen between the last two declared
+                                            deployments of their application
 
                 Output:
                       --order ORDER         newest (default), oldest, most (most frequent) or
@@ -183,8 +187,8 @@ struct HelpTests {
                   -n, --limit NUMBER        Maximum number of results (default: what fits on the
                                             screen, or 50)
                   -a, --all                 Show all results
-                      --sparkline           Show the activity over time (default on terminals of
-                                            120 columns or more)
+                      --sparkline           Show the activity over time (default on terminals
+                                            that are at least 120 columns wide)
 
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
@@ -196,8 +200,8 @@ struct HelpTests {
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
-                TIME is RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday. Times
-                are UTC unless they have an offset.
+                TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
+                or 7d, now, today or yesterday. Times are UTC unless they have an offset.
 
                 Examples:
                   issuectl list --severity error --since 24h
@@ -224,7 +228,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all these strings or "quoted phrases"
+                      --text TEXT           Only with every word and "quoted phrase" in TEXT
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -257,8 +261,8 @@ struct HelpTests {
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
-                TIME is RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday. Times
-                are UTC unless they have an offset.
+                TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
+                or 7d, now, today or yesterday. Times are UTC unless they have an offset.
 
                 Examples:
                   issuectl records --group g92c9da597585468b --limit 5
@@ -309,7 +313,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all these strings or "quoted phrases"
+                      --text TEXT           Only with every word and "quoted phrase" in TEXT
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -334,13 +338,13 @@ struct HelpTests {
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
-                Each line begins with the id of the record, for issuectl show and explain. With
-                --since, earlier records from that time on are shown first. TIME is RFC 3339, a
-                date, 15:30, 2h or 7d (ago), now, today or yesterday. Times are UTC unless they
-                have an offset.
+                Each line begins with the id of the record, which issuectl show and explain
+                accept. With --since, the records since TIME are shown first. TIME is a date, an
+                RFC 3339 time, a time of day such as 15:30, an age such as 2h or 7d, now, today
+                or yesterday. Times are UTC unless they have an offset.
 
-                If the daemon stops, the command waits until it runs again, and continues where
-                it was.
+                If the daemon stops, the command waits until it runs again, then continues with
+                the records that were not shown.
 
                 Examples:
                   issuectl follow --severity error
@@ -367,9 +371,15 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
-                For each destination, the ledger counts the records since it was added. It
-                balances if the number received is the sum of all fates. Exits with 1 if the
-                store has a fault.
+                In the line Received, duplicates are records that had been stored before,
+                rejected records were invalid or too large, and refused reports could not be
+                stored, for example because the disk was full.
+
+                For each destination, the ledger counts the records received since the
+                destination was added, by fate. It balances if the fates add up to the number
+                received.
+
+                Exits with 1 if a fault is shown.
 
                 Examples:
                   issuectl status
@@ -397,17 +407,17 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
-                Sends what is pending at once, without waiting for the next attempt, and waits
-                until each record and correction has a fate, such as delivered or dead-lettered.
-                The output shows, for each destination, the fates since the command began.
-                Without DESTINATION, all destinations are flushed.
+                Sends pending records and corrections now instead of at the next scheduled
+                attempt, and waits until each of them has a fate, such as delivered or
+                dead-lettered. For each destination, the output shows the fates since the
+                command began. Without DESTINATION, all destinations are flushed. A paused
+                destination gets one attempt; if it fails, the command stops waiting for that
+                destination.
 
-                Exits with 75 if some of the records or corrections are still pending after the
-                timeout. A paused destination gets one more attempt; if that fails, the command
-                does not wait any longer for it. Otherwise exits with 1 if records or
-                corrections became dead letters meanwhile, or if no destination is in use and
-                the configuration has an error. Destinations that are no longer configured do
-                not count, nor do paused ones for which nothing is pending.
+                Exits with 75 if records or corrections are still pending. Otherwise, exits with
+                1 if any of them became dead letters since the command began, or if no
+                destination is in use and the configuration has an error. Destinations that are
+                no longer configured are ignored.
 
                 Examples:
                   issuectl flush

@@ -26,7 +26,7 @@ struct HistogramTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with all these strings or "quoted phrases"
+                      --text TEXT           Only with every word and "quoted phrase" in TEXT
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -40,9 +40,9 @@ struct HistogramTests {
                   -U, --until TIME          Not newer than TIME
 
                 Output:
-                      --bucket SPAN         Bucket size in whole minutes, hours or days
+                      --bucket SPAN         Bucket size in whole minutes, such as 5min, 1h or 1d
                                             (default: depends on the time range)
-                      --by WHAT             total, severity, app, group (default total)
+                      --by WHAT             Count by total (default), severity, app or group
 
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
@@ -54,12 +54,16 @@ struct HistogramTests {
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
-                Counts the records of the last 24 hours unless --since or --until is given,
-                including those that retention has removed. Counts older than a week are per
-                hour. With --by app or group, the last line, *, counts those that have no line
-                of their own; the line (deploys) counts deployments. SPAN is a time span such as
-                5min, 1h or 1d. TIME is RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or
-                yesterday. Times are UTC unless they have an offset.
+                Counts the records of the last 24 hours, or of the time between --since and
+                --until. Records that retention has removed are included. Counts older than a
+                week are kept per hour.
+
+                With --by app or group, the line * counts the records of all applications or
+                issues that are not among the 20 largest. With --by, the line (deploys) counts
+                deployments.
+
+                TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
+                or 7d, now, today or yesterday. Times are UTC unless they have an offset.
 
                 Examples:
                   issuectl histogram --app shop

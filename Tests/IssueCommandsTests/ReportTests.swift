@@ -23,7 +23,7 @@ struct ReportTests {
     @Test("A line on standard error says that the input is a terminal, or that an empty message is reported")
     func hints() {
         let typed = issuectl(["report"], input: ["boom\n"], isInputTerminal: true, .reply(Self.one))
-        #expect(typed.errors == "issuectl: each line is reported as a message; Control-D ends the input\n")
+        #expect(typed.errors == "issuectl: each line is reported as a message; end the input with Ctrl-D\n")
         #expect(typed.output == "r1\n")
         for message in ["", " "] {
             let empty = issuectl(["report", message], .reply(Self.one))
@@ -294,7 +294,7 @@ struct ReportTests {
         #expect(outcome.output == "")
         #expect(
             outcome.errors == """
-                issuectl: kept the reports in /unsent for the next issuectl or reporting program to send: \
+                issuectl: saved the reports in /unsent for the next issuectl or reporting program to send: \
                 the daemon did not reply in time: try again
 
                 """)
@@ -317,11 +317,11 @@ struct ReportTests {
         #expect(away.code == .success)
         #expect(away.kept.count == 1)
         #expect(away.output == #"{"receipts":[{"spooled":true}]}"# + "\n")
-        #expect(away.errors.contains("kept the report in /unsent"))
+        #expect(away.errors.contains("saved the report in /unsent"))
         #expect(issuectl(["--socket", "/absent", "report", "m"]).code == .unavailable)
         let full = issuectl(["--socket", "/absent", "report", "--spool", "m"], keeps: false)
         #expect(full.code == .unavailable)
-        #expect(full.errors.contains("could not be kept"))
+        #expect(full.errors.contains("could not be sent or saved"))
         let refused = issuectl(["report", "--spool", "m"], .failure(.refused(.tooLarge(limit: 1))))
         #expect(refused.code == .refused)
         #expect(refused.kept.isEmpty)

@@ -11,13 +11,14 @@ struct StateHelpTests {
                 Mark issues as resolved.
 
                 Version with the fix:
-                      --in VERSION           This version and later ones have the fix
+                      --in VERSION           VERSION and later versions have the fix
                       --in-next              The next deployment and later ones have the fix
                       --until-newer-version  Until a version newer than all seen so far reports
-                                             it
+                                             the issue
 
                 Note:
-                      --note TEXT            Why, for others to read (at most 1024 bytes)
+                      --note TEXT            A note for other users, such as the reason (at most
+                                             1024 bytes)
 
                 Common options:
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
@@ -29,10 +30,11 @@ struct StateHelpTests {
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
-                The next record of an issue reopens it. This is logged, and the record is
-                forwarded ahead of any backlog. With an option, records of versions without the
-                fix don't reopen it. The order of versions is that of their deployments
-                (issuectl deploy) or, if none was declared, that of their numbers.
+                The next record of a resolved issue reopens it. The regression is logged, and
+                the record is forwarded ahead of any backlog. With --in, --in-next or
+                --until-newer-version, records of versions without the fix do not reopen the
+                issue. Versions are compared by the times of their deployments (issuectl deploy)
+                or, if none was declared, by their numbers.
 
                 Examples:
                   issuectl resolve g92c9da597585468b
@@ -55,10 +57,11 @@ struct StateHelpTests {
                   -U, --until TIME           Until this time
                       --until-count NUMBER   Until NUMBER further occurrences
                       --until-newer-version  Until a version newer than all seen so far reports
-                                             it
+                                             the issue
 
                 Note:
-                      --note TEXT            Why, for others to read (at most 1024 bytes)
+                      --note TEXT            A note for other users, such as the reason (at most
+                                             1024 bytes)
 
                 Common options:
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
@@ -70,10 +73,13 @@ struct StateHelpTests {
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
-                New records of the issue are withheld from all destinations, even if it is
-                reopened later. Without an option, it stays muted until it is reopened. SPAN is
-                a time span with a unit, such as 30s, 5min or 2h. TIME is RFC 3339, a date,
-                15:30, 8h or tomorrow, in UTC unless it has an offset.
+                New records of a muted issue are withheld from all destinations. They are not
+                sent later, even if the issue is reopened. Without an option, an issue stays
+                muted until it is reopened.
+
+                SPAN is a time span with a unit, such as 30s, 5min or 2h. TIME is a date, an RFC
+                3339 time, a time of day such as 15:30, a time span such as 8h, or tomorrow.
+                Times are UTC unless they have an offset.
 
                 Examples:
                   issuectl mute g92c9da597585468b --for 2h --note 'Until the vendor has answered'
@@ -91,7 +97,8 @@ struct StateHelpTests {
                 Reopen resolved or muted issues.
 
                 Note:
-                      --note TEXT     Why, for others to read (at most 1024 bytes)
+                      --note TEXT     A note for other users, such as the reason (at most 1024
+                                      bytes)
 
                 Common options:
                       --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard

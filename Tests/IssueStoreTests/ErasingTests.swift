@@ -460,7 +460,7 @@ struct ErasingTests {
                     group: group, account: 1, reason: reason, windowStart: at, windowEnd: at, suppressedCount: 1,
                     suppressedOccurrences: 1, forwardedCount: 0, occurrences: 1, summarySequence: 1, firstSeen: at,
                     lastSeen: at, samples: [], maxSeverity: .error, stillSuppressing: false, distinctGroups: 1,
-                    stretches: [])
+                    spans: [])
             }
             let lines = [draft(1, .groupRate), draft(nil, .globalRate)].enumerated().map { number, draft in
                 StoreWriter.NewSummary(draft: draft, line: Array("{\"title\":\"zqgonesummaryx\(number)\"}".utf8))

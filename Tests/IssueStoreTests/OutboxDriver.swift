@@ -114,7 +114,7 @@ final class OutboxDriver {
                 suppressedCount: window.count, suppressedOccurrences: window.occurrences, forwardedCount: 0,
                 occurrences: window.occurrences, summarySequence: sequence, firstSeen: at, lastSeen: at, samples: [],
                 maxSeverity: .error, stillSuppressing: false, distinctGroups: 1,
-                stretches: [SummaryRange(group: key.group, reason: key.reason, records: window.rows)])
+                spans: [SummaryRange(group: key.group, reason: key.reason, records: window.rows)])
         }
         open = [:]
         try writer.store(

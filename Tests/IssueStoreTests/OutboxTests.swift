@@ -90,7 +90,7 @@ struct OutboxTests {
                     suppressedCount: 2, suppressedOccurrences: 2, forwardedCount: 0, occurrences: 4,
                     summarySequence: 1, firstSeen: at, lastSeen: at, samples: [], maxSeverity: .error,
                     stillSuppressing: false, distinctGroups: 2,
-                    stretches: batch.held[reason]?.map {
+                    spans: batch.held[reason]?.map {
                         SummaryRange(group: walked[Int($0.rawValue) - 1].group, reason: reason, records: $0...$0)
                     } ?? [])
             }

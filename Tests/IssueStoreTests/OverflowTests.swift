@@ -204,7 +204,7 @@ struct OverflowTests {
     func joinsSender() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(names: 1)
-            let most = Int(CardinalityGuard.sendersPerApplication)
+            let most = Int(CardinalityGuard.senderLimitFactor)
             var connection: UInt64 = 0
             for _ in 0..<2 {
                 // A restart does not reset any limit.

@@ -4,14 +4,14 @@ package import IssueProtocol
 
 /// The result of a request that tests a destination and stores nothing.
 package struct DestinationProbe: Equatable, Sendable {
-    /// `true` if the destination would accept records.
+    /// Whether the destination would accept records.
     package var isAccepted: Bool
-    /// The destination's response, or the reason for which there is none.
+    /// The destination's response, or the reason why there is none.
     package var message: String
     /// The recommended action; nil if there is none.
     package var advice: String?
-    /// The difference between the clock of the destination and that of this host; nil if it is unknown. Positive if
-    /// this host's clock is behind.
+    /// The time by which the clock of the destination is ahead of this host's clock; negative if it is behind. Nil if
+    /// unknown.
     package var clockSkew: Duration?
 
     package init(isAccepted: Bool, message: String, advice: String? = nil, clockSkew: Duration? = nil) {
@@ -21,9 +21,9 @@ package struct DestinationProbe: Equatable, Sendable {
         self.clockSkew = clockSkew
     }
 
-    /// Connects to the host of a request, with TLS if it has the scheme `https`, and sends nothing.
+    /// Connects to the host of a request and sends nothing. Uses TLS if the scheme of its URL is `https`.
     ///
-    /// - Parameter message: The message if this succeeds.
+    /// - Parameter message: The message if the connection succeeds.
     init(connecting request: HTTPRequest, _ message: String) {
         var client = StreamClient()
         do throws(HTTPTransferError) {
@@ -37,7 +37,7 @@ package struct DestinationProbe: Equatable, Sendable {
     /// The largest difference between two clocks that causes no warning.
     package static let acceptableSkew: Duration = .seconds(60)
 
-    /// `true` if the clocks differ so much that the times of records would be wrong.
+    /// Whether the clocks differ so much that the times of records would be wrong.
     package var hasClockSkew: Bool {
         guard let clockSkew else { return false }
         return clockSkew > Self.acceptableSkew || clockSkew < .zero - Self.acceptableSkew
@@ -48,11 +48,11 @@ extension HTTPFormat {
     /// The maximum time for a probe.
     private var probeTimeout: Duration { .seconds(10) }
 
-    /// Tests the destination: name lookup, TLS, credential and, where the server can tell, the schema.
+    /// Tests the name lookup, the connection, TLS, the credential and, if the server checks it, the schema.
     ///
     /// - Parameters:
     ///   - token: The credential; nil if there is none.
-    ///   - now: Returns the time of the wall clock.
+    ///   - now: Returns the wall time.
     package func probe(token: ShippingToken?, now: () -> IssueTimestamp) -> DestinationProbe {
         var request = http.request(within: probeTimeout)
         completeProbe(&request, token: token)
@@ -66,7 +66,7 @@ extension HTTPFormat {
         }
     }
 
-    /// Evaluates the response to a probe. `before` and `now` are the times before and after the request.
+    /// Evaluates the response to a probe. `before` and `now` are the wall times before and after the request.
     static func probe(
         _ response: HTTPResponse, origin: String, before: IssueTimestamp, now: IssueTimestamp
     ) -> DestinationProbe {
@@ -80,8 +80,8 @@ extension HTTPFormat {
         return probe
     }
 
-    /// Returns how far the `Date` header is before the start or after the end of the request; zero if it may lie within
-    /// the request, since the header has whole seconds. Nil if there is no valid header.
+    /// Returns how far the `Date` header is before the start or after the end of the request; zero if it may be between
+    /// them. Nil if there is no valid header.
     private static func clockSkew(
         of response: HTTPResponse, before: IssueTimestamp, now: IssueTimestamp
     ) -> Duration? {
@@ -96,7 +96,8 @@ extension HTTPFormat {
 }
 
 extension LogzFormat {
-    /// Connects to the listener for streams, which never responds, and sends nothing.
+    /// Connects to the listener for streams and sends nothing. The listener never responds, so only the connection is
+    /// tested.
     package func probeStream() -> DestinationProbe {
         DestinationProbe(
             connecting: http.request(within: .seconds(10)),

@@ -7,34 +7,34 @@ package protocol HTTPFormat: Sendable {
     /// The name of the kind in `status`, and of a destination whose section has no name.
     static var kind: String { get }
 
-    /// The name of its configuration section.
+    /// The name of the configuration section.
     static var section: String { get }
 
-    /// The keys of its section in addition to those of every destination.
+    /// The keys of the section in addition to those that every destination has.
     static var options: [DestinationOption] { get }
 
-    /// The word for its credential in error messages.
+    /// The word for the credential in error messages.
     static var credentialWord: String { get }
 
     /// The default of `Credential=`; nil if the destination may work without a credential.
     static var defaultCredential: String? { get }
 
-    /// `true` if the limits of `[Limits]` and `[Forward]` apply unless the section sets others; `false` if there are
-    /// none by default, because the server belongs to the user.
+    /// Whether the limits of `[Limits]` and `[Forward]` apply unless the section sets others. If not, there are no
+    /// limits by default, because users operate the server themselves.
     static var isLimitedByDefault: Bool { get }
 
     /// Returns the address of the server.
     ///
     /// - Parameters:
     ///   - url: The value of `URL=`; nil if it is not set.
-    ///   - options: The values of `options`, by name. Those that depend on the address are set.
+    ///   - options: The values of `options`, by name. Receives the values that depend on the address.
     /// - Throws: `AddressError` if the keys determine no address.
     static func address(_ url: HTTPAddress?, _ options: inout [String: String]) throws(AddressError) -> HTTPAddress
 
-    /// The bytes that join lines to a body.
+    /// The bytes before, between and after the lines of a body.
     static var frame: BodyFrame { get }
 
-    /// The number of bytes by which each line of a request raises the limit on the size of the response. 0 by default.
+    /// The number of bytes by which each line of a request raises the limit on the size of the response; 0 by default.
     static var responseBytesPerLine: Int { get }
 
     /// Returns what the operator should do when the destination is paused.
@@ -42,7 +42,7 @@ package protocol HTTPFormat: Sendable {
 
     /// - Parameters:
     ///   - http: The settings for requests.
-    ///   - options: The values of `options`, by name. Those without a value or default are missing.
+    ///   - options: The values of `options`, by name. Options without a value or default are missing.
     init(_ http: HTTPSettings, _ options: [String: String])
 
     var http: HTTPSettings { get }
@@ -102,17 +102,17 @@ extension HTTPFormat {
         complete(&request, token: token)
     }
 
-    /// A self-hosted store accepts everything that the daemon accepts, so there is nothing to trim.
+    /// Returns nil, because a self-hosted store accepts every line of the daemon.
     package func cut(_ line: [UInt8]) -> [UInt8]? { nil }
 }
 
 /// The reason why the keys of a section determine no address.
 package enum AddressError: Error, Equatable, Sendable {
-    /// None of the keys sets an address. `expected` explains them.
+    /// None of the keys sets an address. `expected` describes them for an error message.
     case missing(keys: Set<String>, expected: String)
-    /// Two keys set an address; the error is reported for the second one.
+    /// Two keys set an address. The error is reported for the second one.
     case both(String, String)
-    /// The value of `key` contradicts another key, as the text explains.
+    /// The value of `key` contradicts another key. The text explains how.
     case contradiction(key: String, String)
 }
 
@@ -121,13 +121,14 @@ package struct DestinationOption: Sendable {
     package let name: String
     /// The default value; empty if there is none.
     package let defaultText: String
-    /// `true` if the default is used only if it does not contradict `URL=`.
+    /// Whether the default is used only if it does not contradict `URL=`.
     package let dependsOnAddress: Bool
     /// A line of help.
     package let help: String
-    /// The valid values, in an error message after "expected"; nil for a name of letters, digits, `_`, `-` and `.`.
+    /// The description of valid values, for an error message after "expected"; nil for a name of letters, digits, `_`,
+    /// `-` and `.`.
     package let expected: String?
-    /// Returns whether a value is valid. If `expected` is nil, the reader of the configuration checks the name.
+    /// Returns `true` if a value is valid. If `expected` is nil, the configuration parser also checks the name.
     package let accepts: @Sendable (String) -> Bool
 
     /// Creates a key whose value is a name.
@@ -155,7 +156,7 @@ package struct DestinationOption: Sendable {
 /// The HTTP settings of a destination. They contain no secrets and may be printed.
 package struct HTTPSettings: Equatable, Sendable {
     package var address: HTTPAddress
-    /// The path of a PEM file with authorities that replace those of the system; nil to use the system's.
+    /// The path of a PEM file with the certificates of trusted authorities; nil for the authorities of the system.
     package var caFile: String?
     /// The URL of the proxy; nil to use the environment, empty for no proxy.
     package var proxy: String?
@@ -172,7 +173,7 @@ package struct HTTPSettings: Equatable, Sendable {
 
     /// Returns an empty POST request to the address.
     ///
-    /// - Parameter limit: A time limit below the configured one; nil for none.
+    /// - Parameter limit: A further limit for both timeouts; nil for none.
     func request(within limit: Duration?) -> HTTPRequest {
         var request = HTTPRequest(url: address.url)
         request.userAgent = "issued/\(version)"
@@ -197,8 +198,8 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
     /// - Parameters:
     ///   - format: The format of the destination.
     ///   - credential: The credential of the destination.
-    ///   - cancellation: Cancels requests.
-    ///   - now: Returns the time of the wall clock, for dates that the destination sends.
+    ///   - cancellation: Cancels requests from another thread; nil if they cannot be cancelled.
+    ///   - now: Returns the wall time, for `Retry-After` headers.
     package init(
         _ format: Format, credential: Credential, cancellation: HTTPCancellation? = nil,
         now: @escaping @Sendable () -> IssueTimestamp
@@ -273,7 +274,7 @@ package struct HTTPAddress: Hashable, Sendable {
         self.path = path
     }
 
-    /// Parses a URL. Returns nil if it contains anything but a scheme, host, port and path.
+    /// Parses a URL. Returns nil if it has other parts than a scheme, host, port and path.
     package init?(url: String) {
         guard let scheme = Scheme.allCases.first(where: { url.lowercased().hasPrefix("\($0.rawValue)://") }) else {
             return nil
@@ -326,14 +327,15 @@ package struct HTTPAddress: Hashable, Sendable {
             || (0x61...0x66).contains(byte | 0x20)
     }
 
-    /// A query or fragment is not allowed, since the token is sent in the query.
+    /// Returns `true` if the byte may be in a URL without a query or fragment. A query is not allowed, because the
+    /// formats add their own.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
             && byte != UInt8(ascii: "\\")
     }
 }
 
-/// The credential of a destination, which can be read again when it may have changed. Many destinations need none.
+/// The credential of a destination. It can be read again when it may have changed. Many destinations need none.
 package struct Credential: Sendable {
     private let read: (@Sendable () -> ShippingToken?)?
     package private(set) var token: ShippingToken?
@@ -344,7 +346,7 @@ package struct Credential: Sendable {
         token = read?()
     }
 
-    /// `true` if a credential is needed but missing.
+    /// Whether a credential is needed but missing.
     package var isMissing: Bool { read != nil && token == nil }
 
     /// The result of sending without the required credential.
@@ -366,9 +368,9 @@ package struct ShippingToken: Hashable, Sendable {
 
     package let text: String
 
-    /// Creates a token. Surrounding white space is removed, since a file usually ends with a line feed.
+    /// Creates a token. Surrounding white space is removed, because a file usually ends with a line feed.
     ///
-    /// - Returns: nil if the token is empty, too long, or contains white space or control characters.
+    /// - Returns: Nil if the token is empty or too long, or if it contains white space or control characters.
     package init?(_ bytes: [UInt8]) {
         let trimmed = Array(bytes.drop(while: Self.isSpace).reversed().drop(while: Self.isSpace).reversed())
         guard !trimmed.isEmpty, trimmed.count <= Self.maxBytes, !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }),
@@ -390,7 +392,7 @@ extension ShippingToken: CustomStringConvertible, CustomDebugStringConvertible, 
 
 /// Percent-encoding for the query of a URL.
 package enum PercentEncoding {
-    /// Encodes all characters except those that are unreserved everywhere. A plus sign would be decoded as a space.
+    /// Encodes all characters except the unreserved ones (RFC 3986, 2.3).
     package static func encode(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []
@@ -406,7 +408,7 @@ package enum PercentEncoding {
 }
 
 extension UInt8 {
-    /// `true` for an ASCII letter or digit.
+    /// Whether the byte is an ASCII letter or digit.
     var isLetterOrDigit: Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || (0x30...0x39).contains(self)
     }

@@ -3,8 +3,8 @@ package import IssueCore
 package import IssueProtocol
 
 // The texts below consist of the status, the host and port of the destination, numbers within known bounds, and fixed
-// text. Text of a response is never used: it may repeat a credential or the record of another user, and readers of
-// the log see these texts.
+// text. They appear in the log. Text of a response is never used, because it may contain a credential or the record of
+// another user.
 
 extension HTTPFormat {
     /// Returns the meaning of a response for the lines of the request.
@@ -47,7 +47,7 @@ extension DeliveryResult {
         mayHaveArrivedTwice = response.mayHaveArrivedTwice
     }
 
-    /// Creates the result of a request that got no response.
+    /// Creates the result of a request that got no complete response.
     package init(_ error: HTTPTransferError) {
         self.init(error.verdict, ResponseSummary(error.message))
     }
@@ -77,7 +77,7 @@ extension DeliveryVerdict {
             case 413: .tooLarge
             case 425: .again(.tooEarly, retryAfter: retryAfter)
             case 429: .again(.tooManyRequests, retryAfter: retryAfter)
-            // Any other client error: this address does not accept lines, and the lines are not at fault.
+            // Any other client error means that this address does not accept lines. The lines are not at fault.
             case 400..<500: .paused(.methodNotAllowed)
             case 503: .again(.overloaded, retryAfter: retryAfter)
             default: .again(.serverError, retryAfter: retryAfter)
@@ -111,7 +111,7 @@ extension HTTPTransferError {
 
 /// Parses a `Retry-After` header: seconds, or a date in one of the three formats of HTTP.
 package enum RetryAfter {
-    /// The maximum wait in seconds. Callers apply a lower limit of their own.
+    /// The maximum wait, in seconds. Callers apply lower limits of their own.
     private static let maxRetryAfter: Int64 = 365 * 86_400
 
     /// Returns the requested wait; nil if the value is invalid.
@@ -149,7 +149,8 @@ package enum RetryAfter {
         }
     }
 
-    /// Returns the century of a two-digit year. A year more than 50 years ahead is taken as past.
+    /// Returns the first year of the century of a two-digit year. A year more than 50 years ahead is taken to be in the
+    /// past.
     private static func century(of short: Int64, at now: IssueTimestamp) -> Int64 {
         let year = number(now.description.prefix(4)) ?? 2000
         let century = year / 100 * 100

@@ -1,9 +1,10 @@
 package import IssueCore
 package import IssueProtocol
 
-/// The fields of a record for a self-hosted store, named like its columns.
+/// The fields of lines for self-hosted stores, named like their columns.
 package enum RecordColumns {
-    /// Returns the fields that every row has, except for the time, whose form depends on the store.
+    /// Returns the fields of a record that do not depend on the store. The caller adds the time, the ids, the causes
+    /// and the metadata.
     package static func members(of outbound: OutboundRecord) -> [JSONValue.Member] {
         let stored = outbound.stored
         let record = stored.record
@@ -32,7 +33,7 @@ package enum RecordColumns {
         record.backtrace.lazy.map(\.text).joined(separator: "\n")
     }
 
-    /// Returns the ids of the trace, span, request and user.
+    /// Returns the ids of a record's trace, span, request and user.
     ///
     /// - Parameters:
     ///   - record: The record.
@@ -123,15 +124,18 @@ package enum RecordColumns {
 
 /// Values that every receiver can read.
 extension RecordColumns {
-    /// Receivers limit the length of a number: Python allows 4,300 digits, and Jackson 1,000.
+    /// The maximum size of a number, in bytes. Receivers limit its length: Python allows 4,300 digits, and Jackson
+    /// 1,000.
     private static let maxNumberBytes = 64
 
     /// Returns `true` if every receiver can read a number of JSON as a double. If not, it must be sent as text, because
-    /// some receivers refuse the whole request.
+    /// some receivers would refuse the whole request.
     ///
-    /// An integer that does not fit into 64 bits is not such a number, since it would lose its last digits. Neither is
-    /// one that is infinite or too small, because the mapping of Protocol Buffers to JSON forbids the former, and some
-    /// receivers can't read the exponent of the latter.
+    /// Returns `false` for these numbers, too:
+    ///
+    /// - An integer that does not fit into 64 bits would lose its last digits.
+    /// - The mapping of Protocol Buffers to JSON forbids a number that is infinite as a double.
+    /// - Some receivers can't read the exponent of a number that is too small to be normal.
     ///
     /// - Parameter spelling: The number, as in `JSONValue.number`.
     static func isFraction(_ spelling: String) -> Bool {
@@ -142,8 +146,8 @@ extension RecordColumns {
         return number.isNormal || !bytes.contains { (0x31...0x39).contains($0) }
     }
 
-    /// Returns a value with texts instead of the numbers that some receivers can't read, and with the last of several
-    /// members with the same key.
+    /// Returns a value that every receiver can read. Texts replace the numbers that some receivers can't read. Of
+    /// several members with the same key, only the last one is kept.
     static func portable(_ value: JSONValue) -> JSONValue {
         switch value {
         case .null, .bool, .integer, .string: value
@@ -167,7 +171,7 @@ extension [JSONValue.Member] {
 }
 
 extension BacktraceFrame {
-    /// The frame as a line of text, with the data needed to symbolicate it if it has no symbol.
+    /// The frame as a line of text. If it has no symbol, the line contains the data needed to find the symbol.
     package var text: String {
         var parts: [String] = []
         if let symbol { parts.append(symbol) }
@@ -183,8 +187,8 @@ extension BacktraceFrame {
 }
 
 extension StoredRecord {
-    /// The time of the record, and a sentence for the user if the sender's clock is implausible and the time of receipt
-    /// is used instead.
+    /// The time of the record. If the time that the sender claims is implausible, this is the time of receipt, and
+    /// `repair` is a sentence that tells the user; otherwise `repair` is nil.
     package var believedTime: (time: IssueTimestamp, repair: String?) {
         guard let claimed = record.occurredAt else { return (receivedAt, nil) }
         let (distance, overflow) = claimed.millisecondsSince1970.subtractingReportingOverflow(

@@ -2,13 +2,13 @@ import HTTPTransfer
 import IssueCore
 import UnixIO
 
-/// Compresses a body on a thread of its own while further lines are still being formatted.
+/// Compresses a body on a thread of its own while further lines are being formatted.
 ///
-/// The lines are not kept: at the end, only the compressed body exists.
+/// The lines are not kept in memory. At the end, only the compressed body is.
 final class StreamingCompressor: PreparedBody {
     /// The number of bytes passed to the thread at a time. A shorter body is compressed without a thread.
     private static let pieceBytes = 32 << 10
-    /// The maximum number of waiting pieces, so that a body is not held in memory twice.
+    /// The maximum number of waiting pieces. It limits the memory for bytes that are not compressed yet.
     private static let maxPieces = 3
     /// The minimum size of a body that is worth compressing, in bytes.
     private static let minCompressed = 1024
@@ -23,22 +23,22 @@ final class StreamingCompressor: PreparedBody {
         var hasEnded = false
     }
 
-    /// Creates the compressor of a body for a level.
+    /// Creates a compressor with a compression level.
     typealias MakeCompressor = @Sendable (Int) throws(GzipError) -> GzipCompressor
 
     private let frame: BodyFrame
     private let level: Int
     private let makeCompressor: MakeCompressor
     private let work = Monitor(Work())
-    /// `true` once there is a thread that compresses the body.
-    private var isUnderWay = false
+    /// Whether there is a thread that compresses the body.
+    private var hasThread = false
     private var isFinished = false
     private(set) var isBroken = false
     private var piece: [UInt8] = []
     private(set) var count = 0
-    /// The whole body, once it is finished.
+    /// The whole body; empty until it is finished.
     private(set) var bytes: [UInt8] = []
-    /// `true` if `bytes` are compressed with gzip.
+    /// Whether `bytes` are compressed with gzip.
     private(set) var isCompressed = false
 
     /// - Parameter level: The compression level of zlib; 0 for no compression.
@@ -61,21 +61,21 @@ final class StreamingCompressor: PreparedBody {
         if count > 0 { piece += frame.separator }
         piece += line
         count += 1
-        if level > 0, piece.count >= Self.pieceBytes { pass() }
+        if level > 0, piece.count >= Self.pieceBytes { passPiece() }
     }
 
-    /// Completes the body. Returns `false` if zlib failed; the body is then unusable.
+    /// Completes the body. Returns `false` if zlib failed, so that the body is unusable.
     func finish() -> Bool {
         if isFinished { return !isBroken }
         isFinished = true
         if count > 0 { piece += frame.end } else { piece = [] }
-        if isUnderWay {
-            pass()
+        if hasThread {
+            passPiece()
             work.withLock { $0.hasAll = true }
             work.broadcast()
             let result = work.wait { work -> ([UInt8]?, Bool)? in
                 guard work.hasEnded else { return nil }
-                // The body is kept until it is delivered; one copy is enough.
+                // `bytes` keeps the body until it is delivered, so this copy is removed.
                 defer { work.output = nil }
                 return (work.output, work.isCompressed)
             }
@@ -87,7 +87,7 @@ final class StreamingCompressor: PreparedBody {
         } else if level > 0, piece.count > Self.minCompressed, let output = try? compressed(piece) {
             (bytes, isCompressed) = (output, true)
         } else {
-            // The body is too short, or there is not enough memory for zlib.
+            // The body is short, compression is off, or zlib failed, for example for lack of memory.
             bytes = piece
         }
         piece = []
@@ -102,9 +102,10 @@ final class StreamingCompressor: PreparedBody {
         return output
     }
 
-    private func pass() {
-        if !isUnderWay { start() }
-        guard isUnderWay, !piece.isEmpty else { return }
+    /// Passes the bytes in `piece` to the thread. Waits while too many pieces are waiting.
+    private func passPiece() {
+        if !hasThread { startThread() }
+        guard hasThread, !piece.isEmpty else { return }
         let next = piece
         piece = []
         piece.reserveCapacity(Self.pieceBytes + Self.pieceBytes / 4)
@@ -116,11 +117,11 @@ final class StreamingCompressor: PreparedBody {
         work.broadcast()
     }
 
-    private func start() {
+    private func startThread() {
         let (work, level, makeCompressor) = (work, level, makeCompressor)
         let thread = try? Thread.start(name: "compress") { Self.run(work, try? makeCompressor(level)) }
-        // If this failed, it is tried again with the next line.
-        isUnderWay = thread != nil
+        // If this failed, the next line tries again.
+        hasThread = thread != nil
     }
 
     private static func run(_ work: Monitor<Work>, _ compressor: consuming GzipCompressor?) {
@@ -146,7 +147,7 @@ final class StreamingCompressor: PreparedBody {
         work.broadcast()
     }
 
-    /// Waits for the next pieces; nil after the last one, or if the body is no longer needed.
+    /// Waits for the next pieces and returns them; nil after the last one, or if the body is no longer needed.
     private static func nextPieces(_ work: Monitor<Work>) -> [[UInt8]]? {
         let next = work.wait { work -> [[UInt8]]? in
             guard work.isAbandoned || work.hasAll || !work.pieces.isEmpty else { return nil }
@@ -161,7 +162,7 @@ final class StreamingCompressor: PreparedBody {
 @available(*, unavailable)
 extension StreamingCompressor: Sendable {}
 
-/// The bytes that join lines to a body.
+/// The bytes before, between and after the lines of a body.
 package struct BodyFrame: Equatable, Sendable {
     package let beginning: [UInt8]
     /// The bytes between two lines.

@@ -1,10 +1,10 @@
 import IssueProtocol
 
-/// Writes a line member by member, with each text within its limit. Members that were cut are named at the end of the
-/// line.
+/// Writes a line member by member, with each text within its limit. The names of members that were cut are listed at
+/// the end of the line.
 struct LineWriter {
     private var writer = JSONWriter(reserving: 1024)
-    /// The members that were cut.
+    /// The names of the members that were cut.
     var truncated = TruncatedNames()
 
     init() {
@@ -37,13 +37,14 @@ struct LineWriter {
         writer.object(members)
     }
 
-    /// Writes members that lines of the same series share: copies them from the previous line, or writes them now.
+    /// Writes members that lines of the same series share. Copies them from the previous line or, if there is none,
+    /// calls `members`.
     mutating func put(_ shared: inout SharedParts, _ members: (inout LineWriter) -> Void) {
         if let part = shared.next() { return writer.raw(part) }
-        // Other members precede these, so a comma is written first.
+        // Other members precede these members, so a comma is written first.
         let start = writer.bytes.count + 1
         members(&self)
-        shared.wrote(Array(writer.bytes[start...]))
+        shared.append(Array(writer.bytes[start...]))
     }
 
     /// Writes a value that is JSON already.
@@ -52,14 +53,14 @@ struct LineWriter {
         writer.raw(json)
     }
 
-    /// Returns a text for a member, cut if necessary.
+    /// Returns a text for a member, cut to the limit.
     mutating func fitted(_ text: String, as name: String) -> String {
         guard text.utf8.count > LineLimits.textBytes else { return text }
         truncated.note(name)
         return text.cut(toBytes: LineLimits.cutTextBytes)
     }
 
-    /// Returns the line, trimmed to the limit.
+    /// Completes the line and returns it, trimmed to the limit.
     consuming func line() -> [UInt8] {
         if !truncated.names.isEmpty {
             writer.member(TruncatedNames.key, .array(truncated.names.map { .string($0) }))
@@ -72,14 +73,14 @@ struct LineWriter {
 }
 
 extension LineWriter {
-    /// Writes the object by which dashboards identify the application.
+    /// Writes the object from which dashboards identify the application.
     mutating func putMobile(_ application: Application?) {
         let version = text(application?.version, or: "MISSING", as: "mobile.version")
         let platform = text(application?.platform, or: "linux", as: "mobile.platform")
         let network = text(application?.network, or: "unknown", as: "mobile.network")
         put("mobile") { mobile in
             mobile.member("version", version)
-            // The README of jww-error-reporting documents the first name; its code sends the second.
+            // The README of jww-error-reporting documents the first name, but its code sends the second one.
             mobile.member("build_number", application?.build ?? -1)
             mobile.member("build", application?.build ?? -1)
             mobile.member("platform", platform)
@@ -114,7 +115,7 @@ extension LineWriter {
         putList("repairs", repairs.map { .string(fitted($0, as: "repairs")) })
     }
 
-    /// Writes the values that fit into a field together, at least the first one.
+    /// Writes an array of the first values that fit into a field together, and at least the first one.
     private mutating func putList(_ key: String, _ values: [JSONValue]) {
         guard let first = values.first else { return }
         var included = [first]
@@ -137,18 +138,20 @@ struct SharedParts {
     private var position = 0
     private(set) var written: [[UInt8]] = []
 
-    /// - Parameter known: All parts from another line; empty if there are none.
+    /// - Parameter known: All parts of the previous line; empty if there is none.
     init(_ known: [[UInt8]]) {
         self.known = known
     }
 
+    /// Returns the next part of the previous line; nil if there is none.
     mutating func next() -> [UInt8]? {
         guard position < known.count else { return nil }
         defer { position += 1 }
         return known[position]
     }
 
-    mutating func wrote(_ part: [UInt8]) { written.append(part) }
+    /// Adds a part that was written to this line.
+    mutating func append(_ part: [UInt8]) { written.append(part) }
 }
 
 /// A line that is too long, parsed so that it can be trimmed.
@@ -162,7 +165,7 @@ struct LineDraft {
         truncated = TruncatedNames(value[TruncatedNames.key]?.asArray?.compactMap(\.asString) ?? [])
     }
 
-    /// The current line.
+    /// The line in its current form.
     var bytes: [UInt8] {
         var members = members
         if !truncated.names.isEmpty {
@@ -216,9 +219,11 @@ extension LineDraft {
         }
     }
 
+    /// The members that earlier steps have trimmed.
     private static let trimmedBefore: Set<String> = ["message", "backtrace", "causes", "context_json"]
 
-    /// `mobile` and the metadata are the only objects in a line, whatever the name of the metadata.
+    /// The index of the metadata; nil if there is none. Apart from the metadata, whatever its name is, only `mobile` is
+    /// an object.
     private var metadataIndex: Int? {
         members.firstIndex { $0.value.asObject != nil && $0.key != "mobile" }
     }
@@ -253,7 +258,7 @@ extension LineDraft {
         }
     }
 
-    /// Returns the value with all of its texts cut.
+    /// Returns the value with each of its texts cut to a number of bytes.
     private static func shortened(_ value: JSONValue, to limit: Int) -> JSONValue {
         switch value {
         case .null, .bool, .integer, .number: value
@@ -264,11 +269,12 @@ extension LineDraft {
     }
 }
 
-/// The limits of a line, with a margin below those documented by Logz.io.
+/// The limits of a line, with a margin below the limits that Logz.io documents.
 enum LineLimits {
-    /// Logz.io rejects 500,000 bytes. The margin makes the result independent of how bytes are counted.
+    /// The maximum size of a line. Logz.io rejects 500,000 bytes. With the margin, it does not matter how it counts
+    /// them.
     static let lineBytes = 450_000
-    /// Longer texts are not indexed. In bytes, since the index limits a term in bytes.
+    /// The maximum size of a text. Longer texts are not indexed, because the index limits the bytes of a term.
     static let textBytes = 32_700
     /// The size to which longer texts are cut.
     static let cutTextBytes = 32_000
@@ -277,12 +283,13 @@ enum LineLimits {
     /// The maximum number of the sender's own fields in the metadata; a line may have 1,000 in total.
     static let metadataFields = 600
     static let causes = 100
-    /// The maximum number of cut fields that are named. Beyond that, the object that contains them is named.
+    /// The maximum number of cut fields that are listed. If there are more, the object that contains them is listed
+    /// instead.
     static let truncatedNames = 50
     static let keyBytes = 256
 }
 
-/// The steps to trim a line that is too long, beginning with the least important content.
+/// The steps that trim a line that is too long. They are in order, beginning with the least important content.
 enum TrimStep: CaseIterable {
     case metadataTexts
     case context
@@ -303,12 +310,13 @@ struct TruncatedNames: Equatable {
         self.names = names
     }
 
+    /// Adds the name of a field unless it is listed already.
     mutating func note(_ name: String) {
         guard !names.contains(name) else { return }
         names.append(name)
     }
 
-    /// Names an object instead of the fields that were cut in it.
+    /// Adds the name of an object, and removes the names of the fields in it.
     mutating func note(allOf object: String) {
         names.removeAll { $0 == object || $0.hasPrefix("\(object).") }
         names.append(object)
@@ -324,10 +332,10 @@ extension String {
         let prefix = self[..<end]
         guard !prefix.isEmpty else { return "" }
         let tail = prefix[prefix.index(before: prefix.endIndex)...].utf8.count
-        // Not an index of the prefix: it caches the length of its character, which may be longer in the whole text.
+        // An index of the prefix would cache the length of its character, which may be longer in the whole text.
         let last = utf8.index(end, offsetBy: -tail)
         let isWhole = self[last...].first?.utf8.count == tail
-        // A character may consist of thousands of combining marks. A cut one is better than none.
+        // A character may have thousands of combining marks. It is cut instead of being omitted.
         return String(isWhole || tail > 64 ? prefix : prefix[..<last])
     }
 }

@@ -8,7 +8,7 @@ package struct LogzFormat: HTTPFormat {
     package static var section: String { "LogzIO" }
     package static var credentialWord: String { "shipping token" }
     package static var defaultCredential: String? { "logzio-token" }
-    /// Logz.io penalises floods.
+    /// Limits apply by default, because Logz.io penalises floods.
     package static var isLimitedByDefault: Bool { true }
 
     package static let frame = BodyFrame.lines
@@ -33,7 +33,7 @@ package struct LogzFormat: HTTPFormat {
         request.headers = ["Content-Type": "text/plain"]
     }
 
-    /// Completes a request with an empty line, which Logz.io counts but does not store. The token is checked first.
+    /// Completes a request with an empty line, which Logz.io counts but does not store. Logz.io checks the token first.
     package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
         complete(&request, token: token)
         request.body = [UInt8(ascii: "\n")]
@@ -66,7 +66,8 @@ extension LogzFormat {
             DestinationOption("Type", default: "issued", "The type field of the records."),
             DestinationOption(
                 "MetadataKey", "The key under which metadata is sent.",
-                expected: "a key of letters, digits and “_” that is not the name of another field",
+                expected: "a field name such as my.metadata: at most 64 letters, digits, “_” and single dots, and not "
+                    + "the name of another field",
                 accepts: { ReservedKeys.isUsable(metadataKey: $0) }),
         ]
     }
@@ -75,7 +76,7 @@ extension LogzFormat {
         self.init(http, type: options["Type"] ?? "issued", metadataKey: options["MetadataKey"])
     }
 
-    /// Returns `true` if the values of the options select the stream.
+    /// Returns `true` if the options select the TLS stream.
     package static func isStreaming(_ options: [String: String]) -> Bool {
         options["Connection"] == LogzConnection.streaming.rawValue
     }
@@ -114,7 +115,7 @@ extension LogzFormat {
 package enum LogzConnection: String, CaseIterable, Sendable {
     case secure
     case insecure
-    /// TLS, one line per record and without replies.
+    /// A TLS stream with one line per record and without replies.
     case streaming
 
     fileprivate var scheme: HTTPAddress.Scheme { self == .insecure ? .http : .https }
@@ -177,7 +178,7 @@ struct RejectionCounters: Equatable {
 
     /// Reads the counters of a response. Negative values, and values above the number of lines, are ignored.
     ///
-    /// - Returns: nil if the response contains no counters.
+    /// - Returns: Nil if the response contains no counters.
     init?(_ body: [UInt8], lines: Int) {
         guard let value = try? JSONValue(json: body), value.asObject != nil else { return nil }
         let names = ["malformedLines", "oversizedLines", "emptyLogLines"]
@@ -194,8 +195,8 @@ struct RejectionCounters: Equatable {
 
 /// Writes lines to Logz.io's TLS listener, which never responds.
 ///
-/// Logz.io no longer documents this listener. The token is a member of each line; it is added when the line is sent and
-/// stored nowhere.
+/// Logz.io no longer documents this listener. The token is a member of each line. It is added when the line is sent and
+/// is not stored.
 package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     package static func advice(on reason: PauseReason) -> String { LogzFormat.advice(on: reason) }
 
@@ -256,7 +257,7 @@ extension StreamLines: Sendable {}
 /// The lines for Logz.io.
 ///
 /// The fields of jww-error-reporting keep their names and types, so that existing dashboards work. A line is compact
-/// JSON without line feeds, and is identical each time the same record is formatted.
+/// JSON without line feeds. The same record always has the same line.
 extension LogzFormat {
     /// Returns a line that was too large, trimmed as far as possible; nil if it cannot be trimmed any further.
     package func cut(_ line: [UInt8]) -> [UInt8]? {
@@ -306,7 +307,7 @@ extension LogzFormat {
         line.put("uid", Int64(stored.sender.uid))
         for (field, id) in record.context.values { line.put(field.columnName, id) }
         line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
-        // The names of cut fields are added at the end of a line. A line that copied these parts would lack them.
+        // The names of cut fields are listed at the end of a line. A line that copied these parts would not list them.
         if !shared.written.isEmpty, line.truncated.names.isEmpty { cached.parts = shared.written }
         outbound.memory?.cachedLine = cached
         line.put("occurrences", outbound.occurrences)
@@ -324,13 +325,13 @@ extension LogzFormat {
 
     private static func metadata(of outbound: OutboundRecord) -> (members: [JSONValue.Member], repairs: [String]) {
         guard let metadata = outbound.metadata, !metadata.isNull else { return ([], []) }
-        // Anything but an object is rejected before it is stored.
+        // Only objects are stored, so other values are not expected.
         guard let members = metadata.asObject else { return ([.init("value", metadata)], []) }
         let (renamed, keys) = ReservedKeys.renamed(in: members)
         return (renamed, keys.map { "the metadata key \($0) is reserved and was renamed" })
     }
 
-    /// Writes the metadata that fits, and returns the rest.
+    /// Writes the part of the metadata that fits, and returns the rest and the changes to describe to the user.
     private func putMetadata(
         of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ cached: inout CachedLine
     ) -> (context: [JSONValue.Member], repairs: [String]) {
@@ -357,7 +358,8 @@ extension LogzFormat {
         return (fitting.context, repairs)
     }
 
-    /// The platform is chosen by the sender, and not every name can be part of a field name.
+    /// Returns the platform in lower case if it can be part of a field name; otherwise `linux`. The sender chooses the
+    /// platform.
     private static func fieldName(of platform: String?) -> String {
         guard let platform = platform?.lowercased(), (1...32).contains(platform.utf8.count),
             platform.utf8.allSatisfy(ReservedKeys.isFieldNameByte)
@@ -406,7 +408,7 @@ extension LogzFormat {
         return summary.title.isEmpty ? groups : "\(groups): \(summary.title)"
     }
 
-    /// Returns the number with commas between thousands, in any locale.
+    /// Returns the number with commas between groups of three digits, in any locale.
     private static func grouped(_ number: Int64) -> String {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""

@@ -3,8 +3,8 @@ import IssueProtocol
 
 /// Divides a sender's metadata into the part that the destination can index and the part that is sent as text.
 ///
-/// A field in the index has a fixed type. A value of another type would cause the whole line to be rejected, later and
-/// silently.
+/// A field in the index has a fixed type. A value of another type would cause the whole line to be rejected later,
+/// without an error.
 struct MetadataFitting {
     private(set) var types: FieldTypes
     /// The user who is accountable for the metadata.
@@ -90,13 +90,14 @@ struct MetadataFitting {
         }
     }
 
+    /// Returns the value if its field accepts the type; otherwise nil.
     private mutating func scalar(_ value: JSONValue, _ kind: FieldTypes.Kind, at path: String) -> JSONValue? {
         // Not a conditional expression, in which nil would become a JSON null.
         guard types.record(kind, at: path, by: user) else { return nil }
         return value
     }
 
-    /// The type of an array is that of its elements, so it fits either completely or not at all.
+    /// Returns the elements as an array; nil unless all of them fit. The type of an array is the type of its elements.
     private mutating func fit(
         _ elements: [JSONValue], at path: String, keyPrefix: String, key: String, depth: Int
     ) -> JSONValue? {
@@ -120,7 +121,7 @@ struct MetadataFitting {
 
     /// Returns the depth of a member's value; nil if the destination does not accept the key.
     ///
-    /// The destination interprets a dot in a key as an object within an object.
+    /// The destination interprets each dot in a key as a nested object. The types of these objects are recorded.
     private mutating func enter(_ key: String, at path: String, depth: Int) -> Int? {
         if !key.utf8.contains(UInt8(ascii: ".")) {
             return !key.isEmpty && key.utf8.count <= LineLimits.keyBytes && depth <= LineLimits.depth ? depth + 1 : nil
@@ -144,10 +145,10 @@ struct MetadataFitting {
     }
 }
 
-/// Metadata whose members are all texts, numbers or Booleans that their fields are known to accept. Most metadata is of
-/// this form and need not be parsed into values.
+/// Metadata whose members are all texts, numbers or Booleans of types that their fields are known to accept. Most
+/// metadata has this form and need not be parsed into values.
 struct PlainMetadata {
-    /// With more members, searching all keys for each would cost more than it saves.
+    /// The maximum number of members. With more, searching all keys for each one would cost more than it saves.
     private static let maxMembers = 16
 
     private let name: String
@@ -157,7 +158,7 @@ struct PlainMetadata {
 
     /// - Parameters:
     ///   - name: The name of the metadata object.
-    ///   - fields: The fields found under this name before.
+    ///   - fields: The fields of the previous object under this name.
     init(under name: String, _ fields: [CachedLine.Field] = []) {
         self.name = name
         self.fields = fields
@@ -233,7 +234,7 @@ struct PlainMetadata {
         return kind
     }
 
-    /// Appends a text, or returns `false` if it exceeds the limit.
+    /// Appends a text. Returns `false`, and appends nothing, if it exceeds the limit.
     private mutating func append(_ text: JSONText, _ scanner: inout JSONScanner) -> Bool {
         guard text.hasEscapes else {
             guard text.count <= LineLimits.textBytes else { return false }
@@ -260,14 +261,14 @@ struct PlainMetadata {
     }
 }
 
-/// The field names that have a meaning to dashboards or to Logz.io itself, so metadata keys cannot use them.
+/// The field names that have a meaning for dashboards or for Logz.io, so that metadata keys must not use them.
 enum ReservedKeys {
     private static let names: Set<String> = [
         "@timestamp", "code", "domain", "environment", "event_id", "event_kind", "file", "function", "line", "message",
         "mobile", "reported_at", "token", "type",
     ]
 
-    /// Other members of a line, whose names the metadata object cannot have.
+    /// The names of other members of a line, which the metadata object cannot have either.
     private static let others: Set<String> = [
         "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "request_id",
         "severity", "span_id", "suppressed_before", "trace_id", "truncated_fields", "uid", "unit", "user_id",
@@ -285,6 +286,7 @@ enum ReservedKeys {
         byte.isLetterOrDigit || byte == UInt8(ascii: "_")
     }
 
+    /// Returns `true` if a key of the metadata is reserved.
     static func contains(_ key: String) -> Bool {
         names.contains(key) || key.hasSuffix(".metadata")
     }
@@ -308,10 +310,10 @@ enum ReservedKeys {
         return (renamed, keys)
     }
 
-    /// Returns the members without duplicates. Of several members with the same key, the last one is kept, since
-    /// readers differ in which one they use.
+    /// Returns the members without duplicates, because receivers differ in which one they use. Of several members with
+    /// the same key, the last one is kept.
     static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
-        // Objects with many members are rare, and a set would cost more than it saves for few.
+        // For few members, a set would cost more than it saves.
         if members.count <= 8 {
             let isUnique = members.indices.allSatisfy { index in
                 !members[..<index].contains { $0.key == members[index].key }

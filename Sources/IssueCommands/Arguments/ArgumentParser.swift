@@ -1,7 +1,8 @@
 import IssueProtocol
 package import UnixIO
 
-/// Parses a command line: `--name value`, `--name=value`, `-x value`, `-xvalue`, `-ab`, `--`.
+/// Parses command lines with options in the forms `--name value`, `--name=value`, `-x value`, `-xvalue` and `-ab`. `--`
+/// ends the options.
 package struct ArgumentParser {
     private let options: [OptionSpecification]
 
@@ -9,7 +10,7 @@ package struct ArgumentParser {
         self.options = options
     }
 
-    /// Parses the options before the first operand. Also returns the number of words that they consist of.
+    /// Parses the options before the first operand. Returns them and their number of words.
     func parseLeading(_ words: [String]) throws(UsageError) -> (arguments: ParsedArguments, count: Int) {
         var arguments = ParsedArguments()
         var rest = words[...]
@@ -123,7 +124,7 @@ package struct ParsedArguments: Equatable, Sendable {
         values[option.name] != nil
     }
 
-    /// Returns the action that the first operand names; without operands, the default.
+    /// Returns the action that the first operand names, or the default if there are no operands.
     func action<Action: RawRepresentable<String> & CaseIterable>(default action: Action) throws(UsageError) -> Action {
         guard let word = operands.first else { return action }
         return try Self.action(word)
@@ -131,7 +132,7 @@ package struct ParsedArguments: Equatable, Sendable {
 
     /// Returns the action that a word names.
     ///
-    /// - Parameter prefix: The words before it in the error message.
+    /// - Parameter prefix: The text before the word in the error message.
     static func action<Action: RawRepresentable<String> & CaseIterable>(
         _ word: String, after prefix: String = ""
     ) throws(UsageError) -> Action {
@@ -142,7 +143,8 @@ package struct ParsedArguments: Equatable, Sendable {
         return named
     }
 
-    /// The value of an option; nil if it was not given. The last one counts, so that scripts can append options.
+    /// The value of an option; nil if it was not given. If it was given more than once, the last value counts, so that
+    /// scripts can append options.
     package subscript(_ option: OptionSpecification) -> String? {
         values[option.name]?.last
     }
@@ -160,8 +162,8 @@ package struct ParsedArguments: Equatable, Sendable {
         values[option.name]
     }
 
-    /// Returns the value of an option as an integer within bounds; nil if it was not given. Throws if it is invalid,
-    /// like the functions below.
+    /// Returns the value of an option as an integer within bounds; nil if it was not given. Like the functions below,
+    /// throws if the value is invalid.
     func integer(
         _ option: OptionSpecification, in bounds: ClosedRange<Int64> = 0...Int64.max
     ) throws(UsageError) -> Int64? {
@@ -170,8 +172,8 @@ package struct ParsedArguments: Equatable, Sendable {
         }
     }
 
-    /// Returns a description of the whole numbers within bounds, for the error about an invalid text. If the text is a
-    /// number that is too large for any bounds, the description has both of them.
+    /// Returns a description of the valid numbers, for the error about an invalid text. If the text is a number outside
+    /// of the range of `Int64`, the description has both bounds, even those of `Int64`.
     static func wholeNumber(in bounds: ClosedRange<Int64>, insteadOf text: String) -> String {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let isTooLarge = Int64(text) == nil && !digits.isEmpty && digits.allSatisfy { ("0"..."9").contains($0) }
@@ -233,7 +235,8 @@ package struct ParsedArguments: Equatable, Sendable {
 }
 
 extension UsageError {
-    /// Creates the error for an invalid value, with a description of valid ones, or else the keywords.
+    /// Creates the error for an invalid value. It describes the valid values with `expected` or, if that is nil, with
+    /// the keywords.
     init(_ value: String, of option: OptionSpecification, expected: String?, words: [String] = []) {
         let expected = expected ?? "one of: \(words.joined(separator: ", "))"
         let nearest = NearestName.suggestion(for: value, among: words)

@@ -6,16 +6,16 @@ struct CommandSpecification: Sendable {
     /// The description in the list of commands, without a full stop.
     var summary: String
     var operands = OperandRule.none
-    /// `true` if an operand may be empty, because it is part of a message.
+    /// Whether an operand may be empty, because it is part of a message.
     var acceptsEmptyOperands = false
-    /// The shell completions of each operand, in order. If a command takes any number of operands, the last element is
-    /// for all further ones.
+    /// The shell completions of the operands, in order. If a command takes any number of operands, the last element
+    /// applies to all further ones.
     var operandSources: [ValueSource] = []
     /// The shell completions of the operands after an action such as `rule remove`. They replace `operandSources`.
     var sourcesByAction: [String: ValueSource] = [:]
     /// The options by heading, in the order of the help.
     var sections: [(title: String, options: [OptionSpecification])] = []
-    /// `false` for a command without `--timeout`, because it waits as long as necessary.
+    /// Whether the command has the option `--timeout`. Commands without it wait as long as necessary.
     var hasTimeout = true
     /// Paragraphs after the options.
     var notes: [String] = []
@@ -53,7 +53,7 @@ package struct OptionSpecification: Hashable, Sendable {
 
 /// The shell completions of a value.
 package enum ValueSource: Hashable, Sendable {
-    /// Free text, such as a time or a number: there is nothing to complete.
+    /// Free text, such as a time or a number, which cannot be completed.
     case text
     case words([String])
     case files
@@ -89,7 +89,7 @@ enum OperandRule: Equatable, Sendable {
 
     /// Throws if there are too many or too few operands, or if one of them is empty.
     ///
-    /// - Parameter acceptsEmpty: `true` to accept empty operands.
+    /// - Parameter acceptsEmpty: Whether to accept empty operands.
     func check(_ operands: [String], acceptsEmpty: Bool) throws(UsageError) {
         let (required, limit): ([String], Int) =
             switch self {
@@ -107,7 +107,7 @@ enum OperandRule: Equatable, Sendable {
         }
     }
 
-    /// Returns the name of an operand; nil if it depends on the operands before it.
+    /// Returns the name of an operand; nil if it depends on the preceding operands.
     private func name(at index: Int) -> String? {
         switch self {
         case .none, .any: nil
@@ -126,20 +126,20 @@ enum CommonOptions {
     static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
     static let timeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
-    /// The timeout of commands whose result may be that the daemon does not reply: `health`, `metrics` and `doctor`.
+    /// The timeout of `health`, `metrics` and `doctor`, which report a daemon that does not reply.
     static let shortTimeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
     static let color = OptionSpecification(
         "color", value: "WHEN", from: .words(ColorChoice.allCases.map(\.rawValue)),
         "Colour the output: auto, always or never")
     static let help = OptionSpecification("help", short: "h", "Show this help")
-    /// Only before the command: after `list`, this option selects application versions.
+    /// Accepted only before the command, since `list` and other commands have an option `--version` for applications.
     static let version = OptionSpecification("version", "Show the version")
 
     private static let everywhere = [socket, timeout, json, lines, color, help]
     static let leading = everywhere + [version]
 
-    /// Returns the common options of a command, except those that it replaces by its own or does not have.
+    /// Returns the common options of a command. Leaves out options that the command lacks or defines itself.
     static func added(to command: CommandSpecification) -> [OptionSpecification] {
         everywhere.filter { option in
             if option == timeout, !command.hasTimeout { return false }

@@ -3,35 +3,35 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// The completion of an unfinished command line in a shell.
+/// Completes an unfinished command line in a shell.
 ///
 /// The scripts in `completions` run `issuectl __complete WORD...`, where the last word is the one to complete.
-/// Commands, options and keywords come from the specifications of the commands, so that they are always up to date;
-/// names such as those of groups, applications and destinations from the running daemon.
+/// Commands, options and keywords come from the specifications of the commands, so that they are always up to date.
+/// Names, such as those of groups, applications and destinations, come from the running daemon.
 struct Completion {
     /// The name of the command that prints the candidates. The help does not list it.
     static let command = "__complete"
 
-    /// The timeout for a reply of the daemon. It is short, since a user waits at the prompt.
+    /// The timeout for a reply of the daemon. It is short, because a user waits at the prompt.
     private static let timeout: Duration = .seconds(2)
 
-    /// A word that can replace the unfinished one.
+    /// A word that can replace the unfinished word.
     struct Candidate: Equatable {
         var word: String
         var description: String
 
-        /// A line that makes the shell complete the names of files.
+        /// The special candidate that makes the shell complete the names of files.
         static let files = Candidate(word: "", description: "files")
 
-        /// The candidate as the scripts read it. Descriptions may be texts of other users.
+        /// The line that the scripts read. Descriptions can contain text from other users, so they are sanitized.
         var line: String { "\(word)\t\(TerminalSanitizer.line(description))\n" }
     }
 
-    /// The meaning of the unfinished word.
+    /// What the unfinished word is.
     private enum Position {
         case command
         case option([OptionSpecification])
-        /// A value, which follows `prefix` in the same word.
+        /// A value. `prefix` is the part of the word before it, such as `--app=`.
         case value(ValueSource, prefix: String)
     }
 
@@ -56,7 +56,7 @@ struct Completion {
         position = line.position(of: word)
     }
 
-    /// Returns the candidates for the unfinished word. There are none if the daemon is needed and does not reply.
+    /// Returns the candidates for the unfinished word; an empty array if the daemon is needed and does not reply.
     ///
     /// - Parameter connect: Connects to the daemon.
     func candidates(_ connect: () throws(CollectorConnectionError) -> any BrowserLink) -> [Candidate] {
@@ -72,14 +72,15 @@ struct Completion {
         case .value(.files, _):
             return [.files]
         case .value(let source, let prefix):
-            // As a word of its own, a name such as "--socket=/tmp/x" could be an option for another user's server.
+            // Other users choose names. As a separate word, a name such as "--socket=/tmp/x" would be an option.
             let values = ((try? Self.values(of: source, connect)) ?? [])
                 .filter { !prefix.isEmpty || !$0.word.hasPrefix("-") }
             return matching(values.map { Candidate(word: prefix + $0.word, description: $0.description) })
         }
     }
 
-    /// Leaves out names with control characters: a user cannot type them, and they could change the terminal.
+    /// Returns the candidates that begin with the unfinished word. Leaves out names with control characters, which
+    /// could change the terminal.
     private func matching(_ candidates: [Candidate]) -> [Candidate] {
         candidates.filter { $0.word.hasPrefix(word) && TerminalSanitizer.line($0.word) == $0.word }
     }
@@ -134,7 +135,7 @@ struct Completion {
         try BrowserReply(try link.call(method, parameters: parameters, timeout: timeout)).value
     }
 
-    /// The finished words of a command line. Unlike `ArgumentParser`, it accepts lines with errors.
+    /// Parses the finished words of a command line. Unlike `ArgumentParser`, accepts errors.
     private struct FinishedWords {
         let commands: [CommandSpecification]
         var socket: String?
@@ -142,11 +143,11 @@ struct Completion {
         /// The option whose value is the next word.
         private var pending: OptionSpecification?
         private var operands: [String] = []
-        /// `false` after `--`, which ends the options.
+        /// Whether options are still accepted: `--` ends them.
         private var hasOptions = true
-        /// `true` after an unknown command.
+        /// Whether the command is unknown.
         private var isUnknown = false
-        /// `true` after `help`.
+        /// Whether the command is `help`.
         private var isHelp = false
 
         init(commands: [CommandSpecification]) {
@@ -162,7 +163,7 @@ struct Completion {
                 pending = nil
                 if option == CommonOptions.socket { socket = word }
             } else if hasOptions, word == "--" {
-                // Before the command, it only ends the common options.
+                // Before the command, `--` ends only the common options.
                 hasOptions = command == nil
             } else if hasOptions, word.hasPrefix("-"), word != "-" {
                 read(option: word)

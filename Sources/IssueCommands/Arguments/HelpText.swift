@@ -34,7 +34,7 @@ enum HelpText {
             """
             Exit status:
               0   success
-              1   not found or refused; for status, repair, doctor and health also: a fault remains
+              1   not found or refused; status, health, doctor and repair: a fault was found
               2   only for health: failing
               64  invalid command line
               69  the daemon is not reachable
@@ -48,7 +48,7 @@ enum HelpText {
         for option in options {
             let left = usage(of: option)
             var summary = Fitting.wrap(option.summary, to: width - indent)
-            // A name that is too long for the column gets a line of its own.
+            // An option that is too long for the column is on a line of its own.
             if left.count + 2 > indent {
                 lines.append(left)
             } else {
@@ -113,18 +113,18 @@ enum ManualPage {
         return short + literal(option.spelling) + (option.placeholder.map { "\\fR \\fI\(literal($0))" } ?? "")
     }
 
-    /// Returns text in which each sentence starts a new line. roff needs this for the space between sentences.
+    /// Returns text in which each sentence starts a new line, as roff requires for correct spacing.
     private static func sentences(_ text: String) -> String {
         literal(text).replacing(". ", with: ".\n").split(separator: "\n")
             .flatMap { Fitting.wrap(String($0), to: HelpText.width) }.map { line($0[...]) }.joined(separator: "\n")
     }
 
-    /// Returns the text with all characters escaped that roff would interpret.
+    /// Escapes the characters that roff would interpret.
     private static func literal(_ text: String) -> String {
         line(text.replacing("\\", with: "\\e").replacing("-", with: "\\-")[...])
     }
 
-    /// Returns a line that roff prints. It would interpret a period or an apostrophe at the beginning as a request.
+    /// Escapes a period or an apostrophe at the beginning of a line, which roff would interpret as a request.
     private static func line(_ text: Substring) -> String {
         text.hasPrefix(".") || text.hasPrefix("'") ? "\\&\(text)" : String(text)
     }

@@ -12,7 +12,7 @@ struct BundleCollector {
     var database: String?
     /// The number of newest records to include, anonymised.
     var messages = 0
-    /// Opens the database. Throws the reason if it cannot be read.
+    /// Opens the database, or throws the reason why it cannot be opened.
     var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
 
     private static let statusTimeout: Duration = .seconds(10)
@@ -31,7 +31,7 @@ struct BundleCollector {
         parts.append(service)
         parts.append(log)
         let warning = facts.daemon == nil && context.socket == nil ? nil : warning(configured: socket)
-        // The database of the configuration may be that of another daemon.
+        // After a warning, the database of the configuration may be that of another daemon.
         parts += databaseParts(
             path: database ?? (warning == nil ? path : nil) ?? facts.daemon?.store.path,
             isOfConfiguration: warning == nil)
@@ -40,14 +40,15 @@ struct BundleCollector {
             userID: CurrentProcess.userID)
     }
 
-    /// Returns a note if the configuration names another socket than the one whose daemon was asked; nil otherwise.
+    /// Returns a warning if the configuration names another socket than the one of the daemon that was called; nil
+    /// otherwise.
     private func warning(configured: String?) -> String? {
         let asked = SocketPath.candidates(context.socket)
         guard let configured, !asked.contains(configured) else { return nil }
         let others = database == nil ? "the status and the database are those" : "the status is that"
         return "the configuration names the socket \(configured), but \(others) of the daemon at "
-            + "\(asked.joined(separator: " or ")), and service and log are those of issued.service. If these are different "
-            + "daemons, use --config and --socket of the same one."
+            + "\(asked.joined(separator: " or ")), and service and log are those of issued.service. If these are "
+            + "different daemons, use --config and --socket of the same one."
     }
 
     // MARK: Host
@@ -91,7 +92,8 @@ struct BundleCollector {
         }
     }
 
-    /// Returns the part with the configuration, and the paths of the database and the socket in it; nil if unknown.
+    /// Returns the part with the configuration, and the paths of the database and of the socket in it. A path is nil if
+    /// it is unknown.
     private func configurationPart() -> (part: SupportBundle.Part, database: String?, socket: String?) {
         let arguments = ["--print-config"] + (configuration.map { ["--config", $0] } ?? [])
         var part = SupportBundle.Part(
@@ -101,7 +103,7 @@ struct BundleCollector {
         case .printed(let printed): text = printed
         case .failed(_, let printed) where BundleFilters.value(of: "Path", in: "Store", of: printed) != nil:
             text = printed
-            // The errors can be about files that only the daemon's user may use.
+            // The errors may concern files that only the daemon's user may access.
             part.summary = "it has errors for user \(CurrentProcess.userID): the values of the lines without errors"
         case .failed(let reason, _):
             part.content = .missing(BundleFilters.configuration(reason))
@@ -172,9 +174,11 @@ struct BundleCollector {
 
     // MARK: Database
 
+    /// Returns the parts about the database.
+    ///
     /// - Parameters:
     ///   - path: The path of the database; nil if it is unknown.
-    ///   - isOfConfiguration: `true` if an unknown path means the default one.
+    ///   - isOfConfiguration: Whether a nil path means the default path.
     private func databaseParts(path: String?, isOfConfiguration: Bool) -> [SupportBundle.Part] {
         var parts: [SupportBundle.Part] = []
         if let path {
@@ -225,7 +229,7 @@ struct BundleCollector {
         }
     }
 
-    /// Returns the type and options of the file system that holds a folder; nil if it is not listed.
+    /// Returns the mount point, type and options of the file system of a folder; nil if it is not listed.
     static func mount(of folder: String, in mounts: String) -> String? {
         let lines = mounts.split(separator: "\n").compactMap { line -> (point: Substring, text: String)? in
             let fields = line.split(separator: " ")
@@ -255,7 +259,7 @@ struct BundleCollector {
             ?? SQLResult(columns: [], rows: [])
     }
 
-    /// Returns the rows of several queries. A query that fails is replaced by the reason.
+    /// Returns the rows of several queries as text. For a query that fails, the text contains the reason.
     ///
     /// - Throws: The failure of the first query if all of them fail.
     private static func tables(
@@ -275,7 +279,7 @@ struct BundleCollector {
         return blocks.joined(separator: "\n")
     }
 
-    /// Returns the rows of a query, with a tab between values.
+    /// Returns the rows of a query as text, with a tab between values.
     private static func table(_ sql: String, on database: any SQLDatabase) throws(CommandFailure) -> String {
         let result = try rows(sql, on: database)
         let lines =
@@ -322,7 +326,7 @@ struct BundleCollector {
     }
 }
 
-/// The queries of a bundle. None selects texts that an application has reported, except for the names of applications.
+/// The queries of a bundle. Except for `messages`, they select no reported text other than the names of applications.
 enum BundleQuery {
     /// The newest records: time, severity, count, message, metadata and details.
     static let messages = "SELECT received_at, severity, count, message, metadata, details FROM recent"
@@ -386,7 +390,8 @@ enum BundleQuery {
                     "SELECT destination, kind, count(*) FROM limits GROUP BY 1, 2"
                 ),
                 (
-                    "buckets (account 0 is the destination's own; role 0 common, 1 critical, 2 new groups, 3 summaries)",
+                    "buckets (account 0 is the destination's own; role 0 common, 1 critical, 2 new groups, 3 "
+                        + "summaries)",
                     """
                     SELECT destination, key >> 3 AS account, key & 7 AS role, value FROM limits WHERE kind = 0
                     ORDER BY 1, 2, 3 LIMIT 500

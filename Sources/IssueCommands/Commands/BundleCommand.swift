@@ -2,37 +2,42 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl bundle`: writes a text file with what is needed to examine a fault, without messages and secrets.
+/// `issuectl bundle`: writes a text file with diagnostics, without messages and secrets.
 ///
 /// Like `sql`, it runs in `issued-sql`, which can open the database. If that program is missing, `issuectl` writes the
 /// bundle without the parts that need the database.
 struct BundleCommand: Command {
     static let output = OptionSpecification(
         "output", short: "o", value: "FILE", from: .files,
-        "Write to FILE, or to standard output if it is - (default: a new file in this folder)")
+        "Write to FILE, or to standard output if FILE is - (default: a new file in the current folder)")
     static let force = OptionSpecification("force", "Replace FILE if it exists")
     static let messages = OptionSpecification(
         "with-messages", "Include the newest records, anonymised")
     static let limit = OptionSpecification(
-        "limit", short: "n", value: "NUMBER", "Maximum number of these records (default \(defaultLimit))")
+        "limit", short: "n", value: "NUMBER", "Maximum number of records with --with-messages (default \(defaultLimit))"
+    )
     static let configuration = OptionSpecification(
         "config", value: "FILE", from: .files, "The daemon's configuration file (default: the standard files)")
     static let database = OptionSpecification(
-        "database", value: "FILE", from: .files, "The database (default: that of the configuration or of the daemon)")
+        "database", value: "FILE", from: .files,
+        "The database (default: the path in the configuration, or the path that the daemon reports)")
 
     static let specification = CommandSpecification(
-        name: "bundle", summary: "Write a support bundle for someone who helps you",
+        name: "bundle", summary: "Write a support bundle: a text file with diagnostics",
         sections: [("Output", [output, force]), ("Content", [messages, limit, configuration, database])],
         hasTimeout: false,
         notes: [
-            "The bundle has these parts: system, versions, configuration, status, health, metrics, doctor, service, log, "
-                + "files, schema, rows, ledger, limits, plans. A part that cannot be collected is missing, with the "
-                + "reason; the daemon need not run. Run it as root: other users can read little.",
-            "It contains no reported message, no metadata and no secret: values of the log that may quote a report are "
-                + "removed, and so are the paths of webhooks. It contains names of hosts, applications, destinations and "
-                + "files. With --with-messages, each message is reduced to its constant words and each metadata value to "
-                + "its type; words that are also in metadata are replaced. Read the file before you share it.",
-            "The file can be read by you alone. An existing one is not overwritten without --force.",
+            "The bundle has these parts: system, versions, configuration, status, health, metrics, doctor, "
+                + "service, log, files, schema, rows, ledger, limits, plans. If a part cannot be collected, the "
+                + "bundle contains the reason instead. The daemon need not run. Run the command as root, because "
+                + "other users cannot read most of the parts.",
+            "The bundle contains the names of hosts, applications, destinations and files, but no reported "
+                + "messages, metadata or secrets. Values in the log that may quote a report are removed, and so are "
+                + "the paths in the URLs of webhooks.",
+            "With --with-messages, the bundle also has the part messages: the newest records, with only the "
+                + "constant words of each message and the type of each metadata value. Words that also occur in the "
+                + "metadata are replaced. Read the file before you share it.",
+            "Only you can read the file. An existing file is replaced only with --force.",
         ],
         examples: [
             "sudo issuectl bundle", "sudo issuectl bundle -o /tmp/issued.txt --with-messages",
@@ -60,7 +65,7 @@ struct BundleCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        var obstacle = CommandFailure(.unavailable, "the database can't be read")
+        var databaseFailure = CommandFailure(.unavailable, "the database can't be read")
         switch context.sql {
         case .library(let open):
             return try write(in: context) { (path) throws(CommandFailure) in try open(path) }
@@ -70,10 +75,10 @@ struct BundleCommand: Command {
             do throws(CommandFailure) {
                 return try run("issued-sql")
             } catch {
-                obstacle = error
+                databaseFailure = error
             }
         }
-        return try write(in: context) { _ throws(CommandFailure) in throw obstacle }
+        return try write(in: context) { _ throws(CommandFailure) in throw databaseFailure }
     }
 
     private func write(
@@ -132,7 +137,7 @@ struct BundleCommand: Command {
         return try free(try FileSaving.path(at: chosen, named: name, otherwise: "no bundle was written"))
     }
 
-    /// Returns the path if a file may be written there.
+    /// Returns the path if a file may be written there. Throws if it exists, unless `--force` replaces a regular file.
     private func free(_ path: String) throws(CommandFailure) -> String {
         guard let status = try? FileSystem.status(of: path, followingLinks: false) else { return path }
         guard arguments.has(Self.force) else { throw Self.exists(path) }
@@ -148,7 +153,7 @@ struct BundleCommand: Command {
     }
 }
 
-/// A support bundle: one text with what is needed to examine a fault of the daemon, in parts.
+/// A support bundle: a text with diagnostics of the daemon and its host, in parts.
 ///
 /// A part that cannot be collected is listed as missing, with the reason.
 struct SupportBundle {
@@ -163,12 +168,12 @@ struct SupportBundle {
             case missing(String)
         }
 
-        /// The reason for which the part is missing; nil if it is present.
+        /// The reason why the part is missing; nil if it is present.
         var reason: String? {
             if case .missing(let reason) = content { reason } else { nil }
         }
 
-        /// The reason in one line, for a list. That of a failed program includes the first line that it printed.
+        /// The reason in one line, for a list. If a program failed, the reason includes the first line of its output.
         var shortReason: String? {
             guard let lines = reason?.split(separator: "\n"), let first = lines.first else { return nil }
             return lines.count > 1 && first.hasSuffix(":") ? "\(first) \(lines[1])" : String(first)
@@ -219,7 +224,7 @@ struct SupportBundle {
         return Self.printable(text)
     }
 
-    /// Replaces control characters, which could change the terminal on which the file is read.
+    /// Replaces control characters, which a terminal would interpret.
     private static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

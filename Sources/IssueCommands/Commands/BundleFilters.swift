@@ -1,13 +1,13 @@
 package import IssueProtocol
 import UnixIO
 
-/// Removes from texts what a support bundle must not contain: reported messages, and secrets in addresses.
+/// Removes reported messages and secrets from the texts of a support bundle.
 package enum BundleFilters {
     /// The text that replaces a removed value.
     static let removed = "(removed)"
 
-    /// The fields of log lines that never contain what an application has reported. All others are removed, so that a
-    /// new field is left out until it is added here.
+    /// The fields of log lines that never contain reported text. The values of all other fields are removed, also those
+    /// of fields that a newer daemon logs.
     private static let plainFields: Set<String> = [
         "advice", "app", "before", "bytes", "changed", "checked", "closed", "connections", "correction", "count",
         "critical", "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first",
@@ -19,8 +19,8 @@ package enum BundleFilters {
 
     // MARK: The log
 
-    /// Returns lines of the log without the values of fields that may contain reported text, and without user names and
-    /// passwords in URLs. Only the status code of an `answer` remains.
+    /// Returns lines of the log without reported text: removes the values of fields that may contain it, user names and
+    /// passwords in URLs, and all of an `answer` except its status code.
     package static func log(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { filtered($0) }.joined(separator: "\n")
     }
@@ -88,10 +88,10 @@ package enum BundleFilters {
 
     // MARK: The configuration
 
-    /// Returns the output of `issued --print-config` without what may be a secret.
+    /// Returns the output of `issued --print-config` without values that may be secret.
     ///
-    /// The daemon prints no secrets, but the URL of a webhook often is one although it should be in a file of its own,
-    /// and the arguments of a program may contain one.
+    /// The daemon prints no credentials. But the URL of a webhook often is a secret, although it should be in a
+    /// separate file, and the arguments of a program may contain one.
     package static func configuration(_ text: String) -> String {
         var isNotifier = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -109,7 +109,7 @@ package enum BundleFilters {
         }.joined(separator: "\n")
     }
 
-    /// Returns the scheme, the host and the port of a URL.
+    /// Returns the scheme, host and port of a URL, followed by a mark if it has a path or a query.
     private static func origin(of url: Substring) -> String {
         guard let mark = url.firstRange(of: "://") else { return removed }
         let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
@@ -118,10 +118,10 @@ package enum BundleFilters {
         return "\(url[..<mark.upperBound])\(host)\(isWhole ? "" : "/\(removed)")"
     }
 
-    /// Returns the path of the program in a command line, whose arguments may contain a token.
+    /// Returns a command line without the arguments, which may contain a token.
     private static func program(of command: Substring) -> String {
         let path = command.prefix { $0 != " " && $0 != "\t" }
-        // A path with quotation marks or escapes may continue after the blank.
+        // A path with quotation marks or escapes may continue after the space.
         guard path.hasPrefix("/"), !path.contains(where: { "\"'\\".contains($0) }) else { return removed }
         return path.endIndex == command.endIndex ? String(path) : "\(path) \(removed)"
     }
@@ -138,8 +138,8 @@ package enum BundleFilters {
 
     // MARK: The status
 
-    /// Returns the status with only the status codes of the answers of destinations and notifiers, which may quote
-    /// records.
+    /// Returns the status with the answers of destinations and notifiers reduced to their status codes, because answers
+    /// may quote records.
     package static func status(_ status: DaemonStatus) -> DaemonStatus {
         var status = status
         for index in status.destinations.indices {

@@ -9,23 +9,24 @@ struct DeployCommand: Command {
     static let commit = OptionSpecification("commit", value: "SHA", "The revision of the source code")
     static let note = OptionSpecification("note", value: "TEXT", "A note, such as the address of a change log")
     static let user = OptionSpecification(
-        "user", value: "UID", "Only the application of this user (default for operators: of all users)")
+        "user", value: "USER",
+        "The user of the application, by id or name (default: you; for operators, all users)")
 
     static let remove = OptionSpecification(
-        "remove", "Remove the last deployment declared for VERSION, to undo a mistake")
+        "remove", "Remove the last declared deployment of VERSION")
 
     static let specification = CommandSpecification(
         name: "deploy", summary: "Declare that a version of an application was deployed",
         operands: .two("APP", "VERSION"), operandSources: [.applications],
         sections: [("Deployment", [at, commit, note, user, remove])],
         notes: [
-            "The order of deployments is the order of versions for resolve, mute and list. VERSION is the version in "
-                + "the application's reports, with the build in parentheses if it has one. A version that is in use "
-                + "already is not stored again, so the command can run at every start of a service.",
-            "TIME is \(TimeExpression.forms), and not in the future.",
-            "--remove does not change the states of issues that the deployment has resolved or reopened. If the version "
-                + "has reported, it is listed as seen in a report afterwards. Operators add --user for the deployment of "
-                + "one user.",
+            "resolve, mute and list compare versions by the times of their deployments. VERSION is the version "
+                + "in the application's reports, with the build in parentheses if it has one. If VERSION is already "
+                + "in use, nothing is stored, so a service can run this command at every start.",
+            "TIME is \(TimeExpression.forms). It must not be in the future.",
+            "--remove does not change the states of issues. If VERSION has sent reports, issuectl deploys lists "
+                + "it as seen in a report afterwards. Operators need --user to remove a deployment that was declared "
+                + "for one user.",
         ],
         examples: [
             "issuectl deploy shop 2.4.0 --commit 3f1c9d2", "issuectl deploy shop 2.4.0 --at 2h",
@@ -56,13 +57,13 @@ struct DeployCommand: Command {
         try context.print(answer) { reply in
             let deployment = reply.deployment
             let time = PageTime.full(deployment.deployedAt, now: context.now)
-            let verb = reply.isKnown == true ? "was deployed already" : "is deployed"
+            let verb = reply.isKnown == true ? "was already deployed" : "is deployed"
             return [TerminalSanitizer.line("\(deployment.app) \(deployment.version) \(verb), since \(time)")]
         }
         return .success
     }
 
-    /// The message for a user who may not declare or remove this deployment.
+    /// The error message for a user who may not declare or remove the deployment.
     private var denied: String {
         "permission denied: you can declare deployments only for your own user, and not as nobody or a dynamic user; "
             + "only root, the daemon's user and the groups in Operators= (issued.conf) may do so for others"
@@ -93,8 +94,8 @@ struct DeploysCommand: Command {
         operandSources: [.applications],
         sections: [("Output", [PagingOptions.limit, PagingOptions.all])],
         notes: [
-            "A deployment that no one declared is listed as seen in a report: its time is that of the first report of "
-                + "the version."
+            "A version whose deployment no one declared is listed as seen in a report, with the time of its first "
+                + "report."
         ],
         examples: ["issuectl deploys shop", "issuectl deploys --json"])
 

@@ -6,13 +6,13 @@ import UnixIO
 package struct DoctorCheck: Sendable {
     /// The identifier, which stays the same in later versions.
     package var id: String
-    /// The subject of the check, in one line.
+    /// The condition that the check verifies, in one line.
     package var summary: String
     /// Returns the findings: an empty list if nothing is wrong, and nil if the check is not possible.
     package var findings: @Sendable (DoctorFacts) -> [DoctorFinding]?
 
     package static let all: [DoctorCheck] = [
-        .init(id: "socket", summary: "The daemon answers at its socket", findings: socket),
+        .init(id: "socket", summary: "The daemon replies at its socket", findings: socket),
         .init(id: "permissions", summary: "Every user can report, and no other user can replace the socket") {
             permissions($0)
         },
@@ -120,8 +120,8 @@ extension DoctorCheck {
                     fix: "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"))
         }
         let folder = FileSystem.parentFolder(of: path)
-        // To connect, users need to search the folder, but not to list it. A folder with the database must be closed, and
-        // then the socket is meant for its owner only.
+        // To connect, users need search permission for the folder, but no read permission. A folder with the database
+        // must be closed to others: the socket in it is for its owner only.
         let hasDatabase = facts.daemon?.store.path.map { FileSystem.parentFolder(of: $0) == folder } ?? false
         if !isOwn, !hasDatabase, socket.folderMode & 0o001 == 0 {
             findings.append(
@@ -146,9 +146,10 @@ extension DoctorCheck {
         return findings
     }
 
-    /// Returns the advice that lets all users enter the folder of the socket. A folder with the database has mode 0700.
+    /// Returns the fix for a socket folder that users cannot enter. A folder with the database must keep mode 0700.
     private static func enteringFix(_ folder: String) -> String {
-        "chmod 0755 \(folder). If the database is in it, set Path= of [Socket] in issued.conf to a path in another folder instead"
+        "chmod 0755 \(folder). If the database is in it, set Path= of [Socket] in issued.conf to a path in another "
+            + "folder instead"
     }
 
     private static func octal(_ mode: UInt32) -> String {
@@ -199,7 +200,7 @@ extension DoctorCheck {
         var missing = expectedSettings.filter { setting in
             facts.service[setting.key].map { !setting.accepts($0) } ?? true
         }.map(\.setting)
-        // With another value, the daemon can't read the metadata of its senders in /proc.
+        // With another value, the daemon can't read the metadata of senders from /proc.
         if facts.service["ProtectProc"].map({ $0 != "default" }) ?? false { missing.append("ProtectProc=default") }
         var findings: [DoctorFinding] = []
         if !missing.isEmpty {
@@ -254,7 +255,7 @@ extension DoctorCheck {
 // MARK: The daemon
 
 extension DoctorCheck {
-    /// The fix for errors of the configuration.
+    /// The fix for errors in the configuration.
     private static let checkAndReload =
         "issued --check, with the daemon's --config FILE if it has one; then: systemctl reload issued"
 
@@ -327,7 +328,7 @@ extension DoctorCheck {
 // MARK: Destinations
 
 extension DoctorCheck {
-    /// The reasons of a paused or waiting destination that the check `token` reports.
+    /// The reasons for a paused or waiting destination that the check `token` reports.
     private static let tokenReasons: Set = ["unauthorised", "forbidden", "no_credential", "proxy_refuses"]
 
     private static func configured(_ facts: DoctorFacts) -> [DestinationStatus]? {
@@ -352,7 +353,7 @@ extension DoctorCheck {
     }
 
     private static func destinations(_ facts: DoctorFacts) -> [DoctorFinding]? {
-        // Waiting for the send rate is normal, as is resuming after a start.
+        // It is normal that a destination waits for the send rate, or resumes after a start.
         let known = tokenReasons.union(["tls", "send_rate", "resuming"])
         return findings(facts, where: { !known.contains($0) }) { destination in
             switch destination.reason {
@@ -433,10 +434,11 @@ struct SQLiteRelease: Comparable {
 
     /// A fault of some releases.
     struct Fault {
-        /// The first release with the fault, and the first one without it.
+        /// The first release with the fault.
         var first: String
+        /// The release of the main branch that fixed it.
         var fixed: String
-        /// Older branches in which it was fixed: the branch, and the first release of it without the fault.
+        /// Older branches with a fix: the first release of the branch, and its first release without the fault.
         var branches: [(branch: String, fixed: String)] = []
         var severity: DoctorFinding.Severity
         var description: String
@@ -459,7 +461,8 @@ struct SQLiteRelease: Comparable {
     static let knownFaults = [
         Fault(
             first: "3.7.0", fixed: "3.51.3", branches: [("3.44.0", "3.44.6"), ("3.50.0", "3.50.7")], severity: .note,
-            description: "the WAL-reset fault can damage a database to which several connections write at a time. "
+            description:
+                "the WAL-reset fault can damage a database that several connections write to at the same time. "
                 + "issued writes with one connection only",
             fix: "let no other program write to the database (issuectl sql only reads); upgrade libsqlite3 if you can"),
         Fault(

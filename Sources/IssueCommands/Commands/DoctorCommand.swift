@@ -12,9 +12,9 @@ struct DoctorCommand: Command {
         operands: .any("CHECK"), operandSources: [.words(DoctorCheck.all.map(\.id))],
         sections: [("Options", [list, CommonOptions.shortTimeout])],
         notes: [
-            "Without CHECK, all checks are made. Each is ok, skipped, a note, a warning or a problem; warnings and "
-                + "problems are shown with the command or the change that fixes them. Run it as root: other users do "
-                + "not see everything, and some checks are skipped.",
+            "Without CHECK, runs all checks. The result of a check is ok, skipped, a note, a warning or a "
+                + "problem. Each finding is shown with the command or the change that fixes it. Run it as root, "
+                + "because other users do not see everything, so that some checks are skipped.",
             "Exits with 1 if there is a warning or a problem.",
         ],
         examples: ["sudo issuectl doctor", "issuectl doctor socket disk --json", "issuectl doctor --list"])
@@ -77,7 +77,7 @@ extension CommandContext {
 
 /// The findings of all checks.
 struct DoctorReport {
-    /// Each check with its findings, which are nil if the check was not possible.
+    /// Each check with its findings; nil if the check was not possible.
     let results: [(check: DoctorCheck, findings: [DoctorFinding]?)]
     private let facts: DoctorFacts
 
@@ -86,27 +86,27 @@ struct DoctorReport {
         self.facts = facts
     }
 
-    /// Returns the reason for which a check was not possible.
+    /// Returns the reason why a check was not possible.
     private func reasonForSkipping(_ check: DoctorCheck) -> String {
         switch check.id {
         case "permissions": return "there is no socket"
         case "unit": return "issued.service is not installed"
         default: break
         }
-        guard let daemon = facts.daemon else { return "the daemon does not answer" }
+        guard let daemon = facts.daemon else { return "the daemon does not reply" }
         if daemon.store.id.isEmpty { return "the database cannot be opened" }
         return daemon.store.bytes == nil
             ? "only root, readers and operators see this" : "the daemon does not report this"
     }
 
-    /// `true` if there is no warning and no problem.
+    /// Whether there is no warning and no problem.
     var isFine: Bool { count(.warning) + count(.problem) == 0 }
 
     private func count(_ severity: DoctorFinding.Severity) -> Int {
         results.reduce(0) { $0 + ($1.findings ?? []).count { $0.severity == severity } }
     }
 
-    /// The output for users: a line for each check without findings, and two lines for each finding.
+    /// Returns the output for users: a line for each check without findings, and two lines for each finding.
     func lines(painter: Painter) -> [String] {
         let width = results.map(\.check.id.count).max() ?? 0
         var lines: [String] = []
@@ -160,14 +160,14 @@ struct DoctorReport {
 
 /// The facts about the host and the daemon that the checks of `issuectl doctor` use.
 package struct DoctorFacts: Sendable {
-    /// The status, or the reason for which there is none.
+    /// The status, or the error of the call.
     package var status: Result<DaemonStatus, CollectorConnectionError>
     /// The first existing socket among the possible paths; nil if there is none.
     package var socket: SocketFile?
     package var now: IssueTimestamp
     package var userID: UInt32
     package var clientVersion = ProductVersion.text
-    /// `true` if the clock is synchronized; nil if that is unknown.
+    /// Whether the clock is synchronized; nil if that is unknown.
     package var isClockSynchronized: Bool?
     /// The installed unit files of the daemon and its socket.
     package var service = UnitFile()
@@ -222,8 +222,8 @@ package struct UnitFile: Equatable, Sendable {
         "/lib/systemd/system",
     ]
 
-    /// Adds the settings of a text in the syntax of systemd.syntax(7). Those of `[Unit]` and `[Install]` are ignored.
-    /// An empty value resets the key.
+    /// Adds the settings of a text in the syntax of systemd.syntax(7), except those of `[Unit]` and `[Install]`. An
+    /// empty value resets the key.
     package mutating func add(_ text: String) {
         path = path ?? ""
         var isIgnored = false
@@ -274,7 +274,7 @@ extension DoctorFacts {
         return facts
     }
 
-    /// `true` if systemd-timesyncd has synchronized the clock; nil if it does not run.
+    /// Whether systemd-timesyncd has synchronized the clock; nil if it does not run.
     private static var isClockSynchronized: Bool? {
         guard (try? FileSystem.status(of: "/run/systemd/timesync")) != nil else { return nil }
         return (try? FileSystem.status(of: "/run/systemd/timesync/synchronized")) != nil

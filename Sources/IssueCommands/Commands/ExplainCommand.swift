@@ -3,27 +3,28 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl explain`: explains the grouping of a record, a message or an error of the daemon, or the result of
-/// reporting a message, which it does not store.
+/// `issuectl explain`: explains why a record is in its group, what a log message or an error means, or how a reported
+/// message would be handled.
 struct ExplainCommand: Command {
     static let user = OptionSpecification(
-        "user", value: "UID", "The owner of the application (default: you, or the user who first had one of that name)")
+        "user", value: "USER",
+        "The user of the application, by id or name (default: you, or the first user with an application of that name)")
     static let unit = OptionSpecification("unit", value: "NAME", "The systemd unit of the sender, for notifiers")
     static let list = OptionSpecification("list", "List the messages of the log and the errors that can be explained")
 
     static let specification = CommandSpecification(
-        name: "explain", summary: "Explain an issue, an error, or what would become of a message",
+        name: "explain", summary: "Explain an issue, an error, or how a message is handled",
         operands: .any("ID|ERROR|MESSAGE"), acceptsEmptyOperands: true, operandSources: [.explainable],
         sections: [("Message", ReportOptions.all + [user, unit]), ("Options", [list])],
         notes: [
-            "ID is the id of a record, or that of an issue, which stands for its newest record. Shows why the record "
-                + "belongs to its issue. The id of an issue that was merged into another one is accepted, too.",
-            "ERROR is the identifier of a line in the daemon's log (id=store.no-space), or the name of an error such as "
-                + "NoSpace. Shows what happened and what to do, and needs no daemon.",
+            "ID is the id of a record or of an issue. Shows why the record, or the newest record of the issue, "
+                + "belongs to its issue. The id of an issue that was merged into another one is still valid.",
+            "ERROR is the identifier of a line in the daemon's log (id=store.no-space), or the name of an error "
+                + "such as NoSpace. Shows what happened and what to do. No daemon is needed.",
             "MESSAGE is any other text. Shows which issue the message would join, what redaction would remove, "
-                + "which limits would apply now and, if you may read everything, which notifiers would report it. "
-                + "Nothing is stored. With an option of Message, the argument is always a message. The defaults are "
-                + "those of issuectl report.",
+                + "which limits would apply now and, if you may see all records, which notifiers would report it. "
+                + "Nothing is stored. With one of the options under Message, the argument is always a message. The "
+                + "defaults are those of issuectl report.",
         ],
         examples: [
             "issuectl explain she6zsjknpxv-24c4", "issuectl explain g92c9da597585468b",
@@ -43,7 +44,7 @@ struct ExplainCommand: Command {
     private let subject: Subject
     private let arguments: ParsedArguments
     private let user: UInt32?
-    /// The error whose name the user may have misspelled; nil if the message does not look like one.
+    /// The error whose name the user may have misspelled; nil if the message is not similar to one.
     private var similarError: String?
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
@@ -62,7 +63,7 @@ struct ExplainCommand: Command {
         let hasRecordOptions = (ReportOptions.all + [Self.user, Self.unit]).contains { option in
             arguments.has(option) || arguments[option] != nil
         }
-        // The form `id=…`, as in a line of the log.
+        // Accepts `id=store.no-space`, copied from a line of the log.
         if word.hasPrefix("id="), ExplainedEntry.mayName(String(word.dropFirst(3))) { word = String(word.dropFirst(3)) }
         if arguments.operands.count > 1 || hasRecordOptions {
             subject = .message(arguments.operands.joined(separator: " "))
@@ -172,8 +173,8 @@ struct ExplainCommand: Command {
         return "computed by \(rule) from application, domain, code, module, file, function and template"
     }
 
-    /// `true` if the record has the fingerprint and the template of its group. Corrections bring records with other
-    /// fingerprints into a group, and records with a fingerprint that the sender chose may have different templates.
+    /// Returns `true` if the record has the fingerprint and the template of its group. After a correction, a group can
+    /// have records with other fingerprints. If the sender chose the fingerprint, templates can differ.
     private static func isTypical(_ explanation: GroupExplanation) -> Bool {
         explanation.fingerprint == explanation.group.fingerprint && !explanation.isChosen
     }
@@ -223,8 +224,8 @@ struct ExplainCommand: Command {
         }
     }
 
-    /// Returns the record for the text of the user. As in `issuectl report`, a JSON object with a `message` is a record
-    /// itself.
+    /// Returns the record to explain. As in `issuectl report`, a text that is a JSON object with a `message` is a
+    /// record.
     private static func record(_ message: String, _ template: RecordTemplate) -> JSONValue {
         if message.hasPrefix("{"), let value = try? JSONValue(json: message), let members = value.asObject,
             value["message"]?.asString != nil
@@ -267,7 +268,7 @@ struct ExplainedEntry: Sendable {
             || message == nil && name.split(separator: ".").last?.lowercased() == wanted
     }
 
-    /// Returns `true` if the word has the form of a name. It is then not taken for a message to report.
+    /// Returns `true` if the word has the form of a name, so that it is not treated as a message to report.
     static func mayName(_ word: String) -> Bool {
         if word.hasPrefix("org.issued.Collector.") || word.hasPrefix("org.varlink.service.") { return true }
         let parts = word.split(separator: ".", omittingEmptySubsequences: false)
@@ -293,7 +294,7 @@ struct ExplainedEntry: Sendable {
     }
 }
 
-/// The texts for records that limits have combined. See RateLimits.md.
+/// The texts for records in overflow groups and applications. See RateLimits.md.
 enum OverflowText {
     /// The fingerprint of an application's overflow issue, and the name of a user's overflow application.
     static let name = "overflow"
@@ -306,12 +307,12 @@ enum OverflowText {
 
 /// Formats the parts of a forecast.
 enum ForecastText {
-    /// The title of the issue that the record would join.
+    /// Returns the title of the issue that the record would join.
     static func title(_ forecast: RecordForecast) -> String {
         forecast.group?.title ?? (isOverflow(forecast) ? "(overflow issue)" : forecast.template)
     }
 
-    /// Earlier daemons return the fingerprint of the record.
+    /// Returns `true` if the record would join an overflow group. Earlier daemons return the record's own fingerprint.
     private static func isOverflow(_ forecast: RecordForecast) -> Bool {
         OverflowText.isOverflow(forecast.fingerprint, forecast.isChosen)
             || forecast.isNew && forecast.limits.contains { $0.available <= 0 }
@@ -347,13 +348,13 @@ enum ForecastText {
         }.joined(separator: "; ")
     }
 
-    /// The name of a limit of a destination.
+    /// Returns the name of a limit of a destination.
     static func name(_ limit: ForecastLimit) -> String {
         let label = SuppressionReason(rawValue: limit.limit)?.label ?? limit.limit
         return label.prefix(1).uppercased() + label.dropFirst()
     }
 
-    /// A text such as `4 of 5 left, 1 more every 5 min`.
+    /// Returns a text such as `4 of 5 left, 1 more every 5min`.
     static func level(_ limit: ForecastLimit) -> String {
         let isBytes = limit.limit == SuppressionReason.dailyBytes.rawValue
         func text(_ number: Int) -> String { isBytes ? Quantity.bytes(number) : Quantity.text(number) }

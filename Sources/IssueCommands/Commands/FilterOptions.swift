@@ -1,5 +1,6 @@
 import IssueBrowsing
 import IssueProtocol
+import Issues
 import UnixIO
 
 /// The options that select groups or records.
@@ -16,7 +17,7 @@ enum FilterOptions {
     static let code = OptionSpecification("code", value: "NUMBER", "Only this error code (repeatable)")
     static let file = OptionSpecification("file", value: "FILE", from: .files, "Only this source file (repeatable)")
     static let text = OptionSpecification(
-        "text", value: "TEXT", "Only with all these strings or \"quoted phrases\"")
+        "text", value: "TEXT", "Only with every word and \"quoted phrase\" in TEXT")
     static let metadata = OptionSpecification(
         "metadata", value: "KEY=VALUE", "Only this metadata; nested keys as a.b (repeatable)")
     static let group = OptionSpecification("group", value: "ID", from: .groups, "Only this group (repeatable)")
@@ -48,7 +49,7 @@ enum FilterOptions {
     static let appForms = "the name of an application"
     static let userForms = "a user id or the name of a user of this host"
 
-    /// Returns a user's id, for an id or a name; nil if no user has the name.
+    /// Returns the user id for an id or a name; nil if no user has the name.
     static func userID(_ text: String) -> UInt32? { UInt32(text) ?? UserDatabase.userID(named: text) }
 
     /// Returns the full name of a unit. As in `systemctl`, a name without a known suffix is that of a service. A name
@@ -74,7 +75,7 @@ enum FilterOptions {
             of: code, expected: ParsedArguments.wholeNumber(in: Int64.min...Int64.max, insteadOf: wrongCode)
         ) { Int($0) }
         filter.files = arguments.all(file)
-        // With one of several texts, purge would erase more than its user expects.
+        // Given more than once, only the last text would count, and purge would erase more than the user expects.
         filter.text = try arguments.single(text)
         filter.metadata = try arguments.values(of: metadata, expected: "KEY=VALUE") { entry in
             entry.utf8.dropFirst().contains(UInt8(ascii: "=")) && !entry.hasPrefix("=") ? entry : nil
@@ -131,11 +132,11 @@ struct PagingOptions {
     /// The maximum number of results in a requested page.
     static let pageSize: Int64 = 500
 
-    /// nil for the daemon's default, the newest first.
+    /// The order of the results; nil for the daemon's default, newest first.
     var order: ResultOrder?
-    /// The maximum number of results; nil if the user gave none.
+    /// The maximum number of results (`--limit`); nil if the user set no limit.
     var limit: Int64?
-    /// `true` to show all results.
+    /// Whether to show all results.
     var isAll: Bool
 }
 
@@ -173,7 +174,7 @@ extension PagingOptions {
             let answer = try fetch(Int(min(Self.pageSize, count.map { $0 - shown } ?? Self.pageSize)), next)
             let elements = answer.elements(of: member)
             shown += Int64(elements.count)
-            // A page may be empty although others follow, if the daemon has searched many records.
+            // After searching many records, the daemon may return an empty page although more pages follow.
             next = following(answer.value)
             leftOut += unreadable(answer.value) ?? 0
             switch context.format {
@@ -199,12 +200,13 @@ extension PagingOptions {
             context.warn(
                 "\(Quantity.text(leftOut, "record")) left out because their blocks are damaged: see issuectl doctor")
         }
-        // On standard error: a program that reads the output must not count this line as a result. Users who chose the
-        // limit need no note.
+        // This note goes to standard error, so that programs do not take it for a result. Users who chose the limit
+        // need no note.
         if next != nil, limit == nil { context.warn("more results: use --limit or --all") }
     }
 
-    /// Returns a hint for users who do not see the records of all users; nil for others, or if the daemon doesn't reply.
+    /// Returns a hint for users who do not see the records of all users; nil for others, or if the daemon doesn't
+    /// reply.
     static func rightsHint(in context: CommandContext) -> String? {
         guard let store = try? context.collector().call(CollectorCalls.status).value.store, !store.id.isEmpty,
             store.bytes == nil
@@ -212,5 +214,115 @@ extension PagingOptions {
         return
             "you see only the records of your own user, and none as nobody or a dynamic user: only root, the daemon's "
             + "user and the groups in Operators= and Readers= (issued.conf) see all"
+    }
+}
+
+/// Completes abbreviated ids of groups, such as `g92c9`.
+enum AbbreviatedID {
+    /// The minimum number of digits. With fewer, a typing error is more likely.
+    private static let minDigits = 4
+    private static let pageSize = 500
+    /// The maximum number of pages of groups that are searched.
+    private static let maxPages = 20
+
+    /// Calls the daemon with an id. If the daemon does not find it and the id of one group begins with it, calls the
+    /// daemon again with the whole id.
+    ///
+    /// - Throws: The failure of the call. If several groups begin with the id, a failure that lists some of them.
+    static func call<Reply>(
+        _ id: String, _ collector: Collector, _ request: (String) throws(CommandFailure) -> Reply
+    ) throws(CommandFailure) -> Reply {
+        do throws(CommandFailure) {
+            return try request(id)
+        } catch {
+            guard error.code == .refused, isBeginning(id) else { throw failure(error, [id]) }
+            guard let whole = try whole(id, collector) else { throw error }
+            return try request(whole)
+        }
+    }
+
+    /// Returns the ids with all abbreviated ones completed. Calls the daemon only if an id is abbreviated.
+    ///
+    /// - Throws: `CommandFailure` if no group or several groups begin with an id, or if a call fails.
+    static func completed(_ ids: [String], in context: CommandContext) throws(CommandFailure) -> [String] {
+        guard ids.contains(where: { isBeginning($0) }) else { return ids }
+        let collector = try context.collector()
+        var completed: [String] = []
+        for id in ids {
+            guard isBeginning(id) else {
+                completed.append(id)
+                continue
+            }
+            guard let whole = try whole(id, collector) else { throw notFound(id) }
+            completed.append(whole)
+        }
+        return completed
+    }
+
+    /// Returns the filter with all abbreviated ids of groups completed, like the function above.
+    static func completed(_ filter: IssueFilter?, in context: CommandContext) throws(CommandFailure) -> IssueFilter? {
+        guard let groups = filter?.groups else { return filter }
+        var wholeFilter = filter
+        wholeFilter?.groups = try completed(groups, in: context)
+        return wholeFilter
+    }
+
+    /// Returns the failure of a command with these ids. If the daemon did not find an id because it is too short, the
+    /// message says so.
+    static func failure(_ failure: CommandFailure, _ ids: [String]) -> CommandFailure {
+        guard let id = ids.first(where: { isTooShort($0) && failure == notFound($0) }) else { return failure }
+        return CommandFailure(.refused, tooShort(id))
+    }
+
+    /// Throws for the first id that is neither the id of a group nor an abbreviated one.
+    static func check(_ ids: [String]) throws(UsageError) {
+        for id in ids where !IssueGroup.isID(id) && !isBeginning(id) {
+            throw UsageError(isTooShort(id) ? tooShort(id) : "\"\(id)\" is not a group id")
+        }
+    }
+
+    /// Returns the error message for an abbreviated id with too few digits.
+    static func tooShort(_ id: String) -> String {
+        "'\(id)' is too short: give at least \(minDigits) digits after the g"
+    }
+
+    /// Returns `true` for an abbreviated id of a group with enough digits.
+    static func isBeginning(_ id: String) -> Bool { isBeginning(id, digits: minDigits..<16) }
+
+    static func isTooShort(_ id: String) -> Bool { isBeginning(id, digits: 1..<minDigits) }
+
+    private static func notFound(_ id: String) -> CommandFailure {
+        CommandFailure(CollectorConnectionError.refused(.notFound(id: id)))
+    }
+
+    /// Returns the id of the only group that begins with an id; nil if there is none.
+    private static func whole(_ id: String, _ collector: Collector) throws(CommandFailure) -> String? {
+        let found = try groups(id, collector)
+        guard found.count > 1 else { return found.first }
+        let shown = found.prefix(3).joined(separator: ", ") + (found.count > 3 ? ", …" : "")
+        throw CommandFailure(.refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
+    }
+
+    /// Returns `true` for a `g` followed by hexadecimal digits. `counts` is the valid number of digits.
+    static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
+        let digits = id.utf8.dropFirst()
+        return id.hasPrefix("g") && counts.contains(digits.count)
+            && digits.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+    }
+
+    /// Returns the ids that begin with `id` among those of the 10,000 most recently active groups.
+    private static func groups(_ id: String, _ collector: Collector) throws(CommandFailure) -> [String] {
+        var found: [String] = []
+        var after: String?
+        for _ in 0..<maxPages {
+            let page = try collector.call(CollectorCalls.list, ListParameters(limit: pageSize, after: after)).value
+            for group in page.groups where group.id.hasPrefix(id) { found.append(group.id) }
+            after = page.next
+            if after == nil { break }
+        }
+        return found
     }
 }

@@ -13,14 +13,13 @@ struct FlushCommand: Command {
         operandSources: [.destinations],
         sections: [("Options", [timeout])],
         notes: [
-            "Sends what is pending at once, without waiting for the next attempt, and waits until each record and "
-                + "correction has a fate, such as delivered or dead-lettered. The output shows, for each destination, the "
-                + "fates since the command began. Without DESTINATION, all destinations are flushed.",
-            "Exits with 75 if some of the records or corrections are still pending after the timeout. A paused "
-                + "destination gets one more attempt; if that fails, the command does not wait any longer for it. "
-                + "Otherwise exits with 1 if records or corrections became dead letters meanwhile, or if no destination "
-                + "is in use and the configuration has an error. Destinations that are no longer configured do not "
-                + "count, nor do paused ones for which nothing is pending.",
+            "Sends pending records and corrections now instead of at the next scheduled attempt, and waits until each "
+                + "of them has a fate, such as delivered or dead-lettered. For each destination, the output shows the "
+                + "fates since the command began. Without DESTINATION, all destinations are flushed. A paused "
+                + "destination gets one attempt; if it fails, the command stops waiting for that destination.",
+            "Exits with 75 if records or corrections are still pending. Otherwise, exits with 1 if any of them became "
+                + "dead letters since the command began, or if no destination is in use and the configuration has an "
+                + "error. Destinations that are no longer configured are ignored.",
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
@@ -90,8 +89,8 @@ struct FlushCommand: Command {
         destination.ledger.pending > 0 || (destination.pendingCorrections ?? 0) > 0
     }
 
-    /// Returns `true` if records or corrections from before the wait are pending. A destination that is no longer
-    /// configured does not count.
+    /// Returns `true` if records or corrections from before the wait are pending. Returns `false` for a destination
+    /// that is no longer configured.
     private func isUnfinished(_ destination: DestinationStatus, startedAt: IssueTimestamp) -> Bool {
         !destination.isRemoved && isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
@@ -109,8 +108,8 @@ struct FlushCommand: Command {
         return destination.lastDeadLetter.map { $0 >= start } ?? false
     }
 
-    /// A line such as `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no answer)`. A paused destination is
-    /// marked even if nothing is pending.
+    /// Returns a line such as `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no_answer)`. The state of
+    /// a paused destination is shown even if nothing is pending.
     private func line(_ destination: DestinationStatus, since before: DestinationStatus?) -> String {
         let earlier = before?.ledger ?? Ledger()
         let corrections = destination.pendingCorrections ?? 0
@@ -149,10 +148,11 @@ struct DeadLettersCommand: Command {
         operandSources: [.words(Action.allCases.map(\.rawValue)), .deadLetters],
         sections: [("Filter", [destination, all, PagingOptions.limit])],
         notes: [
-            "list (the default) shows dead letters, newest first; show ID shows all details of those of a record; "
-                + "requeue ID... or requeue --all makes them pending again; export [ID...] writes the lines that were "
-                + "to be sent. If its destination is no longer configured or its record cannot be read, a dead letter can "
-                + "only be exported. It is removed with its record."
+            "list (the default) shows dead letters, newest first. show ID... shows all details of the dead letters of "
+                + "records. requeue ID... or requeue --all makes dead letters pending again. export [ID...] prints the "
+                + "lines that were to be sent.",
+            "If the destination of a dead letter is no longer configured, or its record cannot be read, the dead "
+                + "letter can only be exported. When a record is removed, so are its dead letters.",
         ],
         examples: [
             "issuectl dead-letters", "issuectl dead-letters requeue --all --destination logzio",
@@ -172,7 +172,7 @@ struct DeadLettersCommand: Command {
         isAll = arguments.has(Self.all)
         limit = try arguments.integer(PagingOptions.limit, in: 1...Int64.max)
         switch action {
-        case .list where !ids.isEmpty: throw UsageError("list takes no ID, but show does")
+        case .list where !ids.isEmpty: throw UsageError("list takes no ID (did you mean dead-letters show?)")
         case .show where ids.isEmpty: throw UsageError("missing argument ID")
         case .requeue where ids.isEmpty && !isAll: throw UsageError("give IDs or --all")
         case .requeue where !ids.isEmpty && isAll: throw UsageError("--all and IDs cannot be used together")
@@ -253,7 +253,7 @@ struct DeadLettersCommand: Command {
         return warnOfMissing(Set(letters.map(\.record)), context)
     }
 
-    /// Warns of the given ids that are not among those found. Returns the exit code.
+    /// Warns about the ids of the command line that are not in `found`. Returns the exit code.
     private func warnOfMissing(_ found: Set<String>, _ context: CommandContext) -> ExitCode {
         let missing = ids.filter { !found.contains($0.lowercased()) }
         guard !missing.isEmpty else { return .success }
@@ -294,13 +294,12 @@ struct DeadLettersCommand: Command {
                     destination: destination, records: ids.isEmpty ? nil : ids, lines: true,
                     limit: Int(min(left ?? PagingOptions.pageSize, PagingOptions.pageSize)), after: after))
             let lines = answer.value.deadLetters.compactMap(\.line)
-            // Exactly the bytes that were to be sent.
             for line in lines { try context.print(json: Array(line.utf8)) }
             found.formUnion(answer.value.deadLetters.map(\.record))
             left = left.map { $0 - Int64(lines.count) }
             after = lines.isEmpty ? nil : answer.value.next
         } while after != nil && left != 0
-        // With a limit, the others may follow later.
+        // If the limit ended the search, the other ids may have dead letters.
         return left == 0 ? .success : warnOfMissing(found, context)
     }
 }

@@ -37,17 +37,20 @@ struct GroupCommand: Command {
             ("Suggestions", [limit]),
         ],
         notes: [
-            "merge GROUP GROUP... merges issues of one application into the first one; merge GROUP with a filter merges "
-                + "those that match, prints their number, and needs --yes for more than 50. split GROUP --template "
-                + "PATTERN moves the records whose title matches PATTERN to an issue of their own; split GROUP --by "
-                + "FIELD does so for each value of the field, prints the number of issues first, and needs --yes for "
-                + "more than 50; split GROUP undoes the merges into it. rule lists corrections; rule add GROUP "
-                + "--template PATTERN merges all issues whose title matches PATTERN, including future ones; rule "
-                + "remove NUMBER... and undo NUMBER... undo corrections. suggest lists pairs of issues whose titles "
-                + "differ in one word.",
+            "merge GROUP GROUP... merges issues of one application into the first one. merge GROUP with filter "
+                + "options merges the issues that match. The number of issues is printed first; more than 50 need "
+                + "confirmation or --yes.",
+            "split GROUP --template PATTERN moves the records whose title matches PATTERN to a new issue. split "
+                + "GROUP --by FIELD gives the records of each value of FIELD an issue of their own, except for the "
+                + "oldest value, whose records stay. The number of issues is printed first; more than 50 need "
+                + "confirmation or --yes. split GROUP without these options undoes the merges into the issue.",
+            "rule lists corrections. rule add GROUP --template PATTERN merges all issues whose title matches "
+                + "PATTERN, including future ones. rule remove NUMBER... and undo NUMBER... undo corrections. suggest "
+                + "lists pairs of issues whose titles differ in one word.",
             "Corrections also apply to future records and can be undone. The ids of merged issues remain valid.",
-            "Of the states of merged issues, the one that alerts sooner applies, with its note: open before resolved before "
-                + "muted. The other states and notes are lost. After undo, each has the state of the merged issue.",
+            "A merged issue is open if one of its issues was open, otherwise resolved if one was resolved, and "
+                + "otherwise muted. It keeps the note of that state; the other states and notes are lost. After undo, "
+                + "each issue has the state of the merged issue.",
             FilterOptions.timeNote,
         ],
         examples: [
@@ -87,7 +90,7 @@ struct GroupCommand: Command {
         }
         ids = Array(rest)
         pattern = try arguments.value(
-            of: Self.template, expected: "a text of at most \(TitlePattern.maxBytes) bytes with more than *"
+            of: Self.template, expected: "a text of at most \(TitlePattern.maxBytes) bytes that is not only *"
         ) { TitlePattern($0)?.text }
         field = try arguments.choice(Self.by)
         let maxReason = GroupCorrection.maxReasonBytes
@@ -199,7 +202,7 @@ struct GroupCommand: Command {
         return .success
     }
 
-    /// Undoes corrections one by one. With `--json`, prints one document for all that were undone.
+    /// Undoes corrections one by one. With `--json`, prints one document for all of them.
     private func undo(in context: CommandContext) throws(CommandFailure) {
         var changed: [(id: String, json: [UInt8])] = []
         var failure: CommandFailure?
@@ -213,7 +216,7 @@ struct GroupCommand: Command {
                     continue
                 }
                 for (group, json) in zip(answer.value.groups, answer.elements(of: "groups")) {
-                    // The reply to the last undo has the latest counts.
+                    // Only the latest reply has the current counts of a group.
                     changed.removeAll { $0.id == group.id }
                     changed.append((group.id, json))
                 }
@@ -241,7 +244,7 @@ struct GroupCommand: Command {
         let collector = try context.collector()
         var others = Array(ids.dropFirst())
         if let filter {
-            // The id may be that of a group that was merged into another one.
+            // If the group was merged into another one, the filter finds that one.
             let target = try collector.call(CollectorCalls.show, IDParameters(id: ids[0])).value.group.id
             others = try matching(filter, collector).filter { $0 != target }
             try context.printNote("Matches \(Quantity.text(others.count, "issue")).")
@@ -276,8 +279,8 @@ struct GroupCommand: Command {
         return .success
     }
 
-    /// Prints as JSON how many groups a merge would change, in the form of its reply. Text for users was printed
-    /// already.
+    /// Prints the number of groups that a merge would change, as JSON in the form of the reply. Text for users was
+    /// printed before.
     private func showCount(
         of groups: [String], _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
@@ -403,7 +406,7 @@ struct GroupCommand: Command {
 }
 
 extension IssueFilter {
-    /// `true` if the filter selects applications and nothing else.
+    /// Whether the filter selects one application and nothing else.
     fileprivate var isOnlyApplications: Bool {
         var only = IssueFilter()
         only.apps = apps
@@ -416,7 +419,7 @@ enum CorrectionText {
     /// The maximum number of corrections whose numbers are listed.
     private static let maxListed = 10
 
-    /// Returns a line about how to undo corrections of a group; none if there are no corrections, or if an older daemon
+    /// Returns a line that tells how to undo corrections of a group; no line if there are none, or if an older daemon
     /// does not report them.
     static func undoing(_ corrections: [Int64]?, of group: String) -> [String] {
         guard let corrections, !corrections.isEmpty else { return [] }
@@ -427,7 +430,7 @@ enum CorrectionText {
         return ["To undo: issuectl group undo \(corrections.map { "\($0)" }.joined(separator: " "))"]
     }
 
-    /// A line such as `7  merged g1 into g2, by user 1000 3 min ago, 2 hits: same cause`.
+    /// Returns a line such as `7  merged g1 into g2, by user 1000 3 min ago, 2 hits: same cause`.
     static func line(_ correction: GroupCorrection, in context: CommandContext) -> String {
         let time = RelativeTime.text(correction.timestamp, now: context.now)
         var text = "\(correction.id)  \(change(correction)) in \(correction.app), "
@@ -437,7 +440,7 @@ enum CorrectionText {
         return TerminalSanitizer.line(text)
     }
 
-    /// Returns what a correction does, such as `merged g1 into g2`. The text is not yet safe for the terminal.
+    /// Returns what a correction does, such as `merged g1 into g2`. The caller must make it safe for the terminal.
     static func change(_ correction: GroupCorrection) -> String {
         let (other, template) = (correction.other ?? "", correction.template ?? "")
         switch correction.kind {

@@ -6,19 +6,21 @@ import UnixIO
 /// `issuectl histogram`: shows record counts over time.
 struct HistogramCommand: Command {
     static let bucket = OptionSpecification(
-        "bucket", value: "SPAN", "Bucket size in whole minutes, hours or days (default: depends on the time range)")
+        "bucket", value: "SPAN",
+        "Bucket size in whole minutes, such as 5min, 1h or 1d (default: depends on the time range)")
     static let by = OptionSpecification(
         "by", value: "WHAT", from: .words(HistogramDimension.allCases.map(\.rawValue)),
-        "\(HistogramDimension.allCases.map(\.rawValue).joined(separator: ", ")) (default total)")
+        "Count by total (default), severity, app or group")
 
     static let specification = CommandSpecification(
         name: "histogram", summary: "Show record counts over time",
         sections: [("Filter", FilterOptions.all), ("Output", [bucket, by])],
         notes: [
-            "Counts the records of the last 24 hours unless --since or --until is given, including those that "
-                + "retention has removed. Counts older than a week are per hour. With --by app or group, the last line, *, "
-                + "counts those that have no line of their own; the line (deploys) counts deployments. "
-                + "SPAN is a time span such as 5min, 1h or 1d. " + FilterOptions.timeNote
+            "Counts the records of the last 24 hours, or of the time between --since and --until. Records that "
+                + "retention has removed are included. Counts older than a week are kept per hour.",
+            "With --by app or group, the line * counts the records of all applications or issues that are not among "
+                + "the 20 largest. With --by, the line (deploys) counts deployments.",
+            FilterOptions.timeNote,
         ],
         examples: [
             "issuectl histogram --app shop", "issuectl histogram --since 7d --bucket 1d --by severity",
@@ -64,8 +66,8 @@ struct HistogramCommand: Command {
         return .success
     }
 
-    /// Returns the titles of groups by their ids. Empty if the daemon does not reply: the counts are shown without
-    /// them.
+    /// Returns the titles of groups by their ids. If the daemon does not reply, returns an empty dictionary, and the
+    /// counts are shown without titles.
     private static func titles(of series: [HistogramSeries], _ collector: Collector) -> [String: String] {
         let ids = series.map(\.key).filter { IssueGroup.isID($0) }
         guard !ids.isEmpty else { return [:] }
@@ -75,7 +77,7 @@ struct HistogramCommand: Command {
         return Dictionary((reply?.value.groups ?? []).map { ($0.id, $0.markedTitle) }) { $1 }
     }
 
-    /// Returns the smallest default bucket size with which all buckets fit on a screen.
+    /// Returns the smallest default bucket size that needs at most `maxBuckets` buckets.
     private static func fitting(_ filter: IssueFilter?, at now: IssueTimestamp) -> Duration {
         let end = filter?.until ?? now
         let start = filter?.since ?? end.advanced(by: .seconds(-86_400))
@@ -92,7 +94,7 @@ struct HistogramPage {
     let dimension: HistogramDimension
     let width: Int?
     let painter: Painter
-    /// The titles of groups by their ids, which are shown if there is room for them.
+    /// The titles of groups by their ids. They are shown if there is room for them.
     var titles: [String: String] = [:]
 
     /// The minimum width of a title.
@@ -131,7 +133,7 @@ struct HistogramPage {
             })
     }
 
-    /// The deployments during a bucket, which appear below it.
+    /// Returns the deployments during a bucket. They appear below it.
     private func deploys(inBucket index: Int) -> [IssueDeployment] {
         let start = reply.start.advanced(by: bucket * index)
         let end = start.advanced(by: bucket)
@@ -144,7 +146,7 @@ struct HistogramPage {
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
     }
 
-    /// Lines such as `shop  1,204  ▁▃█▂`. Those of groups have a title if it fits.
+    /// Lines such as `shop  1,204  ▁▃█▂`. The lines of groups end with the title if it fits.
     private var sparklines: [String] {
         var columns = [
             Column(dimension.rawValue.uppercased(), maximum: 24), Column("RECORDS", alignment: .right),
@@ -155,7 +157,7 @@ struct HistogramPage {
         let reserved = min(widest(keys, columns[0]), columns[0].maximum) + widest(numbers, columns[1]) + 4
         var room = max(1, (width ?? Self.defaultWidth) - reserved)
         let counts = reply.series.first?.counts.indices.map { deploys(inBucket: $0).count } ?? []
-        // Sparklines that are no wider than their heading take no room from the titles.
+        // Sparklines may always be as wide as their heading. Only the width beyond it is shared with the titles.
         let (heading, others) = (DisplayWidth.of(columns[2].title), Self.minTitle + 2)
         let hasTitles = !titles.isEmpty && room >= heading + others
         if hasTitles {
@@ -239,6 +241,6 @@ package enum Sparkline {
 }
 
 extension HistogramReply {
-    /// `false` if no bucket has a record.
+    /// Whether a bucket has a record.
     fileprivate var hasRecords: Bool { series.contains { $0.sum > 0 } }
 }

@@ -11,14 +11,15 @@ struct LimitsCommand: Command {
         name: "limits", summary: "Show what each limit has left and what it has held back",
         sections: [("Output", [all])],
         notes: [
-            "LEFT is what the limit has left now and at most; in parentheses, the part that is not reserved for critical "
-                + "records, new issues or summaries. HELD BACK is what was above the limit in the last 24 hours, or "
-                + "since the daemon started or its limits changed, if that is more recent. NEEDED is the limit that would have held back nothing, "
-                + "given the same records: the burst with the present refill, or a larger refill with its burst.",
-            "Records that are held back are stored, and summaries report their number. New groups, series, applications "
-                + "and senders above their limits join an overflow entry.",
-            "You see the limits of your own applications; root, the daemon's user and users in Readers= and Operators= "
-                + "see all.",
+            "LEFT shows how much of the limit is left, and the whole limit. The numbers in parentheses leave "
+                + "out the part that is reserved for critical records, new issues and summaries.",
+            "HELD BACK shows how much was above the limit in the last 24 hours, or since the daemon started or "
+                + "its limits changed if that is more recent. NEEDED shows the limits that would have held back "
+                + "nothing: a larger burst with the same refill, or a larger refill with the burst that it needs.",
+            "Records that are held back are stored, and summaries report their number. New groups, series, "
+                + "applications and senders above their limits are combined in an overflow entry.",
+            "You see the limits of your own applications. Root, the daemon's user and the members of groups in "
+                + "Readers= and Operators= see all limits.",
         ],
         examples: ["issuectl limits", "issuectl limits --ndjson | jq 'select(.held > 0)'"])
 
@@ -60,7 +61,7 @@ struct LimitsCommand: Command {
     }
 }
 
-/// The texts of one limit.
+/// The cells of one limit.
 private struct LimitRow {
     let limit: LimitStatus
     let context: CommandContext
@@ -80,7 +81,7 @@ private struct LimitRow {
         switch name {
         case .announcementsNew: "announcements, new"
         case .announcementsUrgent: "announcements, urgent"
-        // A newer daemon may have limits of other names.
+        // A newer daemon may have limits with other names.
         default: limit.name.replacing("_", with: " ")
         }
     }
@@ -94,7 +95,7 @@ private struct LimitRow {
     private var left: String {
         if let used = limit.used { return "used \(amount(used))" }
         guard let capacity = limit.capacity else { return "-" }
-        // Each user or application has such a limit of its own.
+        // The limit applies to each user or application separately.
         if limit.level == nil, limit.uid == nil, limit.destination == nil { return "\(amount(capacity)) each" }
         let whole = "\(limit.level.map(amount) ?? "-")/\(amount(capacity))"
         guard let level = limit.commonLevel, let common = limit.commonCapacity else { return whole }

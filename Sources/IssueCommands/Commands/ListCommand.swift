@@ -6,12 +6,12 @@ import UnixIO
 /// `issuectl list`: lists groups, which users call issues.
 struct ListCommand: Command {
     static let sparkline = OptionSpecification(
-        "sparkline", "Show the activity over time (default on terminals of 120 columns or more)")
+        "sparkline", "Show the activity over time (default on terminals that are at least 120 columns wide)")
 
     static let newSinceDeploy = OptionSpecification(
-        "new-since-deploy", "Only issues that began after their application's last deployment")
+        "new-since-deploy", "Only issues first seen after the last declared deployment of their application")
     static let goneSinceDeploy = OptionSpecification(
-        "gone-since-deploy", "Only issues that ended with their application's last deployment")
+        "gone-since-deploy", "Only issues last seen between the last two declared deployments of their application")
 
     static let specification = CommandSpecification(
         name: "list", summary: "List issues, most recently active first",
@@ -25,7 +25,8 @@ struct ListCommand: Command {
             "issuectl list --app shop --new-since-deploy",
         ])
 
-    /// The minimum width, in columns, at which the sparkline does not displace another column.
+    /// The minimum width of a terminal, in columns, at which the sparkline is shown by default: there is room for it
+    /// and all other columns.
     private static let roomyWidth = 120
     /// The number of buckets of a sparkline.
     private static let buckets = 24
@@ -53,7 +54,7 @@ struct ListCommand: Command {
         let isRoomy = context.format == .human && context.width.map { $0 >= Self.roomyWidth } ?? false
         let hasSparkline = wantsSparkline || isRoomy
         let collector = try context.collector()
-        // A daemon that does not know deployments would ignore this part of the filter.
+        // A daemon too old to know deployments ignores this part of the filter. It rejects this call.
         if filter?.sinceDeployment != nil {
             _ = try collector.call(CollectorCalls.deployments, DeploymentsParameters(limit: 1))
         }
@@ -116,7 +117,7 @@ struct ListCommand: Command {
         return ends.isEmpty ? "-" : ends.joined(separator: " or ")
     }
 
-    /// `true` if only groups whose state someone has set are listed.
+    /// Whether all listed groups are resolved or muted. Their list shows who set the state.
     private var showsChanges: Bool { filter?.states.map { !$0.isEmpty && !$0.contains(.open) } ?? false }
 
     private var showsMutes: Bool { showsChanges && filter?.states?.contains(.muted) == true }

@@ -16,12 +16,14 @@ struct HealthCommand: Command {
         name: "health", summary: "Show in one word whether the daemon is healthy, and why not",
         sections: [("Options", [degradedAge, failingAge, CommonOptions.shortTimeout])],
         notes: [
-            "Prints healthy, degraded, failing or unknown, and the reasons. failing: reports are refused, the database "
-                + "cannot be opened, a record has waited too long for a destination, or the daemon does not reply. "
-                + "degraded: a destination is paused or late, a record became a dead letter in the last 24 hours and "
-                + "its destination has accepted nothing since, a report was refused in the last 15 minutes, or the "
-                + "store, the configuration or the ledger has a fault. unknown: you may not see enough to tell; run it "
-                + "as root, as the daemon's user, or as a member of a group in Readers=.",
+            "Prints healthy, degraded, failing or unknown, and the reasons.",
+            "failing: reports are refused, the database cannot be opened, a record has been pending for too "
+                + "long, or the daemon does not reply.",
+            "degraded: a destination is paused or late, a record became a dead letter in the last 24 hours and "
+                + "its destination has accepted nothing since, a report was refused in the last 15 minutes, a "
+                + "notifier does not deliver, or the store, the configuration or the ledger has a fault.",
+            "unknown: you may not see all records. Run it as root, as the daemon's user, or as a member of a "
+                + "group in Readers= or Operators=.",
             "Exits with 0 if healthy, with 1 if degraded or unknown, and with 2 if failing.",
         ],
         examples: ["issuectl health", "issuectl health --degraded-after 1h --json"])
@@ -63,7 +65,7 @@ struct HealthCommand: Command {
         }
     }
 
-    /// The verdict with the first reason on one line, and each further reason on a line of its own.
+    /// Returns a line with the verdict and the first reason, and a line for each further reason.
     private func lines(_ report: HealthReport) -> [String] {
         guard let first = report.findings.first else { return [report.verdict.rawValue] }
         return ["\(report.verdict.rawValue): \(TerminalSanitizer.line(first.message))"]
@@ -86,7 +88,8 @@ struct MetricsCommand: Command {
             "If the daemon is not reachable, the only metric is issued_up with the value 0, and the exit status is 69. "
                 + "Users who may not see all records get only issued_up, issued_build_info and "
                 + "issued_start_time_seconds.",
-            "issued-metrics.timer writes them every minute to the folder of node_exporter's textfile collector.",
+            "The systemd timer issued-metrics.timer writes the metrics to the folder of node_exporter's textfile "
+                + "collector every minute.",
         ],
         examples: [
             "issuectl metrics",
@@ -131,7 +134,7 @@ struct MetricsCommand: Command {
         }
     }
 
-    /// A family as a line of JSON.
+    /// Returns a family as a JSON object.
     private func json(_ family: MetricFamily, _ samples: [MetricSample]) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

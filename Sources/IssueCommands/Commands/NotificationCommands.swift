@@ -13,9 +13,9 @@ struct NotifyCommand: Command {
         name: "notify", summary: "List notifiers or send a test message", operands: .any("list|test] [NAME"),
         operandSources: [.words(Action.allCases.map(\.rawValue)), .notifiers],
         notes: [
-            "list (the default) shows what each notifier has delivered; test NAME sends a test message once and shows "
-                + "the answer. Exits with 1 if the message was not accepted. Notifiers are configured in [Notify NAME] "
-                + "sections; see issued.conf(5)."
+            "list (the default) shows what each notifier has delivered. test NAME sends a test message once and "
+                + "shows the answer; it exits with 1 if the message was not accepted. Notifiers are configured in "
+                + "[Notify NAME] sections; see issued.conf(5)."
         ],
         examples: ["issuectl notify", "issuectl notify test oncall"])
 
@@ -106,11 +106,12 @@ struct SilenceCommand: Command {
             ), ("Silence", [EndOptions.duration, EndOptions.until, reason]),
         ],
         notes: [
-            "list (the default) shows the silences in effect; add needs an end, a reason and at least one option that "
-                + "selects issues; end ID... ends silences early. Silenced issues are stored, counted and forwarded as "
-                + "usual. Silences last \(IssueSilence.maxDays) days at most. SILENCED counts an event "
-                + "once for each notifier that would have reported it. A name of an application, environment or unit "
-                + "may end with *. \(EndOptions.note)"
+            "list (the default) shows the silences in effect. SILENCED counts an event once for each notifier "
+                + "that would have reported it. end ID... ends silences early.",
+            "add needs an end, a reason and at least one option that selects issues. The name of an "
+                + "application, environment or unit may end with *. Silenced issues are stored, counted and forwarded "
+                + "as usual. A silence lasts \(IssueSilence.maxDays) days at most.",
+            EndOptions.note,
         ],
         examples: [
             "issuectl silence", "issuectl silence add --app shop --for 2h --reason 'database migration'",
@@ -151,7 +152,7 @@ struct SilenceCommand: Command {
         }
         try AbbreviatedID.check(silence.groups)
         for name in silence.apps + silence.environments + silence.units where name.dropLast().contains("*") {
-            throw UsageError("\"\(name)\": only the end of a name can be *")
+            throw UsageError("invalid name '\(name)': only its last character can be *")
         }
         guard let end = try EndOptions.end(arguments, at: now) else {
             throw UsageError("give an end with --for or --until")
@@ -192,7 +193,7 @@ struct SilenceCommand: Command {
                 last = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
                 try context.printNote(TerminalSanitizer.line("\(id) has ended."))
             } catch {
-                // The other silences are still ended, unless the daemon can't be reached.
+                // After a refusal, the other silences are still ended.
                 guard ids.count > 1, error.code == .refused, let message = error.message else { throw error }
                 context.warn(message)
                 code = .refused

@@ -73,9 +73,10 @@ struct FollowCommand: Command {
         sections: [("Filter", FilterOptions.ofRecords)],
         hasTimeout: false,
         notes: [
-            "Each line begins with the id of the record, for issuectl show and explain. With --since, earlier records "
-                + "from that time on are shown first. " + FilterOptions.timeNote,
-            "If the daemon stops, the command waits until it runs again, and continues where it was.",
+            "Each line begins with the id of the record, which issuectl show and explain accept. With --since, the "
+                + "records since TIME are shown first. " + FilterOptions.timeNote,
+            "If the daemon stops, the command waits until it runs again, then continues with the records that were not "
+                + "shown.",
         ],
         examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
 
@@ -95,7 +96,7 @@ struct FollowCommand: Command {
             do throws(FollowEnd) {
                 let session: BrowserSession<FollowEnd>
                 do throws(CollectorConnectionError) {
-                    // There may be no record for a long time.
+                    // No note about a delay: there may be no record for a long time.
                     session = BrowserSession(link: try context.connect(noticesDelay: false)) { .connection($0) }
                 } catch {
                     throw .connection(error)
@@ -114,7 +115,7 @@ struct FollowCommand: Command {
                 switch error {
                 case .command(let failure): throw failure
                 case .connection(let error):
-                    guard hasConnected, error.mayPass else { throw CommandFailure(error) }
+                    guard hasConnected, error.isTemporary else { throw CommandFailure(error) }
                 }
             }
             if !isWaiting { context.warn("the daemon ended the stream; waiting until it runs again") }
@@ -161,7 +162,7 @@ struct FollowCommand: Command {
     }
 }
 
-/// The last records that `follow` has shown. After a reconnection, it continues with records that were not shown.
+/// Remembers the last records that `follow` has shown, so that none is shown again after a reconnection.
 package struct FollowProgress {
     /// The filter for the next connection.
     package private(set) var filter: IssueFilter
@@ -169,17 +170,18 @@ package struct FollowProgress {
     private var shown: [String: IssueTimestamp] = [:]
     private var newest: IssueTimestamp?
 
-    /// How far before the newest record the next connection starts. Records of several senders may be stored in another
-    /// order than that of their times.
+    /// The time before the newest record at which the next connection starts. The records of several senders are not
+    /// always stored in the order of their times.
     private static let overlap: Duration = .seconds(10)
-    /// If more records are remembered, old ones are forgotten. The limit grows if there are few old ones, because each
-    /// search for them reads all records.
+    /// The number of remembered records above which old ones are forgotten. It grows if few of them are old, because
+    /// each search for old ones reads all of them.
     private var maxShown = Self.usualShown
     /// The minimum of `maxShown`.
     private static let usualShown = 20_000
-    /// The maximum number of remembered records. Above it, records may be shown again on another connection.
+    /// The maximum number of remembered records. If more arrive within `overlap`, some may be shown again after a
+    /// reconnection.
     package static let maxRemembered = 100_000
-    /// For tests.
+    /// The number of remembered records, for tests.
     package var rememberedCount: Int { shown.count }
 
     package init(_ filter: IssueFilter) {

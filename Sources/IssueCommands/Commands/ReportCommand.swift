@@ -5,15 +5,15 @@ import UnixIO
 /// `issuectl report`: reports issues from scripts, like `logger`.
 struct ReportCommand: Command {
     static let jsonLines = OptionSpecification(
-        "json-lines", "Treat every line of standard input as a JSON record (default: only objects with a message)")
+        "json-lines", "Reject lines of standard input that are not JSON records (default: report them as messages)")
     static let quiet = OptionSpecification("quiet", short: "q", "Do not print the ids of stored records")
     static let timeout = OptionSpecification(
-        "timeout", value: "TIME", "Maximum time to try each call (default 10s)")
+        "timeout", value: "TIME", "Maximum time to send each batch of records, with retries (default 10s)")
     static let spool = OptionSpecification(
         "spool",
-        "If no daemon accepts the records in time, keep them for this user's next issuectl or reporting program")
+        "Save records that the daemon does not accept in time; your next issuectl or reporting program sends them")
     static let id = OptionSpecification(
-        "id", value: "KEY", "Do not store again what was reported with the same KEY")
+        "id", value: "KEY", "Do not store records again that were reported with the same KEY")
     static let standardError = OptionSpecification("stderr", short: "s", "Also print each message to standard error")
 
     static let specification = CommandSpecification(
@@ -24,9 +24,14 @@ struct ReportCommand: Command {
             ("Options", [jsonLines, timeout, spool, id, quiet, standardError]),
         ],
         notes: [
-            "Without MESSAGE, each line of standard input that is not blank is a message. A rejected line is reported with its number; the others are stored, and the exit status is 1.",
-            "An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment. The default application name is that of the calling script or service.",
-            "Exits with 0 if everything was stored or, with --spool, kept; with 69 if the daemon is not reachable; with 75 after a timeout. The records may then have been stored, so retry with the --id in the message.",
+            "Without MESSAGE, each line of standard input that is not blank is reported. If a line is rejected, "
+                + "an error message shows its number, the other lines are stored, and the exit status is 1.",
+            "The id of a record is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and "
+                + "ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment. Without --app and "
+                + "ISSUED_APP, the application name is that of the calling script or service.",
+            "Exits with 0 if all records were stored or, with --spool, saved; with 69 if the daemon is not "
+                + "reachable; and with 75 after a timeout. After a timeout, the records may have been stored: retry "
+                + "with the --id of the error message.",
         ],
         examples: [
             "issuectl report --app backup -p error \"No space left on /srv\"",
@@ -72,12 +77,13 @@ struct ReportCommand: Command {
     private func report(in session: inout ReportSession, _ context: CommandContext) throws(CommandFailure) {
         if arguments.operands.isEmpty {
             if context.terminal.isInputTerminal {
-                context.warn("each line is reported as a message; Control-D ends the input")
+                context.warn("each line is reported as a message; end the input with Ctrl-D")
             }
             try session.report(linesOf: context.input, areAllJSON: arguments.has(Self.jsonLines))
         } else {
             let message = arguments.operands.joined(separator: " ")
-            // An empty message is still reported: the script has something to report, and only its variable is empty.
+            // An empty message is still reported: the script has found a problem, but a variable in the message is
+            // empty.
             if message.allSatisfy(\.isWhitespace) { context.warn("the message is empty; reporting it anyway") }
             try session.report(message: message)
         }
@@ -88,19 +94,19 @@ struct ReportCommand: Command {
 enum ReportOptions {
     static let severity = OptionSpecification(
         "severity", short: "p", value: "LEVEL", from: .words(SeverityWord.forms),
-        "debug, info, warning, error or critical, or a priority of logger")
+        "debug, info, warning, error, critical, or a priority as for logger -p")
     static let domain = OptionSpecification("domain", value: "NAME", "The error domain")
     static let code = OptionSpecification("code", value: "NUMBER", "The error code")
     static let app = OptionSpecification("app", value: "NAME", from: .applications, "The application name")
     static let tag = OptionSpecification(
-        "tag", short: "t", value: "NAME", from: .applications, "The same as --app, like logger -t")
+        "tag", short: "t", value: "NAME", from: .applications, "Same as --app, for compatibility with logger")
     static let version = OptionSpecification("app-version", value: "VERSION", "The application version")
     static let environment = OptionSpecification(
         "environment", value: "NAME", "The environment, such as production or staging")
     static let metadata = OptionSpecification(
         "metadata", short: "m", value: "KEY=VALUE", "Additional data; VALUE is JSON or plain text (repeatable)")
     static let fingerprint = OptionSpecification(
-        "fingerprint", value: "TEXT", "The fingerprint that determines the group")
+        "fingerprint", value: "TEXT", "Group the record by this text instead of the computed fingerprint")
     static let file = OptionSpecification("file", value: "FILE", from: .files, "The source file")
     static let line = OptionSpecification("line", value: "NUMBER", "The line in the source file")
     static let function = OptionSpecification("function", value: "NAME", "The function in the source file")
@@ -111,8 +117,8 @@ enum ReportOptions {
         notReportable,
     ]
 
-    /// Returns the template of all records. The environment variables of the client library are the defaults of missing
-    /// options.
+    /// Returns the template of all records. The environment variables of the client library are the defaults of options
+    /// that are missing.
     ///
     /// - Parameter variable: Returns the value of an environment variable; nil if it is not set.
     static func template(
@@ -147,7 +153,8 @@ enum ReportOptions {
         return RecordTemplate(record?.asObject ?? [])
     }
 
-    /// Returns the template of all records of a run, with the name of the caller if no other is given.
+    /// Returns the template of all records. If the options and the environment name no application, it has the name of
+    /// the caller.
     static func template(
         _ arguments: ParsedArguments, in context: CommandContext
     ) throws(CommandFailure) -> RecordTemplate {
@@ -187,12 +194,12 @@ struct RecordTemplate {
         self.members = members
     }
 
-    /// The application name in the template; nil if it has none.
+    /// The application name; nil if the template has none.
     var app: String? {
         members.first { $0.key == "app" }?.value["name"]?.asString
     }
 
-    /// Returns the template with an application name, unless it has one.
+    /// Returns the template with the given application name, or unchanged if it has one already or the name is nil.
     func named(_ name: String?) -> RecordTemplate {
         guard let name, app == nil else { return self }
         var members = members
@@ -209,7 +216,8 @@ struct RecordTemplate {
         .object([JSONValue.Member("message", .string(message))] + members)
     }
 
-    /// Returns the record completed by the template. Metadata and application are completed member by member.
+    /// Returns the record with the members that only the template has. Objects, such as the metadata, are merged member
+    /// by member.
     func record(completing record: [JSONValue.Member]) -> JSONValue {
         var result = record
         for member in members {
@@ -227,15 +235,15 @@ struct RecordTemplate {
 
 /// The default application name of a report.
 package enum CallerName {
-    /// Programs that run other programs. Their names say nothing about the origin of an issue.
+    /// Programs that run other programs. Their names do not identify the origin of an issue.
     private static let runners: Set<String> = [
         "ash", "atd", "bash", "busybox", "cron", "crond", "csh", "dash", "doas", "env", "fish", "flock", "init",
         "ionice", "ksh", "login", "mksh", "nice", "nohup", "runuser", "screen", "setpriv", "sh", "sshd", "stdbuf",
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// Returns the name of the parent process, such as a script. If it only runs other programs, like a shell, returns
-    /// the name of the service without its suffix. Outside of a service, returns `issuectl`.
+    /// Returns the name of the parent process, such as a script. If the parent only runs other programs, as a shell
+    /// does, returns the name of the service without its suffix, or `issuectl` outside of a service.
     package static func name(parent: String?, unit: String?) -> String {
         if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
             return parent
@@ -288,12 +296,12 @@ private enum FNV1a {
     }
 }
 
-/// Splits standard input into lines, and never buffers more of a line than a record may hold.
+/// Splits standard input into lines. Buffers a line only up to a maximum size.
 package struct LineReader {
     private let input: any CommandInput
     private let limit: Int
     private var rest: [UInt8] = []
-    /// `true` if the beginning of the current line was dropped because the line is too long.
+    /// Whether the beginning of the current line was dropped because the line is too long.
     private var isOverflowing = false
     private var isAtEnd = false
     private var number = 0
@@ -313,10 +321,9 @@ package struct LineReader {
         self.limit = limit
     }
 
-    /// Returns the lines that the next piece of input completes; an empty array if there are none, nil at the end.
+    /// Reads input and returns the lines that it completes; an empty array if there are none, nil at the end.
     ///
-    /// Lines are returned as soon as they are complete, so that a report from a slow pipe does not wait for the next
-    /// one.
+    /// Lines are returned as soon as they are complete, so that a report from a slow pipe is not delayed.
     package mutating func next() -> [Line]? {
         guard !isAtEnd else { return nil }
         guard let piece = input.read() else {
@@ -366,13 +373,15 @@ package enum SeverityWord {
         of option: OptionSpecification, in arguments: ParsedArguments
     ) throws(UsageError) -> IssueLevel? {
         let expected =
-            "\(forms.joined(separator: ", ")), a priority of logger such as err, notice or user.crit, or its number "
-            + "from 0 to 7"
+            "\(forms.joined(separator: ", ")), a priority of logger such as err, notice or user.crit, or a number from "
+            + "0 to 7"
         return try arguments.value(of: option, expected: expected, words: forms, severity)
     }
 
-    /// Returns the severity for a text; nil if it is invalid. Accepts the five severities, and those of syslog: as a
-    /// number, or as a name with or without a facility, so that scripts can use `issuectl` instead of `logger`.
+    /// Returns the severity for a text; nil if it is invalid.
+    ///
+    /// Accepts the five severities. So that `issuectl` can replace `logger` in scripts, it also accepts the severities
+    /// of syslog: a number, or a name with or without a facility.
     package static func severity(_ text: String) -> IssueLevel? {
         let word = text.lowercased()
         if let severity = IssueLevel(name: word) { return severity }

@@ -7,21 +7,21 @@ import UnixIO
 struct ReportSession {
     /// The maximum number of records in a call: half of the daemon's limit.
     private static let batchRecords = 500
-    /// The maximum size of the records in a call, in bytes: half of the default of `MaxMessageSize=`, to leave space
-    /// for the envelope and for escapes.
+    /// The maximum size of the records in a call, in bytes: half of the default of `MaxMessageSize=`. The rest is space
+    /// for the envelope of the call and for escapes.
     private static let batchBytes = 512 * 1024
     /// The maximum size of a record, in bytes: the default of `MaxRecordSize=`.
     private static let recordBytes = 256 * 1024
 
     /// The options for sending and output.
     struct SendingOptions {
-        /// `true` to print no ids.
+        /// Whether to print no ids.
         var isQuiet: Bool
-        /// `true` to print each message to standard error.
+        /// Whether to also print each message to standard error.
         var echoes: Bool
         /// The maximum time to try each call.
         var timeout: Duration
-        /// `true` to keep records for the next run if no daemon accepts them.
+        /// Whether to keep records for the next run if no daemon accepts them.
         var spools: Bool
         /// The UUID under which the records are numbered.
         var producer: String
@@ -38,15 +38,16 @@ struct ReportSession {
     /// The sequence number of the next record.
     private var nextNumber: Int64 = 1
     private var receipts: [[UInt8]] = []
-    /// `true` once a record was rejected.
+    /// Whether a record was rejected.
     private var hasFailed = false
-    /// `true` once there was a message or a line that is not blank.
+    /// Whether there was a message or a line that is not blank.
     private var hasInput = false
-    /// `true` after a call has timed out. Further records are then kept without trying.
+    /// Whether a call has failed and its records were kept. Further records are then kept without an attempt to send
+    /// them.
     private var isSpooling = false
-    /// `true` if the daemon may have stored records that it has not confirmed.
+    /// Whether the daemon may have stored records that it has not confirmed.
     private var mayBeStored = false
-    /// `true` once writing to standard output has failed. Reporting continues.
+    /// Whether writing to standard output has failed. Reporting continues.
     private var hasOutputFailed = false
 
     /// A record to send, with its line number and the time it was read.
@@ -62,13 +63,13 @@ struct ReportSession {
         self.options = options
     }
 
-    /// Connects to the daemon, so that a missing daemon is reported before input is read.
+    /// Connects to the daemon, so that an unreachable daemon is reported before input is read.
     mutating func begin() throws(CommandFailure) {
         do throws(CollectorConnectionError) {
             link = try context.connect()
         } catch {
-            guard options.spools, error.mayPass else { throw explained(error) }
-            // Each call connects again and handles its own failure.
+            guard options.spools, error.isTemporary else { throw failureWithHint(error) }
+            // Each call connects again and handles the failure.
         }
     }
 
@@ -81,7 +82,7 @@ struct ReportSession {
 
     /// Reports the lines of the input as soon as they are complete.
     ///
-    /// - Parameter areAllJSON: `true` if a line that is not a JSON record is rejected; `false` if it is a message.
+    /// - Parameter areAllJSON: Whether to reject lines that are not JSON records. Otherwise, they are messages.
     mutating func report(linesOf input: any CommandInput, areAllJSON: Bool) throws(CommandFailure) {
         var reader = LineReader(input, limit: Self.recordBytes)
         while let lines = reader.next() {
@@ -155,7 +156,7 @@ struct ReportSession {
         do throws(CollectorConnectionError) {
             answer = try BrowserReply(try exchange(parameters(entries.map(\.json), from: sequence)))
         } catch {
-            guard options.spools, error.mayPass else { throw failure(error, entries) }
+            guard options.spools, error.isTemporary else { throw failure(error, entries) }
             isSpooling = true
             return try spool(entries, from: sequence, because: error)
         }
@@ -194,7 +195,7 @@ struct ReportSession {
                     link = nil
                     mayBeStored = true
                     pause = .milliseconds(100)
-                // There is no retry if the daemon was not reachable at first. If it has disconnected, it may come back.
+                // Retries only after a lost connection, since the daemon may be restarting.
                 case .unreachable where mayBeStored: pause = .milliseconds(100)
                 default: throw error
                 }
@@ -231,7 +232,7 @@ struct ReportSession {
     private mutating func spool(
         _ entries: [Entry], from sequence: Int64, because failure: CollectorConnectionError?
     ) throws(CommandFailure) {
-        // They may be sent much later, so they need the time of the report.
+        // The records may be sent much later, so the time of the report is added.
         let records = entries.map { entry -> [UInt8] in
             guard let value = try? JSONValue(json: entry.json), let members = value.asObject,
                 value["occurred_at"]?.isNull ?? true
@@ -245,22 +246,22 @@ struct ReportSession {
             let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
             throw CommandFailure(
                 reason.code,
-                "the report could not be sent, and could not be kept for the next run: \(reason.message ?? "")")
+                "the report could not be sent or saved: \(reason.message ?? "")")
         }
         for _ in entries { keep(Self.spooled) }
         if let failure {
             let what = entries.contains { $0.line != nil } ? "the reports" : "the report"
             let why = CommandFailure(failure).message ?? ""
             context.warn(
-                "kept \(what) in \(folder) for the next issuectl or reporting program to send: \(why)")
+                "saved \(what) in \(folder) for the next issuectl or reporting program to send: \(why)")
         }
     }
 
     private static let spooled = Array(#"{"spooled":true}"#.utf8)
 
     private func failure(_ error: CollectorConnectionError, _ entries: [Entry]) -> CommandFailure {
-        var failure = explained(error)
-        if mayBeStored, error.mayPass {
+        var failure = failureWithHint(error)
+        if mayBeStored, error.isTemporary {
             let again = options.key == nil ? "--id \(options.producer)" : "the same --id"
             let what =
                 switch error {
@@ -276,12 +277,12 @@ struct ReportSession {
         return failure
     }
 
-    /// Returns the failure for an error. If no daemon was reachable, the message mentions `--spool`, unless it was
-    /// given.
-    private func explained(_ error: CollectorConnectionError) -> CommandFailure {
+    /// Returns the failure for an error. If the daemon was not reachable and `--spool` was not given, the message
+    /// mentions it.
+    private func failureWithHint(_ error: CollectorConnectionError) -> CommandFailure {
         var failure = CommandFailure(error)
         if case .unreachable(_, let reason) = error, reason != .accessDenied, !options.spools {
-            failure.message? += "; with --spool, the report is kept until it is"
+            failure.message? += "; to save the report and send it later, use --spool"
         }
         return failure
     }
@@ -296,7 +297,7 @@ struct ReportSession {
         case .stored(let id): show(id: id)
         case .duplicate(let id): show(id: id ?? "-")
         case .rejected(let field, let reason):
-            complain(field.map { "\($0): \(reason)" } ?? reason, line: line)
+            warnRejected(field.map { "\($0): \(reason)" } ?? reason, line: line)
         }
         keep(json)
     }
@@ -308,11 +309,11 @@ struct ReportSession {
     /// Rejects a line without sending it. Earlier lines are sent first, so that receipts keep the order of the lines.
     private mutating func reject(_ reason: String, line: Int?) throws(CommandFailure) {
         try send()
-        complain(reason, line: line)
+        warnRejected(reason, line: line)
         keep(RecordReceipt.rejected(field: nil, reason: reason).json)
     }
 
-    private mutating func complain(_ reason: String, line: Int?) {
+    private mutating func warnRejected(_ reason: String, line: Int?) {
         hasFailed = true
         context.warn(line.map { "line \($0) was rejected: \(reason)" } ?? "the report was rejected: \(reason)")
     }
@@ -331,7 +332,8 @@ struct ReportSession {
         hasOutputFailed = !context.output.write(TerminalSafeJSON.escape(line) + [UInt8(ascii: "\n")])
     }
 
-    /// Returns a clause about the lines that are not stored. After the failure of a call, no further lines are read.
+    /// Returns a clause about the lines that are not stored, for the error about a failed call; empty if the records
+    /// are not lines. After the failure, no further lines are read.
     private func notStored(_ entries: [Entry], _ error: CollectorConnectionError) -> String {
         guard let first = entries.first?.line, let last = entries.last?.line else { return "" }
         var isUncertain = mayBeStored
@@ -342,7 +344,7 @@ struct ReportSession {
     }
 }
 
-/// The parts of the process that `report` needs besides input and output: clocks, names, and storage for unsent calls.
+/// What `report` needs of the process besides input and output: clocks, names, and storage for unsent calls.
 package struct ReportSurroundings {
     /// Returns the wall clock time.
     package var now: () -> IssueTimestamp
@@ -362,7 +364,7 @@ package struct ReportSurroundings {
 }
 
 extension ReportSurroundings {
-    /// The maximum time for sending kept reports at the end of a run.
+    /// The maximum time to send saved calls at the end of a run.
     private static let sendingTime: Duration = .seconds(1)
 
     /// The surroundings of this process.
@@ -378,7 +380,7 @@ extension ReportSurroundings {
             },
             makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
             keep: { call, producer, sequence in
-                // `issues: 0`: the failure is reported immediately, so no later run has to report it.
+                // `issues: 0` means that no later run reports a loss: the user sees the failure now.
                 guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
                 return folder.path
             },

@@ -4,8 +4,8 @@ package import UnixIO
 
 /// `issuectl sql`: queries the database with SQL.
 ///
-/// `issuectl` itself contains no SQLite. It runs the program `issued-sql`, which parses the same command line again and
-/// passes its own ``SQLAccess``.
+/// `issuectl` itself contains no SQLite. It runs the program `issued-sql` with the same command line and with a
+/// ``SQLAccess`` that opens databases.
 struct SQLCommand: Command {
     static let database = OptionSpecification(
         "database", value: "FILE", from: .files,
@@ -25,12 +25,13 @@ struct SQLCommand: Command {
             ("Output", [table, csv, limit, all, timeout]),
         ],
         notes: [
-            "Without QUERY, queries are read from standard input; each ends with a semicolon. Only SELECT, EXPLAIN and "
-                + "those PRAGMA statements that return a value are allowed. The database is opened read-only, whether the "
-                + "daemon runs or not; that requires the rights of root or of the daemon's user.",
-            "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes them and "
-                + "the tables. With --socket or ISSUED_SOCKET, the database of the daemon at that socket is queried. "
-                + "The daemon must then be running, and you need the right to see all records.",
+            "Without QUERY, queries are read from standard input; each ends with a semicolon. Only SELECT, "
+                + "EXPLAIN and PRAGMA statements that return a value are allowed. The database is opened read-only, "
+                + "and the daemon need not run. You need the rights of root or of the daemon's user.",
+            "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes "
+                + "them and the tables.",
+            "With --socket or ISSUED_SOCKET, the database of the daemon at that socket is queried. The daemon "
+                + "must then be running, and you need the right to see all records.",
         ],
         examples: [
             "issuectl sql \"SELECT severity, records, app, title FROM issues LIMIT 10\"",
@@ -41,8 +42,8 @@ struct SQLCommand: Command {
     private static let defaultLimit = 1000
     /// The maximum size of one statement, in bytes.
     private static let maxQueryBytes = 1 << 20
-    /// Input of up to this size, in bytes, is checked for a complete query after each line with a semicolon. Larger
-    /// input is checked less often.
+    /// The size of the input, in bytes, up to which each line with a semicolon is followed by a check for a complete
+    /// query. Larger input is checked less often.
     private static let maxCheckedBytes = 16 << 10
 
     private let query: String?
@@ -80,8 +81,8 @@ struct SQLCommand: Command {
         }
     }
 
-    /// Opens the file that the user named or, if they named a socket, the database of the daemon at that socket. If
-    /// they named neither, the daemon is not asked, because it need not run.
+    /// Opens the file of `--database` or, if a socket was named, the database of the daemon at that socket. Otherwise,
+    /// opens the daemon's database at its standard path, without a call to the daemon, because it need not run.
     private func openDatabase(
         _ open: (String?) throws(CommandFailure) -> any SQLDatabase, in context: CommandContext
     ) throws(CommandFailure) -> any SQLDatabase {
@@ -121,11 +122,11 @@ struct SQLCommand: Command {
         if isInteractive { context.warn("end each query with a semicolon, and the input with Ctrl-D") }
         var text: [UInt8] = []
         var hasSemicolon = false
-        // The size at the last check.
+        // The size of the text at the last check.
         var checked = 0
         prompt(isInteractive, isContinued: false, context)
         while var more = context.input.read()?[...] {
-            // Checked only at the end of a line, because the text read so far could end inside a query.
+            // Checked only at the end of a line, because the input read so far may end in the middle of a query.
             while let end = more.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = more[...end]
                 more = more[(end + 1)...]
@@ -162,7 +163,7 @@ struct SQLCommand: Command {
         do throws(CommandFailure) {
             try run(&rest, on: database, context)
         } catch {
-            // A user corrects the query; a script must not continue.
+            // A user can correct the query, but a script must not continue.
             guard isInteractive, let message = error.message else { throw error }
             context.warn(message)
         }
@@ -195,7 +196,7 @@ struct SQLCommand: Command {
 
 /// How `issuectl sql` and `issuectl bundle` reach SQLite.
 package enum SQLAccess {
-    /// Runs the program with this name in this process, with the same arguments. Returns only in tests.
+    /// Replaces this process with the named program, with the same arguments. Returns only in tests.
     case program((_ name: String) throws(CommandFailure) -> ExitCode)
     /// Opens a database in this process. `path` is nil for the daemon's database.
     case library((_ path: String?) throws(CommandFailure) -> any SQLDatabase)
@@ -224,11 +225,11 @@ package protocol SQLDatabase {
     /// The main queries of the daemon, whose plans are in support bundles.
     var mainQueries: [(name: String, sql: String)] { get }
 
-    /// Returns a function that anonymises records for support bundles.
+    /// Returns a function that anonymises the records of a support bundle.
     func makeAnonymizer() -> RecordAnonymizer
 }
 
-/// Returns a message and its metadata without values. Metadata and details are JSON, or empty.
+/// Returns a message and its metadata with all values replaced. Metadata and details are JSON, or empty.
 package typealias RecordAnonymizer = (_ message: String, _ metadata: String, _ details: String) -> (
     message: String, metadata: String
 )
@@ -246,7 +247,7 @@ package struct SQLResult: Sendable {
     /// The names of the columns; empty for a statement that returns no rows.
     package var columns: [String]
     package var rows: [[SQLValue]]
-    /// `true` if there are more rows.
+    /// Whether there are more rows.
     package var isCut: Bool
     /// The number of records that are left out because their blocks are damaged. A block counts only in the first
     /// result that needs it.
@@ -314,7 +315,7 @@ extension CommandContext {
         }
     }
 
-    /// Returns the names of the columns, with a number after those that occur before.
+    /// Returns the names of the columns. A name that occurred before is followed by a number, to make it unique.
     static func uniqueKeys(_ columns: [String]) -> [String] {
         var known: Set<String> = []
         return columns.map { name in
@@ -347,8 +348,8 @@ extension CommandContext {
         return table.lines(rows)
     }
 
-    /// Returns the maximum width of a column with which all columns fit a terminal, but at least 8. Wide columns share
-    /// the width that narrow ones leave.
+    /// Returns the maximum width of a column with which all columns fit a terminal, but at least 8. Columns that are
+    /// wider share the width that the others leave.
     static func columnMaximum(_ widths: [Int], in width: Int) -> Int {
         var left = width - 2 * max(0, widths.count - 1)
         var count = widths.count
@@ -358,7 +359,7 @@ extension CommandContext {
                 count -= 1
                 continue
             }
-            // Less would not be readable.
+            // Narrower columns would not be readable.
             return max(8, left / count)
         }
         return .max
@@ -380,7 +381,7 @@ extension SQLValue {
         }
     }
 
-    /// The value as text; a blob as an SQL literal, and NULL as an empty text.
+    /// The value as text. A blob becomes an SQL literal, and NULL an empty text.
     private var plain: String {
         switch self {
         case .null: return ""
@@ -395,7 +396,7 @@ extension SQLValue {
         }
     }
 
-    /// The value as a field of CSV. Quotes tell an empty text from NULL.
+    /// The value as a field of CSV. An empty text is quoted, to distinguish it from NULL.
     fileprivate var csv: String {
         let text = plain
         guard case .text = self else { return text }

@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl show`: shows one record with all details.
+/// `issuectl show`: shows all details of a record.
 struct ShowCommand: Command {
     static let specification = CommandSpecification(
         name: "show", summary: "Show all details of a record, or of a group's newest record", operands: .one("ID"),
@@ -28,7 +28,7 @@ struct ShowCommand: Command {
     }
 }
 
-/// The output of `show`. Nothing is cut, since the details are not shown anywhere else.
+/// The output of `show`. No text is cut, since no other command shows the details.
 struct RecordDetails {
     private let reply: IssueDetails
     private let context: CommandContext
@@ -42,7 +42,7 @@ struct RecordDetails {
     private var width: Int? { context.width }
     private var painter: Painter { context.painter }
 
-    /// The id that the kernel shows for users of another user namespace without an id on this host
+    /// The id that the kernel reports for users of another user namespace who have no id on this host
     /// (user_namespaces(7)).
     private static let overflowUserID = 65_534
 
@@ -152,8 +152,8 @@ struct RecordDetails {
         ])
     }
 
-    /// Returns the user who set the state, and the time, such as `user 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil
-    /// if no user did. After a regression, they refer to the state before it.
+    /// Returns the user who set the state and the time, such as `user 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if
+    /// no user set it. After a regression, they are about the state before it.
     private func change(_ group: IssueGroup) -> String? {
         group.stateChange.map { change in
             "user \(context.user(change.user)), \(PageTime.full(change.time, now: now))"

@@ -10,16 +10,17 @@ struct ResolveCommand: StateCommand {
         operandSources: [.groups],
         sections: [("Version with the fix", [fixedIn, fixedInNext, untilNewerVersion]), ("Note", [note])],
         notes: [
-            "The next record of an issue reopens it. This is logged, and the record is forwarded ahead of any backlog. "
-                + "With an option, records of versions without the fix don't reopen it. The order of versions is that of "
-                + "their deployments (issuectl deploy) or, if none was declared, that of their numbers."
+            "The next record of a resolved issue reopens it. The regression is logged, and the record is "
+                + "forwarded ahead of any backlog. With --in, --in-next or --until-newer-version, records of versions "
+                + "without the fix do not reopen the issue. Versions are compared by the times of their deployments "
+                + "(issuectl deploy) or, if none was declared, by their numbers."
         ],
         examples: [
             "issuectl resolve g92c9da597585468b", "issuectl resolve g92c9da597585468b --in 2.4.0",
             "issuectl resolve g92c9da597585468b --in-next",
         ])
 
-    static let fixedIn = OptionSpecification("in", value: "VERSION", "This version and later ones have the fix")
+    static let fixedIn = OptionSpecification("in", value: "VERSION", "VERSION and later versions have the fix")
     static let fixedInNext = OptionSpecification("in-next", "The next deployment and later ones have the fix")
 
     let groups: [String]
@@ -52,8 +53,9 @@ struct MuteCommand: StateCommand {
             ("Duration", [EndOptions.duration, EndOptions.until, untilCount, untilNewerVersion]), ("Note", [note]),
         ],
         notes: [
-            "New records of the issue are withheld from all destinations, even if it is reopened later. Without an option, it "
-                + "stays muted until it is reopened. \(EndOptions.note)"
+            "New records of a muted issue are withheld from all destinations. They are not sent later, even if "
+                + "the issue is reopened. Without an option, an issue stays muted until it is reopened.",
+            EndOptions.note,
         ],
         examples: [
             "issuectl mute g92c9da597585468b --for 2h --note 'Until the vendor has answered'",
@@ -94,17 +96,17 @@ enum EndOptions {
     static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
     static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
     static let note =
-        "SPAN is \(DurationExpression.formsWithUnit). TIME is \(TimeExpression.futureForms), in UTC unless it has "
-        + "an offset."
+        "SPAN is \(DurationExpression.formsWithUnit). TIME is \(TimeExpression.futureForms). Times are UTC unless they "
+        + "have an offset."
 
-    /// Returns the end that the options give; nil if there is none.
+    /// Returns the end time of `--for` or `--until`; nil if neither was given.
     static func end(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueTimestamp? {
         if arguments.has(duration), arguments.has(until) {
             throw UsageError("--for and --until cannot be used together")
         }
         let expected = arguments[duration].map { DurationExpression.expectation(for: $0) }
         let span = try arguments.value(of: duration, expected: expected) { (text) -> Duration? in
-            // A bare number would be in seconds, and more likely means hours or days.
+            // A bare number would mean seconds, but the user more likely means hours or days.
             guard text.last?.isLetter == true else { return nil }
             return DurationExpression.duration(text).flatMap { $0 > .zero ? $0 : nil }
         }
@@ -116,10 +118,11 @@ enum EndOptions {
 }
 
 private let untilNewerVersion = OptionSpecification(
-    "until-newer-version", "Until a version newer than all seen so far reports it")
+    "until-newer-version", "Until a version newer than all seen so far reports the issue")
 
 private let note = OptionSpecification(
-    "note", value: "TEXT", "Why, for others to read (at most \(IssueStateChange.maxNoteBytes) bytes)")
+    "note", value: "TEXT", "A note for other users, such as the reason (at most \(IssueStateChange.maxNoteBytes) bytes)"
+)
 
 /// The option `--note`.
 private enum StateNote {
@@ -141,7 +144,7 @@ private enum StateNote {
 private protocol StateCommand: Command {
     /// The ids of the groups.
     var groups: [String] { get }
-    /// The new state. Its `group` is replaced by each id.
+    /// The new state. `run` sets `group` to each id.
     var parameters: SetStateParameters { get }
 }
 
@@ -159,7 +162,7 @@ extension StateCommand {
                 default: try context.print(answer) { [line($0.group, now: context.now)] }
                 }
             } catch {
-                // The other groups are still changed, unless the daemon can't be asked.
+                // After a refusal, the other groups are still changed.
                 guard groups.count > 1, error.code == .refused, let message = error.message else {
                     if !changed.isEmpty { try context.print(json: PrettyJSON.document("groups", changed)) }
                     throw error
@@ -193,7 +196,8 @@ extension StateCommand {
                 "the daemon is older than issuectl: it ignored the version, and the next record reopens the issue")
         }
         if parameters.untilCount != nil, group.mutedUntilCount == nil {
-            context.warn("the daemon is older than issuectl: it ignored --until-count, so the mute does not end by it")
+            context.warn(
+                "the daemon is older than issuectl: it ignored --until-count, so the mute does not end after a count")
         }
         if parameters.note != nil, group.stateChange == nil {
             context.warn("the daemon is older than issuectl: it ignored --note")
@@ -201,7 +205,7 @@ extension StateCommand {
         return answer
     }
 
-    /// A line such as `g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h): No space left on /srv`.
+    /// Returns a line such as `g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h): No space left on /srv`.
     private func line(_ group: IssueGroup, now: IssueTimestamp) -> String {
         var text = "\(group.id) is \(group.state.name)"
         if let version = group.resolvedIn { text += " in \(version)" }
@@ -215,9 +219,9 @@ extension StateCommand {
     }
 }
 
-/// The id of a record where a command expects that of a group.
+/// Handles an operand that is the id of a record although the command expects the id of a group.
 enum RecordOperand {
-    /// Returns the failure to report. If the operand is the id of a record, its message names the record's group.
+    /// Returns the failure to report. If the operand is the id of a record, the message names the group of the record.
     static func failure(
         _ failure: CommandFailure, _ operand: String, _ command: String, _ collector: Collector
     ) -> CommandFailure {
@@ -234,115 +238,5 @@ enum RecordOperand {
             return nil
         }
         return details.group.id
-    }
-}
-
-/// The beginning of a group's id where a command expects a whole one, as in `g92c9`.
-enum AbbreviatedID {
-    /// The minimum number of digits. With fewer, a typing error is more likely.
-    private static let minDigits = 4
-    private static let pageSize = 500
-    /// The maximum number of pages of groups that are searched.
-    private static let maxPages = 20
-
-    /// Calls the daemon with an id. If nothing has this id, but the id of one group begins with it, calls the daemon
-    /// with the group's id.
-    ///
-    /// - Throws: The failure of the call. If several groups begin with the id, a failure that lists some of them.
-    static func call<Reply>(
-        _ id: String, _ collector: Collector, _ request: (String) throws(CommandFailure) -> Reply
-    ) throws(CommandFailure) -> Reply {
-        do throws(CommandFailure) {
-            return try request(id)
-        } catch {
-            guard error.code == .refused, isBeginning(id) else { throw failure(error, [id]) }
-            guard let whole = try whole(id, collector) else { throw error }
-            return try request(whole)
-        }
-    }
-
-    /// Returns the ids, with each beginning replaced by the id of its group. Asks the daemon only if there are
-    /// beginnings.
-    ///
-    /// - Throws: `CommandFailure` if no group or several groups begin with an id, or if the daemon cannot be asked.
-    static func completed(_ ids: [String], in context: CommandContext) throws(CommandFailure) -> [String] {
-        guard ids.contains(where: { isBeginning($0) }) else { return ids }
-        let collector = try context.collector()
-        var completed: [String] = []
-        for id in ids {
-            guard isBeginning(id) else {
-                completed.append(id)
-                continue
-            }
-            guard let whole = try whole(id, collector) else { throw notFound(id) }
-            completed.append(whole)
-        }
-        return completed
-    }
-
-    /// Returns the filter with the beginnings of groups' ids replaced, as in the function above.
-    static func completed(_ filter: IssueFilter?, in context: CommandContext) throws(CommandFailure) -> IssueFilter? {
-        guard let groups = filter?.groups else { return filter }
-        var wholeFilter = filter
-        wholeFilter?.groups = try completed(groups, in: context)
-        return wholeFilter
-    }
-
-    /// Returns the failure of a command with these ids. If the daemon did not find an id because it is too short, the
-    /// message says so.
-    static func failure(_ failure: CommandFailure, _ ids: [String]) -> CommandFailure {
-        guard let id = ids.first(where: { isTooShort($0) && failure == notFound($0) }) else { return failure }
-        return CommandFailure(.refused, tooShort(id))
-    }
-
-    /// Throws for the first id that is neither the id of a group nor the beginning of one.
-    static func check(_ ids: [String]) throws(UsageError) {
-        for id in ids where !IssueGroup.isID(id) && !isBeginning(id) {
-            throw UsageError(isTooShort(id) ? tooShort(id) : "\"\(id)\" is not a group id")
-        }
-    }
-
-    static func tooShort(_ id: String) -> String {
-        "'\(id)' is too short: give at least \(minDigits) digits after the g"
-    }
-
-    /// Returns `true` for the beginning of a group's id with enough digits.
-    static func isBeginning(_ id: String) -> Bool { isBeginning(id, digits: minDigits..<16) }
-
-    static func isTooShort(_ id: String) -> Bool { isBeginning(id, digits: 1..<minDigits) }
-
-    private static func notFound(_ id: String) -> CommandFailure {
-        CommandFailure(CollectorConnectionError.refused(.notFound(id: id)))
-    }
-
-    /// Returns the id of the only group that begins with an id; nil if there is none.
-    private static func whole(_ id: String, _ collector: Collector) throws(CommandFailure) -> String? {
-        let found = try groups(id, collector)
-        guard found.count > 1 else { return found.first }
-        let shown = found.prefix(3).joined(separator: ", ") + (found.count > 3 ? ", …" : "")
-        throw CommandFailure(.refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
-    }
-
-    /// Returns `true` for a `g` followed by hexadecimal digits, whose number is in a range.
-    static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
-        let digits = id.utf8.dropFirst()
-        return id.hasPrefix("g") && counts.contains(digits.count)
-            && digits.allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-            }
-    }
-
-    /// Returns the ids that begin with a text, of the groups that were active last, at most 10,000.
-    private static func groups(_ id: String, _ collector: Collector) throws(CommandFailure) -> [String] {
-        var found: [String] = []
-        var after: String?
-        for _ in 0..<maxPages {
-            let page = try collector.call(CollectorCalls.list, ListParameters(limit: pageSize, after: after)).value
-            for group in page.groups where group.id.hasPrefix(id) { found.append(group.id) }
-            after = page.next
-            if after == nil { break }
-        }
-        return found
     }
 }

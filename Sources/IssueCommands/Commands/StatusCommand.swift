@@ -8,9 +8,11 @@ struct StatusCommand: Command {
     static let specification = CommandSpecification(
         name: "status", summary: "Show the state of the daemon, its store and its destinations",
         notes: [
-            "For each destination, the ledger counts the records since it was added. It balances if the number received "
-                + "is the sum of all fates. "
-                + "Exits with 1 if the store has a fault."
+            "In the line Received, duplicates are records that had been stored before, rejected records were invalid "
+                + "or too large, and refused reports could not be stored, for example because the disk was full.",
+            "For each destination, the ledger counts the records received since the destination was added, by fate. It "
+                + "balances if the fates add up to the number received.",
+            "Exits with 1 if a fault is shown.",
         ],
         examples: ["issuectl status", "issuectl status --json"])
 
@@ -27,8 +29,8 @@ struct StatusCommand: Command {
 }
 
 extension DaemonStatus {
-    /// `true` if no destination is in use and the configuration has an error. The section of a destination may be the
-    /// one with the error, or it may be newer than the last valid configuration, which is used instead.
+    /// Whether no destination is in use and the configuration has an error. The error may be in the section of a
+    /// destination. The last valid configuration, which is used instead, may not have that section.
     var lacksDestinations: Bool {
         destinations.allSatisfy(\.isRemoved) && store.faultsByKind.contains { $0.kind == .configuration }
     }
@@ -75,7 +77,7 @@ struct StatusPage {
         return page.lines
     }
 
-    /// `false` if the daemon could not open its store. It then reports an empty id.
+    /// Whether the daemon could open its store. If not, it reports an empty id.
     private var isStoreOpen: Bool { !status.store.id.isEmpty }
 
     private func content(of store: StoreStatus) -> String {
@@ -189,7 +191,7 @@ struct LedgerTable {
 
     var lines: [String] {
         guard !destinations.isEmpty else { return [] }
-        // The number of destinations that fit next to each other. The others follow below.
+        // The number of destinations that fit side by side. The others are in further tables below.
         let perTable = width.map { max(1, ($0 - 17) / 18) } ?? destinations.count
         var lines: [String] = []
         for start in stride(from: 0, to: destinations.count, by: perTable) {
@@ -239,8 +241,8 @@ struct SuppressionSums {
         var sums: [Suppression] = []
         var indices: [[String]: Int] = [:]
         for suppression in suppressions {
-            // Without a number of groups, the entry is a single group from an older daemon. The entries of a newer
-            // daemon are sums by user and application already, so they are not added up.
+            // An entry without a number of groups is a single group from an older daemon. The entries of newer daemons
+            // are sums already, so they are not added up.
             let key = [suppression.destination, suppression.app ?? "", suppression.reason.rawValue]
             guard suppression.groups == nil, let index = indices[key] else {
                 if suppression.groups == nil { indices[key] = sums.count }
@@ -258,6 +260,6 @@ struct SuppressionSums {
 
     /// Returns the number of sums that are not among the largest.
     ///
-    /// - Parameter unlisted: The number of sums that the daemon itself has omitted.
+    /// - Parameter unlisted: The number of sums that the daemon has left out.
     func others(besides unlisted: Int) -> Int { left.clampedSum(max(0, unlisted)) }
 }

@@ -10,10 +10,10 @@ struct BackupCommand: Command {
         operandSources: [.files],
         hasTimeout: false,
         notes: [
-            "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is "
-                + "written there, readable by you alone, and the daemon keeps none. An existing FILE is not "
-                + "overwritten. If FILE is a folder, a new file is created in it; if FILE ends with a slash, it must "
-                + "be an existing folder. The operator's guide explains how to restore a copy."
+            "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, the "
+                + "copy is written to FILE, which only you can read, and the daemon keeps no copy. An existing file "
+                + "is not overwritten. If FILE is a folder, a new file is created in it; if FILE ends with a slash, "
+                + "it must be an existing folder. Operations.md explains how to restore a copy."
         ],
         examples: ["issuectl backup", "issuectl backup /srv/copies/"])
 
@@ -63,8 +63,8 @@ struct BackupCommand: Command {
         try context.print(answer) { ["\(TerminalSanitizer.line(path)): \(Quantity.bytes($0.bytesTotal))"] }
         if let unreadable = answer.value.unreadable {
             context.warn(
-                "\(Quantity.text(unreadable, "record")) in the copy can't be read because their blocks are damaged: keep older "
-                    + "backups, and see issuectl doctor")
+                "\(Quantity.text(unreadable, "record")) in the copy can't be read because their blocks are damaged: "
+                    + "keep older backups, and see issuectl doctor")
         }
         guard answer.value.isDamaged == true else { return .success }
         context.warn(
@@ -84,15 +84,15 @@ struct RepairCommand: Command {
         sections: [("Options", [list])],
         hasTimeout: false,
         notes: [
-            "A database that could not be used is moved aside, as issues.db.damaged-TIME next to the current one. "
-                + "Its readable records are stored again, as new records that name their old id and time; records that "
-                + "were forwarded are not forwarded again. Without NAME, all such databases are read. Each "
-                + "one is renamed afterwards, and kept."
+            "The daemon renames a database that it cannot use to issues.db.damaged-TIME. This command stores "
+                + "the readable records of such a database again, as new records that name their old id and time. "
+                + "Records that already had a fate are not forwarded again. Without NAME, all such databases are "
+                + "read. Afterwards, each one is renamed and kept."
         ],
         examples: ["issuectl repair --list", "issuectl repair issues.db.damaged-2026-11-21T13:17:14.967Z"])
 
     private let parameters: RepairParameters
-    /// The operand as the user gave it, which may be a path; nil if there is none.
+    /// The operand, which may be a path; nil if there is none.
     private let operand: String?
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
@@ -141,7 +141,7 @@ struct RepairCommand: Command {
 
 /// `issuectl purge`: permanently erases matching records.
 struct PurgeCommand: Command {
-    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count, erase nothing")
+    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count the records; erase nothing")
     static let yes = OptionSpecification("yes", short: "y", "Do not ask for confirmation")
 
     static let specification = CommandSpecification(
@@ -149,8 +149,9 @@ struct PurgeCommand: Command {
         sections: [("Filter", FilterOptions.ofRecords), ("Options", [dryRun, yes])],
         hasTimeout: false,
         notes: [
-            "Erases the records that match all of the options, and lists where copies may remain. At least one option "
-                + "is required. Asks for confirmation; without a terminal, --yes is required. " + FilterOptions.timeNote
+            "Erases the records that match all filter options, and lists where copies may remain. At least one filter "
+                + "option is required. Asks for confirmation; without a terminal, --yes is required. "
+                + FilterOptions.timeNote
         ],
         examples: ["issuectl purge --user 1001 --dry-run", "issuectl purge --app shop --until 2026-11-01 --yes"])
 
@@ -215,15 +216,15 @@ struct RetentionCommand: Command {
     static let specification = CommandSpecification(
         name: "retention", summary: "Show which records will be removed, when and why",
         notes: [
-            "NEXT is when a rule removes records next if reports keep arriving as in the last 24 hours. For MaxSize= and "
-                + "KeepFree=, it is unknown until the database is six hours old and has a closed range. RECORDS is "
-                + "the number of records that MaxAge= then removes. For MaxSize= and KeepFree= it is not known, "
-                + "because it depends on the records that arrive until then. These two remove records of frequent "
-                + "issues of the user with the most data until enough space is free.",
-            "MaxAge= removes records in portions of up to 65,536, 16 MiB or an eighth of MaxSize=, once the newest "
-                + "record of a portion is old enough. No rule removes records from the open range, the portion that is still being written. "
-                + "Counts of issues stay exact.",
-            "Needs the right to see all records.",
+            "NEXT is the time at which a rule removes records next, if reports keep arriving as in the last 24 "
+                + "hours. For MaxSize= and KeepFree=, it is unknown until the database is six hours old and has a "
+                + "closed range. RECORDS is the number of records that MaxAge= removes at that time.",
+            "MaxAge= removes a range of up to 65,536 records, 16 MiB or an eighth of MaxSize= at once, when its "
+                + "newest record is old enough. MaxSize= and KeepFree= remove records of frequent issues of the user with the most data, "
+                + "until enough space is free; their number depends on the records that arrive until then. No rule "
+                + "removes records from the open range, to which new records are added. The counts of issues stay "
+                + "exact.",
+            "You need the right to see all records.",
         ],
         examples: ["issuectl retention", "issuectl retention --json"])
 

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Formats JSON for users. Short arrays stay on one line.
+/// Formats JSON for users.
 enum PrettyJSON {
     /// Returns the lines of a value. Arrays of simple values stay on one line of up to `width` columns.
     static func lines(_ value: JSONValue, width: Int) -> [String] {
@@ -14,7 +14,7 @@ enum PrettyJSON {
     /// - Parameters:
     ///   - member: The name of the member.
     ///   - elements: The elements.
-    ///   - hasMore: `true` if there are further elements. The object then has the member `more`, too.
+    ///   - hasMore: Whether there are further elements. The object then has the member `more`, too.
     ///   - unreadable: The number of elements that cannot be read. Above 0, the object has a member with this name.
     static func document(
         _ member: String, _ elements: [[UInt8]], hasMore: Bool = false, unreadable: Int64 = 0
@@ -103,7 +103,7 @@ package enum TerminalSafeJSON {
                 safe.append(contentsOf: String(scalar).utf8)
                 continue
             }
-            // The escape may follow a backslash. The JSON was invalid before, too, so that does no harm.
+            // The escape may follow a backslash, but then the JSON was already invalid.
             if isInString {
                 for unit in String(scalar).utf16 { safe += escape(unit) }
             } else {

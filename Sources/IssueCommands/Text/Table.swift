@@ -2,8 +2,8 @@ import IssueProtocol
 
 /// A table with aligned columns that fits the terminal, with one line per row.
 ///
-/// The last column takes the remaining width. If less than its minimum remains, columns are removed in the order of
-/// their expendability. The first page of rows determines the widths, so that a table can be printed page by page.
+/// The last column gets the remaining width. If that is less than its minimum, columns are removed, those with the
+/// highest `expendability` first. The first rows determine the widths, so that a table can be printed page by page.
 struct Table {
     private let columns: [Column]
     private let width: Int?
@@ -12,7 +12,7 @@ struct Table {
     private var widths: [Int?] = []
     private var isHeaded = false
 
-    /// Two spaces, as in the tables of systemd.
+    /// The number of spaces between columns, as in the tables of systemd.
     private static let gap = 2
 
     init(_ columns: [Column], width: Int?, painter: Painter) {
@@ -55,7 +55,8 @@ struct Table {
         }
     }
 
-    /// Gives each column in turn the remaining width. For a terminal that is too narrow even without removable columns.
+    /// Returns the widths for a terminal that is too narrow even without the removable columns: each column in turn
+    /// gets as much as is left.
     private func squeezed(_ widths: [Int?], to width: Int) -> [Int?] {
         var left = width
         return widths.map { wanted in
@@ -72,7 +73,7 @@ struct Table {
         var pending = 0
         for (index, cell) in cells.enumerated() {
             guard let width = widths[index] else { continue }
-            // Without a terminal nothing is cut: a text that is too wide shifts the rest of its own line only.
+            // Without a terminal, no text is cut. A text that is too wide shifts the rest of its line.
             let text = self.width == nil ? cell.text : Fitting.cut(cell.text, to: width)
             let room = max(0, width - DisplayWidth.of(text))
             if columns[index].alignment == .right { pending += room }
@@ -95,7 +96,8 @@ struct Column: Sendable {
     var maximum: Int
     /// The minimum width, which has an effect only for the last column.
     var minimum: Int
-    /// The column with the highest number is removed first if the table does not fit; columns with 0 are never removed.
+    /// The order in which columns are removed if the table does not fit: the highest number first. Columns with 0 are
+    /// never removed.
     var expendability: Int
 
     init(
@@ -114,7 +116,7 @@ struct Cell: Equatable, Sendable {
     var text: String
     var style: TextStyle
 
-    /// Creates a cell. The text is made safe here, so that this cannot be forgotten.
+    /// Creates a cell. Escapes characters that a terminal would interpret.
     init(_ text: String, style: TextStyle = .plain) {
         self.text = TerminalSanitizer.line(text)
         self.style = style
@@ -127,7 +129,7 @@ enum Alignment: Sendable {
     case right
 }
 
-/// A page of text with headed sections.
+/// A page of text with sections and headings.
 struct TextPage {
     private(set) var lines: [String] = []
     private let painter: Painter
@@ -167,9 +169,9 @@ struct TextPage {
 
 /// Cuts, pads and wraps text by display width.
 package enum Fitting {
-    /// Returns the text; if it is too wide, its beginning followed by `…`.
+    /// Returns the text or, if it is too wide, its beginning followed by `…`.
     package static func cut(_ text: String, to width: Int) -> String {
-        // The width never exceeds the number of bytes, so short texts need not be measured.
+        // Measures only texts with more bytes than columns, since the width never exceeds the number of bytes.
         guard text.utf8.count > width, DisplayWidth.of(text) > width else { return text }
         guard width > 0 else { return "" }
         var used = 0
@@ -188,7 +190,7 @@ package enum Fitting {
         text + String(repeating: " ", count: max(0, width - DisplayWidth.of(text)))
     }
 
-    /// Wraps a text at spaces. A part that exceeds the width gets a line of its own.
+    /// Wraps a text at spaces. A word that exceeds the width is on a line of its own.
     static func wrap(_ text: String, to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""

@@ -24,7 +24,7 @@ package enum DurationExpression {
         return .milliseconds(milliseconds)
     }
 
-    /// Returns a description of valid values, for the error about a text that is not a time span above 0 with a unit.
+    /// Returns what the error about an invalid time span says it expected. Valid are time spans above 0 with a unit.
     package static func expectation(for text: String) -> String {
         let words = text.split { !$0.isLetter }
         guard text.contains(where: \.isNumber), text.last?.isLetter == true else { return formsWithUnit }
@@ -54,8 +54,10 @@ package enum DurationExpression {
 /// Parses times: RFC 3339, a date, a time of day, an age such as `2h`, or a keyword. Without an offset, times are UTC,
 /// since all times are shown in UTC.
 package enum TimeExpression {
-    static let forms = "RFC 3339, a date, 15:30, 2h or 7d (ago), now, today or yesterday"
-    static let futureForms = "RFC 3339, a date, 15:30, 8h or tomorrow"
+    static let forms =
+        "a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h or 7d, now, today or yesterday"
+    static let futureForms =
+        "a date, an RFC 3339 time, a time of day such as 15:30, a time span such as 8h, or tomorrow"
 
     private static let day: Int64 = 86_400_000
     private static let days: [Substring: Int64] = ["yesterday": -1, "today": 0, "tomorrow": 1]
@@ -73,12 +75,12 @@ package enum TimeExpression {
         if let span = span(word.hasPrefix("-") ? word.dropFirst() : word[...]) { return now.advanced(by: .zero - span) }
         return IssueTimestamp(text) ?? IssueTimestamp(text + "T00:00:00Z") ?? IssueTimestamp(text + "Z")
             ?? IssueTimestamp(text + ":00Z")
-            // Without seconds, but with an offset, as in 2026-11-22T03:12+01:00.
+            // A time without seconds but with an offset, such as 2026-11-22T03:12+01:00.
             ?? IssueTimestamp("\(text.prefix(16)):00\(text.dropFirst(16))")
     }
 
-    /// Returns the future time that a text denotes; nil if it is invalid or not in the future. A time span is counted
-    /// from now, and a time of day means its next occurrence.
+    /// Returns the future time that a text denotes; nil if it is invalid or not in the future. A time span starts now,
+    /// and a time of day means its next occurrence.
     package static func futureMoment(_ text: String, now: IssueTimestamp) -> IssueTimestamp? {
         let word = text.lowercased()
         if let span = span(word.hasPrefix("+") ? word.dropFirst() : word[...]) {
@@ -89,7 +91,7 @@ package enum TimeExpression {
         return timeOfDay(word[...]) == nil ? nil : moment.advanced(by: .milliseconds(day))
     }
 
-    /// Returns the time span that a text denotes; nil if it has no unit, since a bare number could also be a year.
+    /// Returns the time span that a text denotes; nil if it is invalid or has no unit. A bare number could be a year.
     private static func span(_ word: Substring) -> Duration? {
         guard let last = word.last, last.isLetter else { return nil }
         return DurationExpression.duration(String(word))
@@ -99,10 +101,10 @@ package enum TimeExpression {
     private struct TimeOfDay {
         /// The time since midnight in the time zone.
         var milliseconds: Int64
-        /// The time by which the time zone is ahead of UTC, in milliseconds.
+        /// The offset of the time zone from UTC, in milliseconds.
         var offset: Int64
 
-        /// Returns this time on the day that the time zone has at `now`.
+        /// Returns this time on the current day in the time zone.
         func moment(at now: IssueTimestamp) -> IssueTimestamp {
             midnight(of: now.advanced(by: .milliseconds(offset))).advanced(by: .milliseconds(milliseconds - offset))
         }
@@ -149,8 +151,8 @@ package enum RelativeTime {
 
     /// Returns a time span such as `59 s`, `3 min`, `1 h 59 min` or `2 days`, rounded down.
     ///
-    /// From one to ten hours and from one to ten days it has a second unit, since `1 h` for almost two hours would be
-    /// misleading.
+    /// From one to ten hours and from one to ten days, a second unit follows, because `1 h` would be misleading for
+    /// almost two hours.
     static func span(seconds: UInt64) -> String {
         switch seconds {
         case ..<60: return "\(seconds) s"
@@ -185,7 +187,7 @@ enum PageTime {
     }
 }
 
-/// A period of a limit, or an age, in the form of the configuration.
+/// Formats periods of limits and ages as in the configuration.
 enum PeriodText {
     /// Returns the text of a duration, such as `1min` or `7d`.
     static func text(_ period: Duration) -> String {

@@ -22,8 +22,9 @@ extension Admission {
     package mutating func closeAll(at now: RecordLogInstant) -> [SummaryDraft] {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
-        let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
-        // After a jump of the clock, `now` may be days ahead. The bucket would keep that time, and would not be
+        let drafts =
+            plan.single.map { makeSummary(of: $0, at: now) } + plan.merged.map { makeMergedSummary(of: $0, at: now) }
+        // After a jump of the clock, `now` may be days ahead. The bucket would store that time and would not be
         // refilled before it.
         if let last = open.map(\.lastSeen).max() {
             summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: min(now, last))
@@ -34,8 +35,8 @@ extension Admission {
         return drafts
     }
 
-    /// `true` if too many windows are open. The rate limit of summaries is then ignored, since waiting would use too
-    /// much memory.
+    /// Whether too many windows are open. The rate limit of summaries is then ignored, since waiting would use too much
+    /// memory.
     private var isCrowded: Bool { windows.count > 2 * bounds.groups }
 
     private var summaryRole: BucketRole { global[.summary] == nil ? .common : .summary }
@@ -56,11 +57,11 @@ extension Admission {
             tokens: isCrowded ? .max : summaryBucket.tokens.tokens(at: now))
         var drafts: [SummaryDraft] = []
         for window in plan.single {
-            drafts.append(single(window, at: now))
+            drafts.append(makeSummary(of: window, at: now))
             renew(window, wasReported: true, at: now)
         }
         for windows in plan.merged {
-            drafts.append(merge(windows, at: now))
+            drafts.append(makeMergedSummary(of: windows, at: now))
             for window in windows { renew(window, wasReported: false, at: now) }
         }
         if !drafts.isEmpty {
@@ -72,7 +73,7 @@ extension Admission {
     }
 
     /// Returns the summary of one window.
-    private func single(_ window: WindowRow, at now: RecordLogInstant) -> SummaryDraft {
+    private func makeSummary(of window: WindowRow, at now: RecordLogInstant) -> SummaryDraft {
         SummaryDraft(
             group: window.key.group, account: window.account, reason: window.key.reason, windowStart: window.start,
             windowEnd: max(now, window.lastSeen), suppressedCount: window.suppressedCount,
@@ -81,25 +82,25 @@ extension Admission {
             summarySequence: window.sequence, firstSeen: window.firstSeen, lastSeen: window.lastSeen,
             samples: window.samples, maxSeverity: window.maxSeverity,
             stillSuppressing: window.isStillSuppressing(at: now), distinctGroups: 1,
-            stretches: window.records.map {
+            spans: window.records.map {
                 [SummaryRange(group: window.key.group, reason: window.key.reason, records: $0)]
             } ?? [])
     }
 
     /// Returns one summary for several windows of one application.
-    private mutating func merge(_ windows: [WindowRow], at now: RecordLogInstant) -> SummaryDraft {
-        let parts = windows.map { single($0, at: now) }
+    private mutating func makeMergedSummary(of windows: [WindowRow], at now: RecordLogInstant) -> SummaryDraft {
+        let parts = windows.map { makeSummary(of: $0, at: now) }
         guard var sum = parts.first else {
-            preconditionFailure("A summary was made of no window")
+            preconditionFailure("A summary needs at least one window")
         }
         let groups = Dictionary(parts.compactMap { part in part.group.map { ($0, part) } }) { first, _ in first }
         sum.group = nil
-        sum.summarySequence = nextSequence(of: sum.account)
+        sum.summarySequence = takeNextSequence(of: sum.account)
         sum.distinctGroups = Int64(groups.count)
         sum.occurrences = groups.values.reduce(0) { $0.clampedSum($1.occurrences) }
         sum.samples = Array(parts.flatMap(\.samples).prefix(WindowRow.maxSamples))
         for part in parts.dropFirst() {
-            sum.stretches += part.stretches
+            sum.spans += part.spans
             sum.windowStart = min(sum.windowStart, part.windowStart)
             sum.windowEnd = max(sum.windowEnd, part.windowEnd)
             sum.suppressedCount += part.suppressedCount
@@ -113,14 +114,14 @@ extension Admission {
         return sum
     }
 
-    private mutating func nextSequence(of account: AccountID) -> Int64 {
+    private mutating func takeNextSequence(of account: AccountID) -> Int64 {
         let next = (sequences.peek(account) ?? 0) + 1
         unsaved.sequences[account] = next
         _ = sequences.insert(next, for: account)
         return next
     }
 
-    /// Replaces a window that has ended by the next one, which starts now and lasts twice as long.
+    /// Replaces a window that has ended with the next one, which starts now and is twice as long, up to `lastInterval`.
     private mutating func renew(_ window: WindowRow, wasReported: Bool, at now: RecordLogInstant) {
         guard !window.isGroupEvicted else { return close(window, wasReported: wasReported) }
         let interval = min(window.interval * 2, lastInterval)
@@ -201,7 +202,7 @@ package struct SummaryDraft: Equatable, Sendable {
     /// The group's id; nil if the summary covers several groups of an application.
     package var group: GroupID?
     package var account: AccountID
-    /// The reason. If several groups are covered, the reason with the largest number of records.
+    /// The reason. If several groups are covered, the reason of the window with the most suppressed records.
     package var reason: SuppressionReason
     package var windowStart: RecordLogInstant
     package var windowEnd: RecordLogInstant
@@ -218,12 +219,12 @@ package struct SummaryDraft: Equatable, Sendable {
     /// The row ids of some suppressed records.
     package var samples: [RowID]
     package var maxSeverity: IssueLevel
-    /// `true` if records were suppressed in the second half of the window, so the suppression is probably not over.
+    /// Whether records were suppressed in the second half of the window, so that the suppression is probably not over.
     package var stillSuppressing: Bool
     /// The number of groups covered.
     package var distinctGroups: Int64
     /// The row ranges of the suppressed records. Stored for queries about single records; not sent.
-    package var stretches: [SummaryRange] = []
+    package var spans: [SummaryRange] = []
 }
 
 /// Decides which windows get a summary of their own and which share one.
@@ -240,7 +241,7 @@ struct SummaryPlan: Equatable {
     ///   - maxCount: The maximum number of windows that get their own summary.
     ///   - tokens: The number of summaries that the rate limit allows now.
     init(_ windows: [WindowRow], maxCount: Int, tokens: Int64) {
-        let sorted = windows.sorted(by: Self.isLouder)
+        let sorted = windows.sorted(by: Self.hasMoreSuppressed)
         let room = Int(clamping: tokens)
         if sorted.count <= min(maxCount, room) {
             single = sorted
@@ -260,7 +261,7 @@ struct SummaryPlan: Equatable {
         windows.reduce(0) { $0 + $1.suppressedCount }
     }
 
-    private static func isLouder(_ left: WindowRow, _ right: WindowRow) -> Bool {
+    private static func hasMoreSuppressed(_ left: WindowRow, _ right: WindowRow) -> Bool {
         if left.suppressedCount != right.suppressedCount { return left.suppressedCount > right.suppressedCount }
         if left.key.group != right.key.group { return left.key.group < right.key.group }
         return left.key.reason.rawValue < right.key.reason.rawValue
@@ -275,7 +276,7 @@ package struct SummaryRange: Equatable, Sendable {
     package var records: ClosedRange<RowID>
 }
 
-/// The records of one group that were suppressed for one reason since the last summary. It is stored in this form.
+/// The stored counters of one group's records that were suppressed for one reason since the last summary.
 package struct WindowRow: Equatable, Sendable {
     package struct Key: Hashable, Sendable {
         package var group: GroupID
@@ -294,7 +295,7 @@ package struct WindowRow: Equatable, Sendable {
     package var account: AccountID
     package var start: RecordLogInstant
     package var due: RecordLogInstant
-    /// The length of the window. The next one is twice as long, up to a limit.
+    /// The length of the window. The next one is twice as long, up to `LimitSettings.summaryIntervalMax`.
     package var interval: Duration
     package var suppressedCount: Int64 = 0
     package var suppressedOccurrences: Int64 = 0
@@ -312,7 +313,7 @@ package struct WindowRow: Equatable, Sendable {
     package var maxSeverity: IssueLevel = .debug
     /// The sequence number of the summary that will report the window.
     package var sequence: Int64
-    /// `true` if the group was evicted from the table. The window is then reported at the next flush and not renewed.
+    /// Whether the group was evicted from the table. The window is then reported at the next flush and not renewed.
     package var isGroupEvicted = false
 
     package init(
@@ -329,12 +330,12 @@ package struct WindowRow: Equatable, Sendable {
         lastSeen = start
     }
 
-    /// Returns `true` if the last suppressed record is in the second half of the window that ends at a time.
+    /// Returns `true` if the last suppressed record is in the second half of the window, which ends at `end`.
     func isStillSuppressing(at end: RecordLogInstant) -> Bool {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }
 
-    /// Counts the records of a run. They follow all records that were counted when the run began.
+    /// Counts the records of a run. They follow all records that were counted before the run began.
     mutating func count(_ run: SuppressedRun, occurrences total: Int64) {
         firstSeen = suppressedCount == 0 ? run.first : min(firstSeen, run.first)
         lastSeen = max(lastSeen, run.last)
@@ -360,7 +361,7 @@ package struct WindowRow: Equatable, Sendable {
     }
 }
 
-/// The changes to admission since they were last taken.
+/// The changes to admission since the last call of `takeChanges()`.
 struct DirtySet: Sendable {
     var buckets: Set<BucketRow.Key> = []
     /// Contains each group at most once: `Group.isChanged` is true for those in the list.
@@ -396,25 +397,27 @@ extension Admission {
     ///
     /// - Parameters:
     ///   - candidate: The suppressed record.
-    ///   - reason: The reason why it was suppressed.
+    ///   - reason: Why it was suppressed.
     ///   - now: The log time of the record.
     /// - Returns: An empty run, or nil if each of the following records must be evaluated on its own.
-    package func run(after candidate: AdmissionCandidate, heldFor reason: SuppressionReason, at now: RecordLogInstant)
-        -> SuppressedRun?
-    {
+    package func makeRun(
+        after candidate: AdmissionCandidate, heldFor reason: SuppressionReason, at now: RecordLogInstant
+    ) -> SuppressedRun? {
         // Critical records may use reserves, so each of them is evaluated.
         if candidate.severity == .critical { return nil }
         switch reason {
         case .groupRate:
             guard let group = groups.peek(candidate.group) else { return nil }
-            return SuppressedRun(of: candidate, reason, until: group.bucket.whenNext(after: now), untilNext: false)
+            return SuppressedRun(
+                of: candidate, reason, until: group.bucket.whenNext(after: now), endsWithAdmission: false)
         case .applicationRate:
             guard let bucket = accounts.peek(candidate.account)?.buckets[.common] else { return nil }
-            return SuppressedRun(of: candidate, reason, until: bucket.tokens.whenNext(after: now), untilNext: true)
+            return SuppressedRun(
+                of: candidate, reason, until: bucket.tokens.whenNext(after: now), endsWithAdmission: true)
         case .globalRate:
             guard let bucket = global[.common] else { return nil }
             let until = bucket.whenNext(for: candidate.user, after: now)
-            return SuppressedRun(of: candidate, reason, until: until, untilNext: true)
+            return SuppressedRun(of: candidate, reason, until: until, endsWithAdmission: true)
         case .dailyBytes, .cardinality:
             return nil
         }
@@ -453,7 +456,7 @@ package struct SuppressedRun: Sendable {
     package let reasonIndex: Int
     /// The log time from which records must be evaluated again.
     package let until: RecordLogInstant
-    /// `true` if the run ends as soon as any record is admitted, because that could change the reason.
+    /// Whether the run ends as soon as any record is admitted, because that could change the reason.
     package let endsWithAdmission: Bool
 
     package private(set) var records: Int64 = 0
@@ -464,7 +467,9 @@ package struct SuppressedRun: Sendable {
     private(set) var rows: ClosedRange<RowID> = 0...0
     private(set) var samples: [RowID] = []
 
-    init(of candidate: AdmissionCandidate, _ reason: SuppressionReason, until: RecordLogInstant, untilNext: Bool) {
+    init(
+        of candidate: AdmissionCandidate, _ reason: SuppressionReason, until: RecordLogInstant, endsWithAdmission: Bool
+    ) {
         group = candidate.group
         account = candidate.account
         user = candidate.user
@@ -472,7 +477,7 @@ package struct SuppressedRun: Sendable {
         self.reason = reason
         reasonIndex = SuppressionReason.allCases.firstIndex(of: reason) ?? 0
         self.until = until
-        endsWithAdmission = untilNext
+        self.endsWithAdmission = endsWithAdmission
     }
 
     /// Adds one record to the run.

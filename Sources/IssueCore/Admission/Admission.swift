@@ -3,18 +3,18 @@ package import IssueProtocol
 /// Decides for one destination which records are sent and which are suppressed and counted.
 ///
 /// It is called for each record, in the order of the record log. A record must pass four checks: the group's bucket,
-/// the application's buckets, the destination's buckets, and the bytes of the day. If one of them refuses the record,
-/// it takes no tokens. The limits of the application and of the destination have reserves for critical records and new
-/// groups, and that of the destination also for summaries (`SharedLimit`). The first record of a group skips the
-/// group's bucket. Users share the destination's limit and the day's bytes fairly (`FairBucket`, `DailyBudget`),
-/// whatever severity they claim.
+/// the application's buckets, the destination's buckets, and the daily byte limit. A record that one of them refuses
+/// takes no tokens. The application's and the destination's limits have reserves for critical records and new groups;
+/// the destination's limit also has one for summaries (`SharedLimit`). The first record of a group skips the group's
+/// bucket. Users share the destination's limit and the daily bytes fairly (`FairBucket`, `DailyBudget`), regardless of
+/// the severity of their records.
 ///
-/// All times, including those of summaries, are log times. The caller must call `dueSummaries(at:)` before it evaluates
-/// a record whose time is after `nextSummaryDue`. The same log therefore always gives the same decisions, even if it is
-/// processed later or again after a crash.
+/// All times, including those of summaries, are log times. If a record's time is `nextSummaryDue` or later, the caller
+/// must call `dueSummaries(at:)` before it evaluates the record. The same log therefore always gives the same
+/// decisions, even if it is processed later or again after a crash.
 package struct Admission: Sendable {
-    /// The sizes of the tables in memory. The state of evicted entries is stored. A suppression of an evicted group is
-    /// reported at the next flush.
+    /// The maximum sizes of the tables in memory. The state of evicted entries is stored. Suppressed records of an
+    /// evicted group are reported at the next flush.
     package struct Bounds: Equatable, Sendable {
         /// The maximum number of groups.
         package var groups = 20_000
@@ -37,7 +37,7 @@ package struct Admission: Sendable {
         var lastRecord: RowID = 0
         /// The number of windows of the group in `windows`.
         var openWindows = 0
-        /// `true` if the group is in `DirtySet.groups`.
+        /// Whether the group is in `DirtySet.groups`.
         var isChanged = false
     }
 
@@ -47,7 +47,7 @@ package struct Admission: Sendable {
     }
 
     package internal(set) var settings: LimitSettings
-    /// The use of the daily byte limit, by user. Set by the caller, since it depends on the calendar day.
+    /// How much of the daily byte limit each user has used. Set by the caller, since it depends on the calendar day.
     package var dailyBytes = DailyBudget(limit: 0)
 
     let bounds: Bounds
@@ -57,8 +57,7 @@ package struct Admission: Sendable {
     var sequences: RecencyTable<AccountID, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
-    /// A lower bound of the ends of all windows, so that not every record has to search all windows; nil if there are
-    /// none.
+    /// A lower bound of the end times of all windows; nil if there are none. It avoids a search for each record.
     var earliestDue: RecordLogInstant?
     /// The changes that `takeChanges()` has not returned yet.
     var unsaved = DirtySet()
@@ -69,14 +68,15 @@ package struct Admission: Sendable {
     ///   - settings: The limits.
     ///   - state: The stored state.
     ///   - bounds: The sizes of the tables in memory.
-    ///   - history: The records that the limits have held back before; dropped if the limits have changed.
+    ///   - history: The history so far; discarded if the limits have changed.
     ///   - limits: Returns the limits of an application, by its account id.
     package init(
         settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds(),
         history: LimitHistory? = nil, limits: (_ account: AccountID) -> ApplicationLimits
     ) {
         self.settings = settings
-        // The history cannot be continued with other limits, because the excess of a bucket is in parts of its limit.
+        // The history cannot be continued with other limits, because the unit of a bucket's excess depends on its
+        // limit.
         self.history = history.flatMap { $0.isValid(with: settings) ? $0 : nil } ?? LimitHistory(settings: settings)
         self.bounds = bounds
         groups = RecencyTable(capacity: bounds.groups)
@@ -105,10 +105,10 @@ package struct Admission: Sendable {
         self.init(settings: settings, state: state, bounds: bounds) { _ in settings.defaultApplicationLimits }
     }
 
-    /// Returns which parts of a candidate's state must be loaded from the store with `adopt` before the record is
-    /// evaluated.
+    /// Returns whether the states of a candidate's account and group must be loaded from the store and passed to
+    /// `adopt` before the record is evaluated.
     ///
-    /// It changes nothing. It is `mutating` so that the caller passes the value by reference instead of a copy.
+    /// Changes nothing. It is `mutating` so that the value is passed by reference and not copied.
     package mutating func lacks(_ candidate: AdmissionCandidate) -> (account: Bool, group: Bool) {
         (!knows(account: candidate.account), !knows(group: candidate.group))
     }
@@ -154,12 +154,12 @@ package struct Admission: Sendable {
         }
     }
 
-    /// Sets when the history began, if it is new.
+    /// Sets the start of the history unless it is already set.
     package mutating func historyBegan(at now: IssueTimestamp) {
         history.start = history.start ?? now
     }
 
-    /// Removes from the history what has held back nothing in the last 24 hours.
+    /// Removes from the history the groups and applications whose limits held back nothing in the last 24 hours.
     package mutating func removeExpiredHistory(at now: RecordLogInstant) {
         history.removeExpired(at: now)
     }
@@ -179,8 +179,8 @@ package struct Admission: Sendable {
         accounts.peek(account)?.limits ?? settings.defaultApplicationLimits
     }
 
-    /// Inserts a group into the table. If that evicts another group, the windows of that group are reported at the next
-    /// flush.
+    /// Inserts or replaces a group in the table. If that evicts another group, its windows with suppressed records are
+    /// reported at the next flush.
     mutating func put(_ group: Group, for id: GroupID) {
         guard let (goneID, left) = groups.insert(group, for: id) else { return }
         var gone = left
@@ -230,7 +230,7 @@ package struct Admission: Sendable {
             maxLevel: group.bucket.maxLevel, at: group.bucket.at)
     }
 
-    /// Returns the state of the candidate's group, or that of a new group if none is known.
+    /// Returns the state of the candidate's group; that of a new group if it is not in memory.
     mutating func group(of candidate: AdmissionCandidate, limits: ApplicationLimits, at now: RecordLogInstant) -> Group
     {
         if let known = groups.peek(candidate.group) { return known }
@@ -245,7 +245,7 @@ package struct Admission: Sendable {
 }
 
 extension Admission {
-    /// Decides if the record at the cursor is sent, and counts it.
+    /// Decides whether the record at the cursor is sent, and counts it.
     ///
     /// - Parameters:
     ///   - candidate: The record.
@@ -266,11 +266,11 @@ extension Admission {
         return decision
     }
 
-    /// Decides if a priority record may be sent before the backlog, and counts it if so.
+    /// Decides whether a priority record may be sent before the backlog, and counts it if so.
     ///
-    /// It takes only from reserves and from the group's bucket, so the common buckets are unchanged when the cursor
-    /// reaches the record. If the result is nil, nothing is counted. The cursor then evaluates the record again, with
-    /// `wasPriority` set.
+    /// Takes tokens only from reserves and from the group's bucket, so the common buckets are unchanged when the cursor
+    /// reaches the record. If the result is nil, nothing is counted. The caller then sets `wasPriority` and calls
+    /// `evaluate` when the cursor reaches the record.
     ///
     /// - Returns: The decision; nil if the record may not be sent before the backlog.
     package mutating func evaluatePriority(_ candidate: AdmissionCandidate, at now: RecordLogInstant)
@@ -368,7 +368,7 @@ extension Admission {
         windows[key]?.count(candidate, occurrences: group.occurrences, at: now)
     }
 
-    /// Returns the key of the open window to count in. Opens one that starts at `now` if there is none.
+    /// Opens a window that starts at `now`, unless the window is already open. Returns its key.
     mutating func open(
         _ key: WindowRow.Key, of account: AccountID, in group: inout Group, at now: RecordLogInstant
     ) -> WindowRow.Key {
@@ -404,7 +404,7 @@ extension Admission {
     var lastInterval: Duration { max(settings.summaryIntervalMax, firstInterval) }
 }
 
-/// The changes of admission's state, to be stored in the transaction that moves the cursor.
+/// The changes to the state of admission, to be stored in the transaction that moves the cursor.
 package struct AdmissionChanges: Equatable, Sendable {
     package var buckets: [BucketRow] = []
     package var groups: [GroupRow] = []
@@ -456,19 +456,18 @@ package struct AdmissionCandidate: Equatable, Sendable {
     /// The record's row id.
     package var record: RowID
     package var group: GroupID
-    /// The account id: one application of one user. An application of the same name of another user has its own
-    /// account.
+    /// The account of the application. Applications of the same name of two users have different accounts.
     package var account: AccountID
     /// The user accountable for the sender (`AccountableUsers`).
     package var user: UInt32
     package var severity: IssueLevel
-    /// `true` for the first record of its group, and for a record that reopens a resolved group.
+    /// Whether the record is the first of its group or a regression.
     package var isFirstOfGroup: Bool
     /// The number of occurrences. A coalesced record has more than one.
     package var count: Int64
     package var isReportable: Bool
     package var isMuted: Bool
-    /// `true` if `evaluatePriority` has refused the record. The reserves are not checked again then.
+    /// Whether `evaluatePriority` has refused the record. Its reserves are then not checked again.
     package var wasPriority: Bool
 
     package init(
@@ -495,7 +494,7 @@ package enum AdmissionDecision: Equatable, Sendable {
     case admit(suppressedBefore: Int64, occurrences: Int64)
     /// The record is suppressed and counted in the open window of its group and this reason.
     case suppress(SuppressionReason)
-    /// The record is not meant for this destination at all.
+    /// The record is not sent because it is not reportable or its group is muted.
     case withhold
 }
 

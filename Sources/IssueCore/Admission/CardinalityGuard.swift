@@ -3,10 +3,11 @@ package import IssueProtocol
 /// Limits the number of new groups and series per application, and the number of new application names and sender kinds
 /// per user. It is applied when records are stored.
 ///
-/// A fault in an application could otherwise create a group for each record. Records above the limit join the overflow
-/// group, in which they are stored whole and counted. Because a user can invent application names, all applications of
-/// a user together may create only `applicationsAtOnce` times as many groups and series as one. Windows start at
-/// multiples of their length, so that after a restart the store can count what was created in the current window.
+/// A fault in an application could otherwise create a group for each record. Records above a limit are combined in an
+/// overflow group, series, application or sender, in which they are stored whole and counted. Because a user can invent
+/// application names, all applications of a user together may create only `userLimitFactor` times as many groups and
+/// series as one. Windows start at multiples of their length, so that after a restart the store can count what was
+/// created in the current window.
 package struct CardinalityGuard: Sendable {
     package enum SeriesVerdict: Equatable, Sendable {
         case allow
@@ -22,7 +23,7 @@ package struct CardinalityGuard: Sendable {
         case overflow
     }
 
-    /// A rate whose period is counted in milliseconds.
+    /// A rate with its period in milliseconds.
     private struct Limit: Sendable {
         /// Zero for no limit.
         var count: Int64
@@ -61,12 +62,12 @@ package struct CardinalityGuard: Sendable {
 
     /// The period over which a user's application names and sender kinds are counted.
     package static let applicationPeriod: Duration = .seconds(86_400)
-    /// The limit for new sender kinds, as a multiple of that for application names. It exists because a process can
-    /// choose its own command name, and a service manager can create any number of units.
-    package static let sendersPerApplication: Int64 = 20
+    /// The limit for new sender kinds, as a multiple of the limit for application names. Sender kinds are limited
+    /// because a process can choose its own command name, and a service manager can create any number of units.
+    package static let senderLimitFactor: Int64 = 20
 
     /// The limit for all applications of a user together, as a multiple of the limit for one application.
-    package static let applicationsAtOnce: Int64 = 5
+    package static let userLimitFactor: Int64 = 5
 
     private var newGroups: Limit
     private var newSeries: Limit
@@ -93,22 +94,22 @@ package struct CardinalityGuard: Sendable {
         applications = Limit(Rate(settings.applicationsPerUser, per: Self.applicationPeriod))
     }
 
-    /// Decides if a new series may be created, and counts it if so. A new group is counted too.
+    /// Decides whether a new series may be created. If so, counts it, and its group if that is new too.
     ///
     /// - Parameters:
     ///   - account: The account id of the application.
     ///   - user: The accountable user of the application.
     ///   - isNewGroup: `true` if the series would also create a group.
     ///   - now: The current log time.
-    package mutating func newSeries(
+    package mutating func admitSeries(
         account: AccountID, user: UInt32, isNewGroup: Bool, at now: RecordLogInstant
     ) -> SeriesVerdict {
         var known = accounts.peek(account) ?? Account()
         var owner = users.peek(user) ?? User()
         let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
-        // A new group has a new series. If it got an overflow series of its own instead, the number of these would be
-        // unlimited.
+        // A new group has a new series. If each new group got an overflow series instead, the number of overflow series
+        // would be unlimited.
         if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)
@@ -122,15 +123,15 @@ package struct CardinalityGuard: Sendable {
         return .allow
     }
 
-    /// Decides if a new application name of a user may be created, and counts it if so.
-    package mutating func newApplication(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
+    /// Decides whether a new application name of a user may be created, and counts it if so.
+    package mutating func admitApplication(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         admit(\.applications, applications, of: uid, at: now)
     }
 
-    /// Decides if a new kind of sender of a user may be created, and counts it if so.
+    /// Decides whether a new sender kind of a user may be created, and counts it if so.
     ///
-    /// A kind of sender is a combination of properties that the kernel reports about a process.
-    package mutating func newSender(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
+    /// A sender kind is a combination of properties that the kernel reports about a process.
+    package mutating func admitSender(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         admit(\.senders, senders, of: uid, at: now)
     }
 
@@ -144,9 +145,10 @@ package struct CardinalityGuard: Sendable {
         return .allow
     }
 
-    private var senders: Limit { applications.times(Self.sendersPerApplication) }
+    private var senders: Limit { applications.times(Self.senderLimitFactor) }
 
-    /// Returns the starts of the current windows, for the store to count new groups, series and names after a restart.
+    /// Returns when the current windows began. After a restart, the store counts the groups, series and names that were
+    /// created since then.
     package func windowStarts(at now: RecordLogInstant) -> (
         groups: RecordLogInstant, series: RecordLogInstant, names: RecordLogInstant
     ) {
@@ -156,13 +158,14 @@ package struct CardinalityGuard: Sendable {
         )
     }
 
-    /// Returns the log time of the next end of a window for groups or series, at which new ones may be allowed again.
+    /// Returns the log time at which the window for groups or that for series ends, whichever is first. New ones may be
+    /// allowed again then.
     package func windowEnd(at now: RecordLogInstant) -> RecordLogInstant {
         min(Self.end(of: newGroups, at: now), Self.end(of: newSeries, at: now))
     }
 
-    /// Restores an application's counters: the numbers that the store has counted since the starts of the current
-    /// windows. Must be called once per application.
+    /// Restores an application's counters from what the store has counted since the current windows began. Must be
+    /// called once per application.
     package mutating func restore(
         account: AccountID, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
@@ -183,7 +186,7 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(user, for: uid)
     }
 
-    /// Restores the number of new kinds of sender of a user since the start of the current window.
+    /// Restores the number of new sender kinds of a user since the start of the current window.
     package mutating func restore(uid: UInt32, newSenders: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
         user.senders = WindowCount(window: Self.window(of: senders, at: now), count: newSenders)
@@ -219,14 +222,14 @@ package struct CardinalityGuard: Sendable {
 
     private static func left(_ limit: Rate, application: Int64, user: Int64) -> Int64? {
         guard !limit.isUnlimited else { return nil }
-        return max(0, min(limit.count - application, limit.count.clampedProduct(applicationsAtOnce) - user))
+        return max(0, min(limit.count - application, limit.count.clampedProduct(userLimitFactor) - user))
     }
 
     /// Returns `true` if neither the application nor its user has reached the limit.
     private static func isBelowLimit(_ own: WindowCount, _ user: WindowCount, _ limit: Limit, at now: RecordLogInstant)
         -> Bool
     {
-        isBelowLimit(own, limit, at: now) && isBelowLimit(user, limit.times(applicationsAtOnce), at: now)
+        isBelowLimit(own, limit, at: now) && isBelowLimit(user, limit.times(userLimitFactor), at: now)
     }
 
     private static func isBelowLimit(_ counted: WindowCount, _ limit: Limit, at now: RecordLogInstant) -> Bool {
@@ -255,12 +258,12 @@ package struct CardinalityGuard: Sendable {
     }
 }
 
-/// A kind of overflow of one user: the guard has combined records because of a limit.
+/// A kind of limit that a user has exceeded, so that the guard combines records.
 package struct CardinalityOverflow: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {
         /// Too many application names.
         case applications
-        /// Too many kinds of senders.
+        /// Too many sender kinds.
         case senders
         /// Too many groups in one application.
         case issues
@@ -300,15 +303,15 @@ package struct OverflowWarningLimiter: Sendable {
     }
 }
 
-/// The names, groups and series that exceeded the limits of their users in the last 24 hours.
+/// The number of names, groups and series that exceeded a limit in the last 24 hours, by user.
 package struct OverflowHistory: Sendable {
     private struct Entry: Sendable {
         var hours = HourlyDemand()
-        /// The number of the current period of the limit, the overflows in it, and those in the period before.
+        /// The number of the limit's current period, the overflows in it, and the overflows in the period before it.
         var window: (number: Int64, count: Int64, before: Int64) = (.min, 0, 0)
     }
 
-    /// The maximum number of entries: users and kinds.
+    /// The maximum number of entries. An entry is for one user and kind.
     package static let maxEntries = 256
 
     private var entries: [CardinalityOverflow: Entry] = [:]
@@ -333,7 +336,7 @@ package struct OverflowHistory: Sendable {
         entries[overflow] = entry
     }
 
-    /// Returns one limit for each kind and all users, and one for each user with an overflow.
+    /// Returns the status of each limit for all users together, and for each user who exceeded it.
     package func statuses(_ settings: LimitSettings, at now: RecordLogInstant) -> [LimitStatus] {
         let kinds: [CardinalityOverflow.Kind] = [.issues, .variants, .applications, .senders]
         return kinds.flatMap { kind -> [LimitStatus] in
@@ -372,7 +375,7 @@ package struct OverflowHistory: Sendable {
         case .variants: settings.newSeriesPerApplication
         case .applications: Rate(settings.applicationsPerUser, per: perDay)
         case .senders:
-            Rate(settings.applicationsPerUser.clampedProduct(CardinalityGuard.sendersPerApplication), per: perDay)
+            Rate(settings.applicationsPerUser.clampedProduct(CardinalityGuard.senderLimitFactor), per: perDay)
         }
     }
 }

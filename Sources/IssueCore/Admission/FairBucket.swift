@@ -3,14 +3,14 @@ import IssueProtocol
 /// A token bucket that many users share and that no user can empty for the others.
 ///
 /// It records the outstanding tokens of each user: tokens that were taken and have not been refilled since. A refill is
-/// credited to all users with outstanding tokens in equal parts. A user may take a token in one of two cases:
+/// credited to all users with outstanding tokens in equal parts. A fifth of the bucket is reserved for users without
+/// outstanding tokens, and another fifth for system users. A user may take a token in one of two cases:
 ///
-/// - They have nothing outstanding. The last fifth of the bucket is reserved for such users.
-/// - Their outstanding tokens are at most twice the tokens left above that fifth. A single user therefore gets two
-///   thirds of the tokens above it at once and the whole refill afterwards, and many users get equal parts.
+/// - They have nothing outstanding.
+/// - Their outstanding tokens are at most twice the unreserved tokens left. A single user therefore gets two thirds of
+///   the unreserved tokens at once and the whole refill afterwards, and many users get equal parts.
 ///
-/// Another fifth of the bucket is reserved for system users. Their outstanding tokens count against that reserve, so
-/// together they cannot starve ordinary users.
+/// The outstanding tokens of system users count against their reserve, so together they cannot starve ordinary users.
 ///
 /// As in `TokenBucket`, the state changes only when a token is taken. Queries change nothing.
 package struct FairBucket: Equatable, Sendable {
@@ -182,7 +182,7 @@ package struct FairBucket: Equatable, Sendable {
     }
 }
 
-/// The users that share the reserve: root and system services.
+/// The users that share the system reserve: root and system services.
 enum SystemUsers {
     /// Source: <https://systemd.io/UIDS-GIDS>.
     private static let range: Range<UInt32> = 0..<1000

@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// The sums and maxima of the last 24 hours, in slots of one hour.
+/// Sums and maxima over the last 24 hours, in slots of one hour.
 package struct HourlyDemand: Equatable, Sendable {
     private struct Hour: Equatable, Sendable {
         /// Hours since the origin of the clock.
@@ -38,15 +38,15 @@ package struct HourlyDemand: Equatable, Sendable {
         slots[last].peak = max(slots[last].peak, peak)
     }
 
-    /// The sum of what was held back in the 24 hours before `now`.
+    /// Returns the number of records held back in the 24 hours before `now`.
     package func held(at now: RecordLogInstant) -> Int64 {
         recent(now).reduce(0) { $0.clampedSum($1.held) }
     }
 
-    /// The largest excess in the 24 hours before `now`.
+    /// Returns the largest excess in the 24 hours before `now`.
     package func excess(at now: RecordLogInstant) -> Int64 { recent(now).map(\.excess).max() ?? 0 }
 
-    /// The largest peak in the 24 hours before `now`.
+    /// Returns the largest peak in the 24 hours before `now`.
     package func peak(at now: RecordLogInstant) -> Int64 { recent(now).map(\.peak).max() ?? 0 }
 
     private func recent(_ now: RecordLogInstant) -> some Sequence<Hour> {
@@ -61,8 +61,8 @@ package struct HourlyDemand: Equatable, Sendable {
 ///
 /// It computes the excess of demand over refill: the excess grows by one token with each record that needs one, and
 /// falls with the refill, down to zero. A bucket as large as the highest excess would have had a token for every
-/// record. The computation begins with the first record that the bucket refuses; until then, the bucket's own level
-/// shows the excess.
+/// record. The computation begins with the first record that the bucket refuses. Until then, the excess is the number
+/// of tokens missing in the bucket.
 package struct BucketDemand: Equatable, Sendable {
     /// Determines how the needed limit is computed from the demanded tokens.
     package enum Use: Equatable, Sendable {
@@ -88,16 +88,16 @@ package struct BucketDemand: Equatable, Sendable {
     private var at: RecordLogInstant
     /// The current period of the refill.
     private var window: Window
-    /// `true` if records were not counted in the order of their times. The excess may then be too low, by less than one
+    /// Whether records were counted out of the order of their times. The excess may then be too low, by less than one
     /// token.
     private var isEstimate = false
     private var hours = HourlyDemand()
 
-    /// Begins with the state of a bucket that refuses a record; nil if the bucket is unlimited.
+    /// Starts from the state of a bucket that refuses a record; nil if the bucket is unlimited.
     ///
     /// - Parameters:
     ///   - bucket: The bucket, before the record.
-    ///   - limit: The limit of the bucket. If the bucket is a share of a limit, the whole limit is computed.
+    ///   - limit: The limit of the bucket. If the bucket is a share of a limit, `needed` returns whole limits.
     ///   - use: `shared` if users share the bucket.
     ///   - now: The time of the record.
     package init?(behind bucket: TokenBucket, _ limit: BucketLimit, _ use: Use = .single, at now: RecordLogInstant) {
@@ -127,10 +127,11 @@ package struct BucketDemand: Equatable, Sendable {
         hours.add(held: held, excess: excess, peak: window.count, at: at)
     }
 
-    /// The number of records held back in the 24 hours before `now`.
+    /// Returns the number of records held back in the 24 hours before `now`.
     package func held(at now: RecordLogInstant) -> Int64 { hours.held(at: now) }
 
-    /// Returns limits that would have held back nothing in the 24 hours before `now`; one of them is enough.
+    /// Returns up to two limits, each of which would have held back nothing in the 24 hours before `now`; empty if
+    /// nothing was held back.
     ///
     /// The first one has the current refill. The second one, if there is one, has a larger refill and a smaller burst:
     /// its refill is the largest demand in a period, and its burst is twice that.
@@ -145,7 +146,7 @@ package struct BucketDemand: Equatable, Sendable {
         return refill > limit.refill.count && second.capacity < first.capacity ? [first, second] : [first]
     }
 
-    /// Returns the burst of the whole limit that has this many tokens for its users.
+    /// Returns the burst that the whole limit needs so that its users can take this many tokens.
     private func whole(_ tokens: Int64) -> Int64 {
         switch use {
         case .single: share(tokens)

@@ -1,9 +1,10 @@
 package import IssueProtocol
 
-/// The records that the limits of one destination have held back in the last 24 hours, in memory only.
+/// The number of records that the limits of one destination have held back in the last 24 hours. It is not stored.
 ///
-/// A limit gets an entry with the first record that it holds back. The tables are bounded. While one is full, every
-/// 64th held-back record without an entry replaces the entry that has held back least.
+/// A limit gets an entry with the first record that it holds back. The tables are bounded. While a table is full, only
+/// every 64th call of `held` for a limit without an entry creates one. It replaces the entry that has held back the
+/// fewest records.
 package struct LimitHistory: Sendable {
     /// The limit of a group or an application.
     struct Entry: Sendable {
@@ -14,7 +15,7 @@ package struct LimitHistory: Sendable {
     struct Table<Key: Hashable & Sendable>: Sendable {
         /// The maximum number of entries.
         static var capacity: Int { 256 }
-        /// Finding the smallest entry is expensive, so only one in this many records without an entry does it.
+        /// Finding the smallest entry is expensive, so only one in this many calls of `held` without an entry does it.
         private static var missesPerSearch: UInt64 { 64 }
 
         private(set) var entries: [Key: Entry] = [:]
@@ -32,9 +33,9 @@ package struct LimitHistory: Sendable {
         ///   - key: The group or application.
         ///   - count: The number of records.
         ///   - now: The log time.
-        ///   - make: Creates the entry, with the state of the bucket before the records; nil if it is unlimited.
-        /// - Returns: The number of records that no entry counts now: these records if they got no entry, and those of
-        ///   an entry that was replaced.
+        ///   - make: Creates the entry from the state of the bucket before the records; nil if the bucket is unlimited.
+        /// - Returns: The number of records that have no entry now: `count` if no entry was created, plus the records
+        ///   of a replaced entry.
         mutating func held(_ key: Key, _ count: Int64, at now: RecordLogInstant, make: () -> Entry?) -> Int64 {
             if entries[key] == nil {
                 var replaced: Int64 = 0
@@ -68,21 +69,22 @@ package struct LimitHistory: Sendable {
         }
     }
 
-    /// The settings in effect, without maximum ages. When they change, a new history begins.
+    /// The limits that the history belongs to, without maximum ages. When they change, a new history begins.
     private let settings: LimitSettings
     /// When counting began; nil until it is set.
     package internal(set) var start: IssueTimestamp?
     var groups = Table<GroupID>()
     var applications = Table<AccountID>()
     var global: BucketDemand?
-    /// The records that the destination's limit has held back, by user, and those that the daily bytes have held back.
+    /// The records that the destination's rate limit has held back, by user.
     var users: [UInt32: HourlyDemand] = [:]
+    /// The records that the daily byte limit has held back, by user.
     var byteUsers: [UInt32: HourlyDemand] = [:]
-    /// The records that the daily bytes have held back. The peak is the demand of a day, in bytes.
+    /// The records that the daily byte limit has held back. The peak is the demand of a day, in bytes.
     var bytes = HourlyDemand()
     /// The records that limits without an entry have held back.
     var unlisted = HourlyDemand()
-    /// The estimated size of the records that the daily bytes have held back on a day.
+    /// A day, and the estimated size of the records that the daily byte limit has held back on it.
     private var heldBytes: (day: Int64, bytes: Int64) = (0, 0)
     /// The number and the total size of the lines that were sent.
     private var lines: (count: Int64, bytes: Int64) = (0, 0)
@@ -98,8 +100,7 @@ package struct LimitHistory: Sendable {
     /// Returns `true` if the history can be continued with these settings.
     func isValid(with settings: LimitSettings) -> Bool { self.settings == settings.withoutAges }
 
-    /// `true` if no limit of a group, an application or the destination has held back anything. Records that pass need
-    /// not be counted then.
+    /// Whether no rate limit has an entry. Records that pass need not be counted then.
     var isEmpty: Bool { groups.entries.isEmpty && applications.entries.isEmpty && global == nil }
 
     /// Removes the entries that have held back nothing in the last 24 hours.
@@ -135,7 +136,7 @@ package struct LimitHistory: Sendable {
         if heldBytes.bytes > 0, heldBytes.day == budget.day { noteBytes(budget, at: now) }
     }
 
-    /// Counts a record that the daily bytes hold back. Its line is assumed to have the average size.
+    /// Counts a record that the daily byte limit holds back. Its line is assumed to have the average size.
     mutating func heldByBytes(_ budget: DailyBudget, of user: UInt32, at now: RecordLogInstant) {
         let average = lines.count > 0 ? lines.bytes / lines.count : Self.assumedLineBytes
         heldBytes = (budget.day, (heldBytes.day == budget.day ? heldBytes.bytes : 0).clampedSum(average))
@@ -162,7 +163,7 @@ package struct LimitHistory: Sendable {
 /// The decision on a record, and the buckets that have a token for it.
 struct LimitVerdict {
     var decision: AdmissionDecision
-    /// The state of the record's group, which counts the record already.
+    /// The state of the record's group, which already counts the record.
     var group: Admission.Group
     /// The application's bucket; nil if it was not checked or none has a token.
     var application: BucketRole?
@@ -253,10 +254,9 @@ extension Admission {
     }
 }
 
-/// The limits of one destination at one time, to be shown later.
+/// A snapshot of the limits of one destination, from which queries compute the current levels and counts.
 ///
-/// It is a copy, so a query need not wait for the forwarding thread. Levels and sums are those at the time of the
-/// query.
+/// It is a copy, so that a query does not wait for the forwarding thread.
 package struct LimitView: Sendable {
     /// The user and the name of an application.
     package typealias Application = (uid: UInt32, app: String)
@@ -268,10 +268,11 @@ package struct LimitView: Sendable {
     private let applications: [(account: AccountID, state: Admission.Account)]
     private let groups: [GroupID: TokenBucket]
     private let groupLimits: [AccountID: ApplicationLimits]
-    /// The difference between log time and wall time, in milliseconds.
+    /// Log time minus wall time, in milliseconds.
     private let offset: Int64
-    /// The names of `accounts` and the ids of `groupIDs` as clients see them. Set by the caller; others are not listed.
+    /// The names of `accounts`. Set by the caller; other accounts are not listed.
     package var names: [AccountID: Application] = [:]
+    /// The ids of `groupIDs` as clients see them. Set by the caller; other groups are not listed.
     package var groupNames: [GroupID: String] = [:]
 
     /// The maximum number of listed applications whose limits have held back nothing.
@@ -279,7 +280,7 @@ package struct LimitView: Sendable {
 
     /// - Parameters:
     ///   - admission: The limits.
-    ///   - offset: The difference between log time and wall time, in milliseconds.
+    ///   - offset: Log time minus wall time, in milliseconds.
     ///   - now: The current log time.
     package init(_ admission: Admission, offset: Int64, at now: RecordLogInstant) {
         settings = admission.settings
@@ -313,7 +314,7 @@ package struct LimitView: Sendable {
     /// The groups whose names are needed.
     package var groupIDs: [GroupID] { Array(history.groups.entries.keys) }
 
-    /// Returns the limits, and the number of records that limits without an entry have held back.
+    /// Returns the status of each limit, and the number of records that limits without an entry have held back.
     ///
     /// - Parameters:
     ///   - destination: The name of the destination.
@@ -403,12 +404,12 @@ package struct LimitView: Sendable {
 }
 
 extension TokenBucket {
-    /// The number of whole tokens in the full bucket; 0 if it is unlimited.
+    /// The number of whole tokens in a full bucket; 0 if it is unlimited.
     var capacity: Int64 { scale.map { $0.capacity / $0.partsPerToken } ?? 0 }
 }
 
 extension SharedLimit {
-    /// Returns the tokens of the common part that each user has outstanding, rounded up.
+    /// Returns the tokens of the common bucket that each user has outstanding, rounded up.
     func uses(at now: RecordLogInstant) -> [UInt32: Int64] {
         guard let bucket = self[.common], bucket.tokens.tokens(at: now) < bucket.tokens.capacity else { return [:] }
         return bucket.outstanding(at: now)
@@ -419,8 +420,8 @@ extension DailyBudget {
     /// Returns a daily limit under which all users together can send this many bytes, even if one user sends all of
     /// them.
     ///
-    /// A user may send everything until they have used four times what is left without the two reserves of a tenth and
-    /// an eighth. So a single user gets 62 % of the limit.
+    /// A user's records are sent, whatever their severity, until the user has used four times the bytes left. The
+    /// reserves of a tenth and an eighth of the limit do not count as left. So a single user gets 62 % of the limit.
     package static func limit(forBytes count: Int64) -> Int64 { (count.clampedProduct(81) / 50).clampedSum(1) }
 }
 
@@ -428,10 +429,10 @@ extension LimitsReply {
     /// The maximum number of limits in a reply.
     package static let maxLimits = 200
 
-    /// Creates a reply with the limits that a user may see: those that held back most first, then the emptiest.
+    /// Creates a reply with the limits that held back the most records first. Among equals, the emptiest are first.
     ///
     /// - Parameters:
-    ///   - limits: All limits.
+    ///   - limits: All limits that the user may see.
     ///   - unlisted: The number of records that limits without an entry have held back.
     ///   - since: When counting began.
     package init(sorting limits: [LimitStatus], unlisted: Int64, since: IssueTimestamp) {

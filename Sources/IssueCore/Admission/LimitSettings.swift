@@ -1,4 +1,4 @@
-/// The rate limits of a destination and the limits on new names and groups (`[Limits]`).
+/// The rate limits of a destination and the limits on new names, groups and series (`[Limits]`).
 ///
 /// A burst, rate or count of zero disables that limit. A burst is the number of records that may be sent at once.
 package struct LimitSettings: Hashable, Sendable {
@@ -21,7 +21,7 @@ package struct LimitSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// Settings without limits on what is sent, as for a self-hosted destination. The limits at ingest remain.
+    /// Settings without rate limits, for self-hosted destinations. The limits on new names, groups and series remain.
     package static var withoutLimits: LimitSettings {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -45,7 +45,7 @@ package struct LimitSettings: Hashable, Sendable {
 
     /// Returns the limits of one application.
     ///
-    /// An override that names the user wins over one that does not. Among equals the later one wins.
+    /// An override that names the user takes precedence over one that does not. Among equals, the later one does.
     ///
     /// - Parameters:
     ///   - uid: The user the application runs as.

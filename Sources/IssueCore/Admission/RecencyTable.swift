@@ -1,6 +1,6 @@
 /// A dictionary of bounded size that evicts the least recently used entry.
 ///
-/// Every table that outside traffic can fill is one of these, so that no sender controls the daemon's memory use.
+/// It is for data that grows with outside traffic, so that no sender controls the daemon's memory use.
 struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key

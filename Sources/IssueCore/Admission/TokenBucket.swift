@@ -2,20 +2,22 @@ package import IssueProtocol
 
 /// A bucket of tokens that refills with log time. Each admitted record takes one token.
 ///
-/// It counts in integer parts of a token. Many small refills therefore add up exactly to one large refill, and a bucket
-/// behaves the same after it was stored and restored.
+/// It counts in integer parts of a token. Many small refills therefore add up exactly to one large refill, and storing
+/// and restoring a bucket does not change it.
 package struct TokenBucket: Equatable, Sendable {
-    /// The maximum level in parts. Levels up to this survive being stored as a floating-point number.
+    /// The maximum level in parts. Levels up to this are exact after they are stored as floating-point numbers.
     private static let maxParts: Int64 = 1 << 51
 
-    /// The limit in parts; nil if the bucket is unlimited.
+    /// The limit of a bucket, in parts of a token.
     struct Scale: Equatable {
         var capacity: Int64
         var partsPerToken: Int64
         var partsPerMillisecond: Int64
 
-        /// - Note: A share of a small burst may be less than one token. It still holds one token, or it could never be
-        ///   used.
+        /// Returns nil if the limit is unlimited or its share is zero.
+        ///
+        /// A share of a small burst may be less than one token. The bucket then holds one token, or it could never be
+        /// used.
         init?(_ limit: BucketLimit) {
             guard !limit.isUnlimited, limit.share > .nothing else { return nil }
             partsPerToken = max(1, min(limit.refill.period.wholeMilliseconds, maxParts / 200)) * 100
@@ -25,7 +27,7 @@ package struct TokenBucket: Equatable, Sendable {
         }
     }
 
-    /// Nil if the bucket is unlimited.
+    /// The limit in parts; nil if the bucket is unlimited.
     private(set) var scale: Scale?
     /// The level at the time `at`, in parts.
     private(set) var parts: Int64
@@ -35,8 +37,8 @@ package struct TokenBucket: Equatable, Sendable {
     /// - Parameters:
     ///   - limit: The burst and the refill rate.
     ///   - level: The level in tokens; nil for a full bucket.
-    ///   - maxLevel: The capacity when the level was stored, in tokens. If the bucket is larger now, it gets the difference
-    ///     at once. Nil if the capacity is the same.
+    ///   - maxLevel: The capacity when the level was stored, in tokens; nil if the capacity is the same. If it is
+    ///     larger now, the difference is added to the level.
     ///   - at: The log time of the level.
     package init(_ limit: BucketLimit, level: Double? = nil, maxLevel: Double? = nil, at: RecordLogInstant) {
         scale = Scale(limit)
@@ -55,7 +57,7 @@ package struct TokenBucket: Equatable, Sendable {
 
     package var isUnlimited: Bool { scale == nil }
 
-    /// The level at the time `at`, in tokens; nil if the bucket is unlimited. Both are stored.
+    /// The level at the time `at`, in tokens; nil if the bucket is unlimited. It is stored with `at`.
     package var level: Double? {
         guard let scale else { return nil }
         return Double(parts) / Double(scale.partsPerToken)
@@ -109,7 +111,7 @@ package struct TokenBucket: Equatable, Sendable {
     }
 }
 
-/// The capacity and the refill rate of a bucket, possibly only a share of them.
+/// The capacity and the refill rate of a bucket, or a share of them.
 package struct BucketLimit: Hashable, Sendable {
     /// The capacity, in tokens.
     package var burst: Int64
@@ -118,7 +120,8 @@ package struct BucketLimit: Hashable, Sendable {
 
     /// - Parameters:
     ///   - burst: The capacity, in tokens. Zero means unlimited.
-    ///   - refill: The rate at which it refills.
+    ///   - refill: The refill rate. A count of zero means unlimited.
+    ///   - share: The share of the capacity and of the refill rate.
     package init(burst: Int64, refill: Rate, share: Percentage = .whole) {
         self.burst = burst
         self.refill = refill
@@ -127,7 +130,7 @@ package struct BucketLimit: Hashable, Sendable {
 
     package static let unlimited = BucketLimit(burst: 0, refill: .unlimited)
 
-    /// `true` if the burst or the rate is zero.
+    /// Whether the burst or the rate is zero.
     package var isUnlimited: Bool { burst <= 0 || refill.isUnlimited }
 }
 
@@ -143,7 +146,7 @@ package enum BucketRole: UInt8, CaseIterable, Hashable, Sendable {
 
 /// The stored state of one bucket.
 package struct BucketRow: Equatable, Sendable {
-    /// The identity of a bucket: one of the destination's own, or one of an application.
+    /// The identity of a bucket of the destination or of an application.
     package struct Key: Hashable, Sendable {
         /// The account id; nil for the destination's own buckets.
         package var account: AccountID?

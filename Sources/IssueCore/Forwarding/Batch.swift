@@ -5,7 +5,7 @@ package struct ForwardingBatch: Equatable, Sendable {
     package var count: Int
     /// The size of all its lines in bytes, before compression.
     package var bytes: Int
-    /// `true` if it is sent before all other batches.
+    /// Whether it is sent before all other batches.
     package var isPriority: Bool
     /// Lines that were sent before the daemon was restarted and whose arrival is unknown.
     package var unacknowledged: LineSet
@@ -57,16 +57,16 @@ package struct BatchOutcome: Equatable, Sendable {
     package var dead: [Dead]
     /// Lines without an outcome yet. They continue as a batch of their own.
     package var left = LineSet()
-    /// `true` if some of the lines may have been delivered twice.
+    /// Whether some of the lines may have been delivered twice.
     package var maybeDuplicate: Bool
     /// The number of delivered lines that may have been delivered twice, without the lines of removed records.
     package var possibleDuplicates = 0
-    /// `true` if the destination confirms delivery, so delivered lines are known to have arrived.
+    /// Whether the destination confirms delivery, so that delivered lines are known to have arrived.
     package var isConfirmed = true
     /// The number of requests made since the batch was stored or loaded.
     package var requests: Int
 
-    /// `true` if the destination has rejected every line.
+    /// Whether the destination has rejected every line.
     package var isRejected: Bool { !dead.isEmpty && delivered.isEmpty && left.isEmpty }
 }
 
@@ -74,7 +74,7 @@ package struct BatchOutcome: Equatable, Sendable {
 struct BatchProgress: Sendable {
     let batch: ForwardingBatch
     var bisection: Bisection
-    /// Measures how long it has been retried without success.
+    /// Measures how long the batch has been retried without success.
     var clock: RetryStopwatch
     /// The time since which lines have been refused without interruption; nil if none are.
     var bisectingSince: MonotonicInstant?
@@ -85,7 +85,7 @@ struct BatchProgress: Sendable {
     /// Lines that may have arrived although no response confirmed it.
     var unacknowledged: LineSet
     var isConfirmed = true
-    /// `true` if the batch is old and uses the backlog's share of the send rate.
+    /// Whether the batch is old and uses the backlog's share of the send rate.
     var isBacklog: Bool
 
     init(
@@ -246,7 +246,7 @@ package struct LineSet: Equatable, Sendable {
         self = LineSet(ranges + other.ranges)
     }
 
-    /// Returns the same lines, numbered by their index in `left`.
+    /// Returns the lines that are also in `left`, numbered by their index in `left`.
     package func counted(among left: LineSet) -> LineSet {
         var counted = LineSet()
         var before = 0

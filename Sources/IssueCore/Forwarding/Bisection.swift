@@ -1,8 +1,9 @@
 /// Finds the lines of a batch that the destination refuses, and delivers all others.
 ///
-/// A part with refused lines is halved until the bad line is sent alone. A line is given up only if it was refused
-/// alone. One bad line among n costs at most 2·log2(n) requests, and a good line is resent at most log2(n) times,
-/// always with its own id. A part that is too large is halved as well.
+/// A part with refused lines is halved until the bad line is sent alone. A line counts as refused only if it was
+/// refused alone, or if the destination's known rules explain exactly which lines a response refuses. One bad line
+/// among n costs at most 2·log2(n) requests, and a good line is resent at most log2(n) times, always with its own id. A
+/// part that is too large is halved as well.
 ///
 /// A line may also make the destination hang or close the connection. A line that was sent alone and got no response is
 /// then sent in turn with other lines. It counts as refused only if it keeps getting no response while each request in
@@ -12,9 +13,9 @@ package struct Bisection: Equatable, Sendable {
     /// The lines to put into the next request.
     package struct Part: Equatable, Sendable {
         package var range: Range<Int>
-        /// `true` if the line was too large and is sent in truncated form.
+        /// Whether the line was too large and is sent in truncated form.
         package var isCut = false
-        /// `true` if an inconsistent response was already received for exactly this part.
+        /// Whether an inconsistent response was already received for exactly this part.
         var wasRepeated = false
         /// The other half of a refused part. If all of it is accepted, a line in this half must be bad.
         var otherHalf: Range<Int>?
@@ -24,16 +25,16 @@ package struct Bisection: Equatable, Sendable {
         /// The number of those that are proofs: they directly followed `acceptedNeeded` accepted requests, and no other
         /// line failed in between.
         var provenCount = 0
-        /// `true` if the line, since its last proof, was also sent directly after a failed request and got no response.
+        /// Whether the line, since its last proof, was also sent directly after a failed request and got no response.
         var hasFailedAgain = false
-        /// `true` if this single line may be the reason why the destination did not respond.
+        /// Whether this single line may be the reason why the destination did not respond.
         var isSuspect = false
 
         init(_ range: Range<Int>) {
             self.range = range
         }
 
-        /// Returns the part with other indexes of its lines, without `otherHalf` and `isCut`.
+        /// Returns the part with new indexes of its lines, without `otherHalf` and `isCut`.
         func moved(to range: Range<Int>) -> Part {
             var moved = self
             moved.range = range
@@ -59,8 +60,7 @@ package struct Bisection: Equatable, Sendable {
         case done
     }
 
-    /// The maximum number of refused lines that may be the lines' own fault even if they are the majority of the lines
-    /// tried.
+    /// Up to this number, refused lines are considered bad themselves even if they are the majority of the lines tried.
     package static let maxDead = 32
     /// A line counts as refused after this number of proofs: requests that had only this line, directly followed
     /// accepted requests and got no response. Also the number of requests without a response after which a line is a
@@ -68,7 +68,7 @@ package struct Bisection: Equatable, Sendable {
     package static let maxUnanswered = 5
     /// The number of proofs for further lines of a user after a line of theirs was given up this way.
     package static let maxUnansweredOfKnownUser = 3
-    /// The number of suspects from which on, without proof, other lines are no longer sent before them.
+    /// Without a proof, other lines are sent before suspects only while there are fewer suspects than this.
     private static let maxSuspects = 8
 
     package private(set) var delivered: [Range<Int>] = []
@@ -87,16 +87,16 @@ package struct Bisection: Equatable, Sendable {
     /// The number of accepted requests since the last failed one. Includes requests of other batches.
     private var acceptedInSequence = 0
     private var hasSuspects = false
-    /// `true` if the last failed request consisted of a suspect.
+    /// Whether the last failed request consisted of a suspect.
     private(set) var isLastFailureOfSuspect = false
-    /// `true` if uncertain refusals were kept after a failed request with a suspect.
+    /// Whether uncertain refusals were kept after a failed request with a suspect.
     private var hasKeptRefusals = false
-    /// `true` if a single line got no response directly after an accepted request.
+    /// Whether a single line got no response directly after an accepted request.
     private var hasProof = false
     /// The number of requests without a response since the last accepted request.
     private var unansweredInSequence = 0
-    /// `true` from the time at which `maxUnanswered` consecutive requests got no response, or at which all remaining
-    /// lines are suspects, until a line of this batch is accepted.
+    /// Whether `maxUnanswered` consecutive requests got no response or all remaining lines became suspects, and no
+    /// request of this batch was accepted since.
     private(set) var isStuck = false
     /// The users of lines that were given up because they got no response, in this batch or earlier ones.
     package private(set) var unansweredUsers: Set<UInt32>
@@ -113,20 +113,20 @@ package struct Bisection: Equatable, Sendable {
         parts = [Part(0..<count)]
     }
 
-    /// `true` if other batches may be sent first: the destination works, but probably responds to none of the remaining
+    /// Whether other batches may be sent first: the destination works, but probably responds to none of the remaining
     /// lines, or enough of these have been tried often.
     package var isBlocked: Bool { isProven || isExhausted }
 
-    /// `true` if the destination works, but probably responds to none of the remaining lines.
+    /// Whether the destination works, but probably responds to none of the remaining lines.
     var isProven: Bool { hasProof && isStuck }
 
-    /// `true` if each remaining line, or `maxSuspects` of them, was sent alone `maxUnanswered` times and got no response.
+    /// Whether each remaining line, or `maxSuspects` of them, was sent alone `maxUnanswered` times and got no response.
     private var isExhausted: Bool {
         let count = parts.count { $0.unansweredCount >= Self.maxUnanswered }
         return count > 0 && count >= min(parts.count, Self.maxSuspects)
     }
 
-    /// `true` if only suspects are left, and more requests of other batches must be accepted before the next request
+    /// Whether only suspects are left, and more requests of other batches must be accepted before the next request
     /// without a response is a proof.
     var needsOtherRequests: Bool {
         isBlocked && parts.allSatisfy { $0.isSuspect && $0.acceptedNeeded > acceptedInSequence }
@@ -134,10 +134,10 @@ package struct Bisection: Equatable, Sendable {
 
     package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
-    /// `true` if some lines have an outcome and others do not.
+    /// Whether some lines have an outcome and others do not.
     package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && skipped.isEmpty && dead.isEmpty) }
 
-    /// `true` if, as far as known, the destination accepts the majority of the lines, or if `TriedUsers` shows that the
+    /// Whether, as far as known, the destination accepts the majority of the lines, or `TriedUsers` shows that the
     /// refused lines are bad themselves.
     package var isMajorityAccepted: Bool {
         evidence.isMajorityAccepted(delivered: deliveredCount, refused: refusedCount)
@@ -181,7 +181,7 @@ package struct Bisection: Equatable, Sendable {
         isStuck = false
         if let last = parts.indices.last, parts[last].otherHalf == part.range { parts[last].isKnownBad = true }
         if part.isSuspect { clearSuspects() }
-        // They may be old, and the destination works now.
+        // The kept refusals may be old, and the destination works now.
         if hasKeptRefusals { takeBack() }
         return isDone ? .done : .proceed
     }
@@ -197,7 +197,7 @@ package struct Bisection: Equatable, Sendable {
         guard let successful = answer.successful, (0..<length).contains(successful) else {
             return repeatOnce(part)
         }
-        evidence.met(refused: length - successful, of: length - unsent.count)
+        evidence.recordPart(refused: length - successful, of: length - unsent.count)
         let invalidLines = Set(answer.invalidLines.filter { (0..<length).contains($0) })
         if !invalidLines.isEmpty, invalidLines.count == length - successful {
             // The known rules explain the response exactly.
@@ -302,7 +302,7 @@ package struct Bisection: Equatable, Sendable {
         if hasSuspects, !part.isSuspect { discardProofs() }
     }
 
-    /// Handles a failed request with other lines: the destination may be the cause.
+    /// Discards the proofs after a failed request with other lines, because the destination may be the cause.
     private mutating func discardProofs() {
         for index in parts.indices {
             parts[index].provenCount = 0
@@ -322,7 +322,7 @@ package struct Bisection: Equatable, Sendable {
         }
         guard parts.last?.isSuspect == true else { return }
         let suspects = parts.filter(\.isSuspect).map(\.range.lowerBound)
-        // In an outage every line would become a suspect, and afterwards each suspect is sent alone.
+        // Otherwise every line would become a suspect in an outage, and would then have to be sent alone.
         guard hasProof || suspects.count < Self.maxSuspects else { return }
         if !users.isEmpty {
             let known = Set(suspects.map { users[$0] }.compactMap(\.self))
@@ -480,7 +480,7 @@ package struct Bisection: Equatable, Sendable {
     /// Keeps uncertain refusals after a failed request with a suspect, until another line is accepted or fails.
     ///
     /// If they were taken back, the refused lines would be sent again before the next request with the suspect. Their
-    /// responses would reset the time for retries, and the proofs would be lost, so that the batch never ended.
+    /// responses would reset the time for retries, and the proofs would be lost, so the batch would never end.
     ///
     /// - Returns: `false` if there are none, or if other lines have an outcome that must be stored.
     mutating func keepRefusals() -> Bool {
@@ -496,7 +496,7 @@ package struct Bisection: Equatable, Sendable {
     package mutating func removeFinished() {
         let left = left
         let tried = triedUsers
-        evidence.ended(delivered: deliveredCount, refused: refusedCount, tried)
+        evidence.recordRemoved(delivered: deliveredCount, refused: refusedCount, tried)
         if !users.isEmpty { users = left.ranges.flatMap { users[$0] } }
         repeated = repeated.counted(among: left)
         // The parts cover all remaining lines, so each one starts where the previous ones end.
@@ -520,7 +520,7 @@ package struct Bisection: Equatable, Sendable {
         dead = []
     }
 
-    /// `true` if the batch can be merged with another one: no line is in flight, and no outcome waits to be stored.
+    /// Whether the batch can be merged with another one: no line is in flight, and no outcome waits to be stored.
     var isMergeable: Bool { inFlight == nil && !isUnderWay }
 
     /// Adds the lines of another batch. Both must be mergeable.
@@ -558,7 +558,8 @@ struct RefusalEvidence: Equatable, Sendable {
     /// at once, this is the whole batch.
     private var (largestRefused, largestCount) = (0, 0)
 
-    mutating func met(refused: Int, of count: Int) {
+    /// Records a response that refuses lines of a part.
+    mutating func recordPart(refused: Int, of count: Int) {
         if count > largestCount { (largestRefused, largestCount) = (refused, count) }
     }
 
@@ -570,11 +571,13 @@ struct RefusalEvidence: Equatable, Sendable {
         refused += other.refused
         triedUsers.merge(other.triedUsers)
         maxTakenBack = max(maxTakenBack, other.maxTakenBack)
-        met(refused: other.largestRefused, of: other.largestCount)
+        recordPart(refused: other.largestRefused, of: other.largestCount)
     }
 
-    /// - Parameter users: The users of these lines and of those removed before.
-    mutating func ended(delivered: Int, refused: Int, _ users: TriedUsers) {
+    /// Adds the outcomes of lines that are removed from the batch.
+    ///
+    /// - Parameter users: The users of these lines and of the lines removed before.
+    mutating func recordRemoved(delivered: Int, refused: Int, _ users: TriedUsers) {
         self.delivered += delivered
         self.refused += refused
         triedUsers = users
@@ -622,7 +625,7 @@ struct TriedUsers: Equatable, Sendable {
         refused.formUnion(other.refused)
     }
 
-    /// `true` if some users had lines refused, and at least as many other users had all of their tried lines accepted.
+    /// Whether some users had lines refused, and at least as many other users had all of their tried lines accepted.
     /// The refused lines are then bad themselves, however many they are.
     var isMajorityAccepted: Bool {
         !refused.isEmpty && accepted.count { !refused.contains($0) } >= refused.count

@@ -1,7 +1,7 @@
 /// The meaning of a destination's response for the records that were sent.
 package enum DeliveryVerdict: Equatable, Sendable {
     case accepted
-    /// Everything was sent. This destination never confirms that it arrived.
+    /// Everything was sent. This destination never confirms delivery.
     case unconfirmed
     /// Some records are refused permanently. Sending all of them again unchanged would not help.
     case partial(PartialAnswer)
@@ -14,7 +14,7 @@ package enum DeliveryVerdict: Equatable, Sendable {
     /// Everything was sent, but no response came. Send again later, unchanged; the records may arrive twice.
     case ambiguous(FailureClass)
 
-    /// `true` if no part of the request was sent.
+    /// Whether no part of the request was sent.
     package var isUnsent: Bool {
         switch self {
         case .again(let failure, _): !failure.isReached
@@ -28,7 +28,7 @@ package enum DeliveryVerdict: Equatable, Sendable {
 package struct DeliveryResult: Equatable, Sendable {
     package var verdict: DeliveryVerdict
     package var summary: ResponseSummary
-    /// `true` if the request was made twice before this response, so accepted records may have arrived twice.
+    /// Whether the request was made twice before this response, so accepted records may have arrived twice.
     package var mayHaveArrivedTwice: Bool
 
     /// The number of rejected lines that the response does not identify.
@@ -65,7 +65,7 @@ package struct ResponseSummary: Hashable, Sendable, CustomStringConvertible {
 
     package let text: String
 
-    /// - Note: Control characters are replaced, because the text is written to terminals and logs.
+    /// Control characters are replaced with spaces, because the text is written to terminals and logs.
     package init(_ text: String) {
         let printable = text.unicodeScalars.lazy.map { scalar in
             scalar.properties.generalCategory == .control ? " " : Character(scalar)
@@ -103,10 +103,10 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     /// Everything was sent, but no response came. The records may have arrived.
     case noAnswer = "no_answer"
 
-    /// `true` if the destination asks the sender to slow down.
+    /// Whether the destination asks the sender to slow down.
     var slowsDown: Bool { self == .tooManyRequests || self == .overloaded }
 
-    /// `true` if there was no response, which may have taken the whole request timeout.
+    /// Whether the failure may have taken the whole request timeout.
     var mayHaveTimedOut: Bool {
         switch self {
         case .reset, .timeout, .unreachable, .noAnswer: true
@@ -114,13 +114,13 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// `true` if the destination was reached, but sent no response.
+    /// Whether the destination was reached, but sent no response.
     var isWithoutResponse: Bool { self == .reset || self == .noAnswer }
 
-    /// `true` if the sender itself caused the failure by sending too often, so that it must wait longer.
+    /// Whether the sender itself caused the failure by sending too often, so that it must wait longer.
     var isRateLimited: Bool { self == .tooManyRequests }
 
-    /// `true` if a trusted connection was established.
+    /// Whether a trusted connection was established.
     package var isReached: Bool {
         switch self {
         case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .reset, .noAnswer: true

@@ -3,7 +3,7 @@ import IssueProtocol
 extension Forwarding {
     /// Returns the retry progress, to be stored.
     package func progress(at now: MonotonicInstant) -> RetryProgress {
-        // A destination that was probed carefully must be probed carefully after a restart too.
+        // An open circuit breaker must be open after a restart too.
         let attempts = breaker.isOpen ? max(schedule.attempts, CircuitBreaker.threshold) : schedule.attempts
         let unfinished = [current, preempted].compactMap(\.self).filter { !$0.bisection.isDone }
         let spent = unfinished.map { $0.clock.spent(at: now) }.max()
@@ -37,8 +37,8 @@ extension Forwarding {
         return unacknowledged
     }
 
-    /// Returns the outcomes so far of a batch that is being bisected, to store them before the batch is finished. Nil
-    /// if no bisection is under way.
+    /// Returns the outcomes so far of a batch that is being bisected, to store them before the batch is finished; nil
+    /// if no bisection is under way. Takes uncertain refusals back first.
     package mutating func takeUnstored() -> (batch: BatchID, outcome: BatchOutcome)? {
         current?.bisection.takeBack()
         guard let current, current.bisection.isUnderWay else { return nil }
@@ -143,8 +143,8 @@ extension Forwarding {
 
 /// Preemption: a batch that cannot be finished for now does not hold up critical or new records.
 extension Forwarding {
-    /// Returns how many priority records may be sent before the current batch now, or when; nil if none are waiting or
-    /// if the batch can't be preempted.
+    /// Returns how many priority records may be sent now, before the current batch, or when the next one may be sent;
+    /// nil if none are waiting or if the batch can't be preempted.
     func preemptionPace(at now: MonotonicInstant) -> SendPacer.Pace? {
         guard let current, preempted == nil, !isStopping, !current.batch.isPriority, pending.priorityRecords > 0 else {
             return nil
@@ -152,7 +152,7 @@ extension Forwarding {
         return pacer.paceOfFirst(min(settings.batchRecords, pending.priorityRecords), at: now)
     }
 
-    /// Returns `true` if priority records are waiting that may be sent before the current batch now.
+    /// Returns `true` if priority records are waiting and may be sent now, before the current batch.
     func canPreempt(at now: MonotonicInstant) -> Bool {
         if case .now? = preemptionPace(at: now) { true } else { false }
     }
@@ -184,7 +184,7 @@ extension Forwarding {
         }
         // The destination accepted other lines, but it may still reject these.
         guard let pause, !isAnswered || pause.reason == .manyLinesRefused else {
-            // The other batch may have been given up while the destination wanted no requests.
+            // The other batch may have been given up before the end of the wait that the destination requested.
             if let wait = requestedWait, wait.until > now {
                 state = .waiting(until: wait.until, .failure(wait.failure, isRequestedByDestination: true))
                 return .wait(until: wait.until)
@@ -203,15 +203,15 @@ extension Forwarding {
     func waitInPause(_ reason: PauseReason, until: MonotonicInstant, at now: MonotonicInstant) -> NextAction {
         guard reason == .manyLinesRefused, let pace = preemptionPace(at: now) else { return .wait(until: until) }
         switch pace {
-        // Not at once, because the last build may have found none of them.
+        // Not immediately, because the last build may have found no priority records.
         case .now: return .wait(until: min(now.advanced(by: Self.minEmptyBuildDelay), until))
         case .wait(let sooner): return .wait(until: min(sooner, until))
         }
     }
 
-    /// Retries the batch. Sends priority records first if there are any, or any other records if the destination
-    /// probably responds only to those. Of two unfinished batches, the lines of only one may be the cause of the
-    /// failures, so a batch that gets no response does not block the other one.
+    /// Retries the batch. Priority records are sent first if there are any, or any other records if the destination
+    /// probably responds only to those. If two batches are unfinished, the lines of only one of them may cause the
+    /// failures, so a batch that gets no response is swapped with the other one.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         if let action = mergeBlocked(at: now) { return action }
         if canPreempt(at: now) { return preempt(at: now) }
@@ -222,20 +222,20 @@ extension Forwarding {
         return .send(nextShipment(at: now))
     }
 
-    /// `true` if a priority batch got no response and the batch that it had preempted is sent instead for now.
+    /// Whether a priority batch got no response, and the batch that it had preempted is being sent in the meantime.
     private var isPriorityStuckBehindCurrent: Bool {
         guard let current, let preempted else { return false }
         return preempted.batch.isPriority && !current.batch.isPriority && preempted.bisection.isStuck
     }
 
-    /// Tries the priority batch that got no response again, once enough requests of the other batch were accepted.
+    /// Retries the priority batch that got no response, once enough requests of the other batch were accepted.
     private mutating func resumeStuckPriority() {
         guard isPriorityStuckBehindCurrent, preempted?.bisection.needsOtherRequests == false else { return }
         swap(&current, &preempted)
     }
 
     /// Preempts a batch with lines that the destination does not respond to, and asks for a batch of any other records.
-    /// If that is accepted, the lines themselves are the cause.
+    /// If that is accepted, the lines themselves are the cause. Returns nil if no other records may be sent now.
     private mutating func overtake(at now: MonotonicInstant) -> NextAction? {
         guard let blocked = current, blocked.bisection.isBlocked, preempted == nil, !isStopping, pending.records > 0
         else { return nil }
@@ -254,7 +254,7 @@ extension Forwarding {
 
     private func mayOvertake(at now: MonotonicInstant) -> Bool { nextOvertaking.map { $0 <= now } ?? true }
 
-    /// Delays the next batch that may be sent before a blocked one, if this batch is sent without proof.
+    /// Sets when another batch may be sent before a blocked one, if this batch is sent before it without a proof.
     mutating func delayOvertaking(after batch: ForwardingBatch, at now: MonotonicInstant) {
         guard let preempted, !batch.isPriority, !preempted.bisection.isProven else { return }
         nextOvertaking = now.advanced(by: overtakingDelay)
@@ -303,8 +303,8 @@ extension Forwarding {
 
     /// Ends a pause with a probe. Sends priority records first if there are any.
     mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
-        // A flush may come before the planned end of the pause. If no priority records are found, or after them, the
-        // batch must be probed nevertheless.
+        // A flush may come before the planned end of the pause. The batch must still be probed after the priority
+        // records, or if none are found.
         state = .paused(reason, until: now)
         if canPreempt(at: now) { return preempt(at: now) }
         // The lines of only one of the batches may be the cause.
@@ -500,7 +500,7 @@ extension Forwarding {
         }
     }
 
-    /// Records that the destination does not accept records now, and discards what depended on the opposite.
+    /// Records that the destination does not accept records now, and resets the state that assumed that it does.
     ///
     /// - Parameters:
     ///   - failure: Why the request failed; nil if the destination is paused.

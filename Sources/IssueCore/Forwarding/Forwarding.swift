@@ -2,11 +2,11 @@ package import IssueProtocol
 
 /// The state machine of one destination's forwarder, without network, store and clock.
 ///
-/// There is one batch at a time. It is stored before its first request, and its outcome is stored after its last one.
-/// In between the store holds the batch, so a stop or a crash at any point means that it is sent again. A batch that
-/// cannot be finished may be preempted by a batch of critical or new records, or of any records if the destination
-/// probably responds only to those. At most one batch is preempted at a time. If enough lines of
-/// both batches get no response, the two are merged, so that other records can be sent.
+/// One batch is sent at a time. It is stored before its first request, and its outcome is stored after its last one. In
+/// between, the store holds the batch, so it is sent again after a stop or a crash at any point. A batch that cannot be
+/// finished may be preempted by a batch of critical or new records, or of any records if the destination probably
+/// responds only to those. At most one batch is preempted at a time. If enough lines of both batches get no response,
+/// the two are merged, so that other records can be sent.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
@@ -52,10 +52,10 @@ package struct Forwarding: Sendable {
     static let minEmptyBuildDelay: Duration = .seconds(1)
     /// The maximum number of requests for parts of a batch before their outcomes are stored.
     package static let maxUnstoredRequests = 64
-    /// The maximum size of merged batches, because all their lines are kept in memory.
+    /// The maximum size of a merged batch in bytes, because all its lines are kept in memory.
     static let maxMergedBytes = 16 << 20
-    /// The first delay between two batches that are sent before a blocked one, if no request gets a response. It doubles
-    /// each time.
+    /// The first delay between two batches that are sent before a blocked one, if no request gets a response. It
+    /// doubles with each batch.
     static let firstOvertakingDelay: Duration = .seconds(60)
     static let maxOvertakingDelay: Duration = .seconds(3600)
     /// The age from which pending records count as backlog.
@@ -67,13 +67,13 @@ package struct Forwarding: Sendable {
     let settings: ForwardSettings
     var state: State = .idle
     var pending: PendingCounts = .nothing
-    /// Separate from the state, because its arrays would be copied at each change of the state.
+    /// The batch that is being sent. It is not part of `state`, because its arrays would be copied at each change.
     var current: BatchProgress?
     /// The preempted batch.
     var preempted: BatchProgress?
     /// The pause in effect when the batch was preempted: its reason and its end.
     var preemptedPause: (reason: PauseReason, until: MonotonicInstant)?
-    /// `true` if the batch being built is old and uses the backlog's share of the send rate.
+    /// Whether the batch being built is old and uses the backlog's share of the send rate.
     var isBuildingBacklog = false
     /// The counters before the last request, to be restored if nothing of it was sent.
     var sentBefore: (resent: Int64, upTo: Int, fullRequestStart: MonotonicInstant?) = (0, 0, nil)
@@ -99,18 +99,18 @@ package struct Forwarding: Sendable {
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
-    /// The earliest time at which another batch may be sent before a blocked one, without a proof that the lines are the
-    /// cause; nil after a response that accepts or rejects lines. Limits how many lines are tried in an outage, because these may arrive although
-    /// there is no response.
+    /// The earliest time at which another batch may be sent before a blocked one without a proof that the blocked lines
+    /// are the cause; nil after a response that accepts or rejects lines. It limits how many lines are tried in an
+    /// outage, because they may arrive although there is no response.
     var nextOvertaking: MonotonicInstant?
     /// The delay from the next such batch to the one after it.
     var overtakingDelay = Self.firstOvertakingDelay
     /// Why the last request failed; nil after a request was accepted.
     var failing: FailureClass?
-    /// Why the last response paused the destination; nil if it did not. It stays if all records of the batch are
-    /// removed, because nothing shows that the cause is fixed. Requests are then probes, also those of other batches.
+    /// Why the last response paused the destination; nil if it did not. It stays set if all records of the batch are
+    /// removed, because nothing shows that the cause is fixed. Requests of other batches are then probes too.
     var pauseReason: PauseReason?
-    /// `true` if records were accepted, according to the last response that states it.
+    /// Whether records were accepted, according to the last response that states it.
     package var isAcceptingRecords = false
     var resent: Int64 = 0
 
@@ -176,7 +176,7 @@ package struct Forwarding: Sendable {
     /// Updates the counts of pending records while a batch is sent in parts.
     package mutating func learned(_ pending: PendingCounts) { self.pending = pending }
 
-    /// `true` if some parts of the batch have been sent and others have not.
+    /// Whether some parts of the batch have been sent and others have not.
     package var isInParts: Bool { current.map { $0.requests > 0 && lastRange.count < $0.batch.count } ?? false }
 
     /// Handles the end of storing a batch, which is sent next.
@@ -198,7 +198,7 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// Handles the case that all records up to the cursor were suppressed, so there is no batch.
+    /// Handles a scan of the log that found no records to send, so that there is no batch.
     ///
     /// - Parameters:
     ///   - pending: The current counts of pending records.
@@ -227,7 +227,7 @@ package struct Forwarding: Sendable {
     ///
     /// - Parameters:
     ///   - pending: The current counts of pending records.
-    ///   - rest: The lines without an outcome, stored as a batch of their own; nil if none are left, also because their
+    ///   - rest: The lines without an outcome, stored as a batch of their own; nil if none are left or all their
     ///     records were removed.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
@@ -319,7 +319,8 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// Handles the cancellation of the request in flight by the caller, who stops next. It does not count as a failure.
+    /// Handles the cancellation of the request in flight by a caller that is about to stop. It does not count as a
+    /// failure.
     ///
     /// - Parameter mayHaveArrived: `true` if the whole request was sent.
     package mutating func requestCancelled(mayHaveArrived: Bool) {
@@ -345,9 +346,9 @@ extension Forwarding {
         package var batch: BatchID
         /// The lines, numbered from 0.
         package var range: Range<Int>
-        /// `true` if the request consists of one line in truncated form.
+        /// Whether the request consists of one line in truncated form.
         package var isCut = false
-        /// `true` if the destination is paused. The credential must be read again before the request.
+        /// Whether the destination is paused. The credential must be read again before the request.
         package var rereadsCredential = false
         /// The timeout of the request, shortened because the destination may be down; nil for the configured one.
         package var timeLimit: Duration?
@@ -397,12 +398,12 @@ extension Forwarding {
 }
 
 extension Forwarding {
-    /// `true` if nothing is sent until the cause of a failure is removed or the next attempt is due.
+    /// Whether nothing is sent until the next probe is due or the credential has changed.
     package var isPaused: Bool {
         if case .paused = state { preemptedPause == nil } else { false }
     }
 
-    /// `true` if the destination is paused and there is no batch with which it could be probed.
+    /// Whether the destination is paused and there is no batch with which it could be probed.
     package var isPausedWithoutBatch: Bool { pauseReason != nil && current == nil && preempted == nil }
 
     /// The state of the destination for `status`.
@@ -440,7 +441,7 @@ extension ForwardingView {
     /// The reason for waiting that is not a failure.
     fileprivate static let sendRate = "send_rate"
 
-    /// `true` if the destination does not accept records.
+    /// Whether the destination does not accept records.
     package var isFailing: Bool { reason.map { $0 != Self.sendRate } ?? false }
 
     fileprivate mutating func wait(_ reason: String, until: MonotonicInstant?) {
@@ -480,17 +481,17 @@ package struct ForwardingView: Equatable, Sendable {
     }
 }
 
-/// The pending records, as far as they matter for the time of the next batch.
+/// The counts and times of pending records, which determine when the next batch is sent.
 package struct PendingCounts: Equatable, Sendable {
     /// The number of records.
     package var records: Int
     /// The size of their lines in bytes. May be an estimate.
     package var bytes: Int
-    /// The time since which the oldest record waits; nil if none waits.
+    /// The time since which the oldest record has waited; nil if none is waiting.
     package var oldest: MonotonicInstant?
     /// The number of critical or new records.
     package var priorityRecords: Int
-    /// The time since which the oldest critical or new record waits; nil if none waits.
+    /// The time since which the oldest critical or new record has waited; nil if none is waiting.
     package var oldestPriority: MonotonicInstant?
 
     package init(
@@ -507,7 +508,8 @@ package struct PendingCounts: Equatable, Sendable {
     package static let nothing = PendingCounts()
 }
 
-/// When and in which batches records are sent (`[Forward]`). A rate or byte count of zero disables that limit.
+/// The settings for when and in which batches records are sent (`[Forward]`). A rate or byte count of zero disables
+/// that limit.
 package struct ForwardSettings: Hashable, Sendable {
     /// The maximum number of records in a batch.
     package var batchRecords: Int = 500
@@ -515,7 +517,7 @@ package struct ForwardSettings: Hashable, Sendable {
     package var batchBytes: Int = 1 << 20
     /// The maximum time a record waits for a batch to fill.
     package var batchDelay: Duration = .seconds(5)
-    /// The same for critical and new records.
+    /// The maximum time a critical or new record waits for a batch to fill.
     package var criticalDelay: Duration = .seconds(1)
     /// The maximum send rate, in records and real time.
     package var sendRate = Rate(600, per: .seconds(60))
@@ -528,8 +530,8 @@ package struct ForwardSettings: Hashable, Sendable {
     /// The maximum number of bytes sent per UTC day, before compression.
     package var dailyBytes: Int64 = 500 << 20
     package var compression = true
-    /// The maximum random delay before a batch left by a crash is sent, so that a crash loop does not overload the
-    /// destination.
+    /// The maximum random delay before an unfinished batch of the last run is sent, so that a crash loop does not
+    /// overload the destination.
     package var resumeDelay: Duration = .seconds(5)
 
     package init() {}

@@ -1,5 +1,5 @@
 /// The delay between one attempt and the next: random, up to a limit that doubles with each failure, so that many
-/// senders do not return at the same time.
+/// senders do not retry at the same time.
 ///
 /// A destination that asks the sender to slow down gets long delays. During an outage, however long it lasts, a probe
 /// is sent every few seconds: it costs one line and shows the end of the outage immediately.
@@ -44,8 +44,8 @@ package struct RetrySchedule: Equatable, Sendable {
             return now.advanced(by: max(ceiling * unit, min(retryAfter, Self.maxRetryAfter)))
         }
         guard !failure.isRateLimited else { return max(least, now.advanced(by: ceiling * unit)) }
-        // Measured from the start of the request; otherwise one that hangs would delay the next. Once it is clear that
-        // this is an outage, the delay is at least half the maximum.
+        // The delay starts with the failed request; otherwise a request that hangs would delay the next one. Once it is
+        // clear that this is an outage, the delay is at least half the maximum.
         let drawn = ceiling < cap ? ceiling * unit : ceiling * ((1 + unit) / 2)
         return max(least, begun.advanced(by: drawn))
     }
@@ -112,7 +112,7 @@ package struct RetryProgress: Equatable, Sendable {
     }
 }
 
-/// Sends single lines in an outage, and lets the size of requests grow again step by step afterwards.
+/// Limits each request to a single line in an outage, and raises the limit step by step afterwards.
 package struct CircuitBreaker: Equatable, Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
@@ -157,7 +157,7 @@ package struct CircuitBreaker: Equatable, Sendable {
 
     /// Records a successful request.
     ///
-    /// - Parameter full: The number of lines of a full request. Once the limit reaches it, there is none.
+    /// - Parameter full: The number of lines of a full request. A limit that reaches it is removed.
     package mutating func succeeded(full: Int) {
         switch state {
         case .closed:
@@ -175,8 +175,8 @@ package struct CircuitBreaker: Equatable, Sendable {
 /// The beginning of an outage, each change of its reason, and its end are logged once. At most `maxEntries` outages or
 /// changes of the reason, and as many pauses, are logged per `period`, so that a destination whose state keeps changing
 /// does not flood the log. A condition that was left out is logged later if it lasts, with the number of changes that
-/// were left out. The end of an outage or pause is logged only if its beginning was.
-/// An outage that lasts over a start is logged once more after it.
+/// were left out. The end of an outage or pause is logged only if its beginning was. An outage that lasts across a
+/// restart is logged once more after it.
 package struct OutageLog: Equatable, Sendable {
     /// The logged part of a destination's state.
     package enum Condition: Hashable, Sendable {
@@ -186,7 +186,8 @@ package struct OutageLog: Equatable, Sendable {
         case waiting(reason: String)
         /// Nothing is sent until someone removes the cause.
         case paused(reason: String)
-        /// The destination is reached, but rejects every record. This is no outage of its own.
+        /// The destination is reached, but rejects every record. This is logged only if it follows an outage or a
+        /// pause.
         case rejecting
     }
 
@@ -195,18 +196,18 @@ package struct OutageLog: Equatable, Sendable {
         package var condition: Condition
         /// The reason for waiting that was logged before; nil if another condition was.
         package var previous: String?
-        /// The number of changes since the last entry about waiting or a pause that were not logged.
+        /// The number of changes that were not logged since the last entry other than `accepting`.
         package var leftOut: Int
-        /// The duration of the outage that has ended; nil if it has not, or if it began before the start.
+        /// The duration of the outage that has ended; nil if none has ended, or if it began before the start.
         package var duration: Duration?
-        /// `true` if an earlier run has logged the same condition.
+        /// Whether an earlier run has logged the same condition.
         package var isRepeated = false
     }
 
     /// The maximum number of entries about waiting, and of entries about pauses, in `period`.
     package static let maxEntries = 10
     package static let period: Duration = .seconds(3600)
-    /// The reason for waiting if an earlier version has stored the condition, without a reason.
+    /// The reason for waiting if an earlier version stored the condition without a reason.
     private static let unknown = ""
     private static let rejecting = "rejecting"
 
@@ -217,7 +218,7 @@ package struct OutageLog: Equatable, Sendable {
     private var leftOut = 0
     /// The beginning of the outage; nil if there is none, or if it began before the start.
     private var since: MonotonicInstant?
-    /// `true` until the first condition after a start into an outage.
+    /// Whether an outage was stored before the start, and `entry(for:at:)` has not been called since.
     private var isResumed: Bool
     /// The times of the last entries about waiting, at most `maxEntries`.
     private var waits: [MonotonicInstant] = []

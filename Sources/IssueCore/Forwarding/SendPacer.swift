@@ -4,9 +4,8 @@ package import IssueProtocol
 ///
 /// It counts records and not requests, because services count records when they detect abuse, and one request may hold
 /// one record or five hundred. Records that are sent again count again. Old records additionally have a bucket of their
-/// own with their share of rate and burst. Another bucket counts only records that are sent for the first time. It is
-/// for priority records that preempt a batch that is being retried, so that they neither wait for that batch nor
-/// exceed the rate.
+/// own with their share of rate and burst. Another bucket counts only records that are sent for the first time.
+/// Priority records that preempt a retried batch use it, so that they neither wait for that batch nor exceed the rate.
 ///
 /// The rate is halved each time the destination asks the sender to slow down, down to a tenth. It recovers by a
 /// twentieth of the full rate for each minute without such a response.
@@ -45,7 +44,7 @@ package struct SendPacer: Equatable, Sendable {
     private let capacity: Double
     private let share: Double
     /// The maximum number of records that the level may be below zero.
-    private let deepest: Double
+    private let maxDebt: Double
     /// The factor currently applied to the rate, from 0.1 to 1.
     package private(set) var factor = 1.0
     private var level: Double
@@ -60,7 +59,7 @@ package struct SendPacer: Equatable, Sendable {
         let burst = rate.isUnlimited ? 0 : Double(rate.count) * (Self.burst / rate.period)
         capacity = min(max(1, burst.rounded(.down)), Double(max(1, settings.batchRecords)))
         share = Double(max(1, settings.backlogShare.percent)) / 100
-        deepest = Double(max(1, settings.batchRecords))
+        maxDebt = Double(max(1, settings.batchRecords))
         level = capacity
         first = capacity
         backlog = max(1, capacity * share)
@@ -75,9 +74,9 @@ package struct SendPacer: Equatable, Sendable {
         self.init(settings: settings, at: now)
         guard saved.factor.isFinite, saved.level.isFinite, saved.backlog.isFinite else { return }
         factor = min(max(saved.factor, Self.minFactor), 1)
-        level = min(max(saved.level, -deepest), capacity)
+        level = min(max(saved.level, -maxDebt), capacity)
         first = max(0, level)
-        backlog = min(max(saved.backlog, -deepest), backlogCapacity)
+        backlog = min(max(saved.backlog, -maxDebt), backlogCapacity)
         at = now.advanced(by: .zero - max(.zero, elapsed))
         adaptedAt = now
         settle(at: now)
@@ -88,7 +87,7 @@ package struct SendPacer: Equatable, Sendable {
         Saved(factor: factor, level: filled(at: now), backlog: filledBacklog(at: now))
     }
 
-    /// Returns how many of the wanted records may be sent now, or when.
+    /// Returns how many of the wanted records may be sent now, or when they may be sent.
     ///
     /// - Parameters:
     ///   - wanted: The number of records to send.
@@ -104,8 +103,8 @@ package struct SendPacer: Equatable, Sendable {
         return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
-    /// Returns how many of the wanted records, which were not sent before, may be sent now ahead of a batch that is
-    /// being retried; or when the next one may be sent.
+    /// Returns how many of the wanted records may be sent now, ahead of a batch that is being retried; or when the next
+    /// one may be sent. The wanted records must not have been sent before.
     package func paceOfFirst(_ wanted: Int, at now: MonotonicInstant) -> Pace {
         guard !rate.isUnlimited else { return .now(wanted) }
         let available = filledFirst(at: now)
@@ -125,9 +124,9 @@ package struct SendPacer: Equatable, Sendable {
     package mutating func sent(_ count: Int, again: Int = 0, isBacklog: Bool = false, at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
         settle(at: now)
-        level = max(-deepest, level - Double(count))
+        level = max(-maxDebt, level - Double(count))
         first = max(0, first - Double(max(0, count - again)))
-        if isBacklog { backlog = max(-deepest, backlog - Double(count)) }
+        if isBacklog { backlog = max(-maxDebt, backlog - Double(count)) }
     }
 
     /// Halves the rate, because the destination asked the sender to slow down.
@@ -174,9 +173,8 @@ package struct SendPacer: Equatable, Sendable {
 
 /// The bytes sent in the current UTC day, and the users they were sent for, against a daily limit.
 ///
-/// A user may have used a multiple of the bytes that are left. An eighth of the limit is reserved for users who have
-/// used almost nothing (a 512th), which suffices for 64 of them whatever others do. A tenth is reserved for system
-/// users.
+/// A user may use up to a multiple of the bytes that are left. An eighth of the limit is reserved for users who have
+/// used at most a 512th of it, which suffices for 64 of them whatever others use. A tenth is reserved for system users.
 package struct DailyBudget: Equatable, Sendable {
     /// How much of their share of the day's bytes a user has used.
     package enum State: Equatable, Sendable {
@@ -193,7 +191,7 @@ package struct DailyBudget: Equatable, Sendable {
     /// counts in `charged`.
     private static let maxUsers = 256
     /// The limits of the states, as multiples of the bytes left. They let a single user have 62 %, 68 % and 72 % of a
-    /// whole day.
+    /// day's bytes.
     private static let (plenty, scarce, critical): (Int64, Int64, Int64) = (4, 8, 16)
 
     private let limit: Int64
@@ -255,7 +253,7 @@ package struct DailyBudget: Equatable, Sendable {
         Self.day(of: now) != day ? 0 : bytes
     }
 
-    /// Returns the budget of the day of `now`. Nothing is used if that is another day.
+    /// Returns the budget of the day of `now`. If that is another day, nothing of it is used yet.
     package func today(at now: IssueTimestamp) -> DailyBudget {
         let today = Self.day(of: now)
         // Any other day counts, even an earlier one: a clock that was once a year ahead must not block the destination
@@ -319,7 +317,7 @@ struct AdaptiveBodyLimit: Equatable, Sendable {
     }
 }
 
-/// Orders entries of many users in turns.
+/// Orders the entries of many users round-robin.
 package enum RoundRobinOrder {
     /// Returns the indexes of all entries: the first entry of each user, then the second of each, and so on.
     ///

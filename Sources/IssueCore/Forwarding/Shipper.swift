@@ -18,10 +18,10 @@ package protocol Shipper: ~Copyable {
     /// Returns the line of a correction of the grouping.
     func line(of correction: OutboundCorrection) -> [UInt8]
 
-    /// Returns a line that was too large in truncated form, or nil if nothing is left to truncate.
+    /// Returns the truncated form of a line that was too large, or nil if nothing is left to truncate.
     func cut(_ line: [UInt8]) -> [UInt8]?
 
-    /// Returns a body that takes the lines of a request while they are made, so that none of them has to be kept.
+    /// Returns an empty request body. Each line is added to it as it is made, so that no lines have to be kept.
     func prepare() -> any PreparedBody
 
     /// Sends a request and waits for the response.
@@ -32,7 +32,7 @@ package protocol Shipper: ~Copyable {
     /// - Returns: The meaning of the response.
     mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult
 
-    /// `true` if sending needs a credential and none is available.
+    /// Whether sending needs a credential and none is available.
     var lacksCredential: Bool { get }
 
     /// Reads the credential again and returns `true` if it has changed.
@@ -50,7 +50,7 @@ package protocol PreparedBody: AnyObject {
     /// The number of lines.
     var count: Int { get }
 
-    /// `true` if the body cannot be sent because compressing it failed. The lines must be added to another body.
+    /// Whether the body cannot be sent because compressing it failed. The lines must be added to another body.
     var isBroken: Bool { get }
 
     /// Appends a line. Lines are sent in the order in which they are added.
@@ -112,7 +112,7 @@ package struct OutboundRecord: Sendable {
     /// The user who is accountable for the record, such as the owner of a subordinate user id.
     package var user: UInt32
 
-    /// The complete record. Its id is the `event_id` by which a receiver detects duplicates.
+    /// The complete record. Its id is the `event_id` that receivers use to detect duplicates.
     package var stored: StoredRecord {
         var whole = own
         memory?.complete(&whole.record)
@@ -214,7 +214,7 @@ package struct OutboundSummary: Equatable, Sendable {
     }
 }
 
-/// The types of the fields at a destination, which the first value of a field fixes permanently.
+/// The types of the fields at a destination. The first value of a field fixes its type permanently.
 package struct FieldTypes: Equatable, Sendable {
     package enum Kind: Int64, CaseIterable, Hashable, Sendable {
         case string
@@ -241,8 +241,8 @@ package struct FieldTypes: Equatable, Sendable {
         self.kinds = kinds
     }
 
-    /// Returns `true` if a value can be sent under a path. The first value of a field fixes its type. A value of
-    /// another type, or of a field above the maximum number, is sent as text elsewhere.
+    /// Returns `true` if a value can be sent under a path. Otherwise it has another type than the field, or there are
+    /// too many fields, and the caller sends it as text elsewhere. The first value of a field fixes its type.
     ///
     /// - Parameters:
     ///   - kind: The type of the value.
@@ -270,9 +270,9 @@ package struct FieldTypes: Equatable, Sendable {
     }
 }
 
-/// A correction of the grouping, or the undoing of one, to be sent to a destination.
+/// A correction of the grouping, or its undo, to be sent to a destination.
 ///
-/// Readers of the destination use it to map the ids in records sent before the correction to the present ids.
+/// Readers of the destination use it to map the ids in records sent before the correction to the current ids.
 package struct OutboundCorrection: Equatable, Sendable {
     /// The value of the field `correction_action`.
     package enum Action: String, CaseIterable, Sendable {
@@ -285,10 +285,10 @@ package struct OutboundCorrection: Equatable, Sendable {
     /// The id of the line. It is the same at each destination and each time the line is sent.
     package var eventID: String
     package var host: String
-    /// The correction. With `isUndone`, author, time and reason are those of the undoing. A rule with `other` is the
+    /// The correction. If `isUndone` is set, author, time and reason are those of the undo. A rule with `other` is the
     /// merge of an existing issue by that rule.
     package var correction: GroupCorrection
-    /// `true` if the correction was undone.
+    /// Whether the correction was undone.
     package var isUndone: Bool
     /// The fingerprint of the group that gets the records.
     package var fingerprint: String

@@ -34,7 +34,7 @@ package enum SplitSelector: Equatable, Sendable {
         }
     }
 
-    /// Returns `true` if a split moves this series.
+    /// Returns `true` if the split moves this series.
     package func matches(_ fields: inout Fields) -> Bool {
         switch self {
         case .title(let pattern): pattern.matches(fields.title)
@@ -42,7 +42,7 @@ package enum SplitSelector: Equatable, Sendable {
         }
     }
 
-    /// Returns `true` if a split moves this series.
+    /// Returns `true` if the split moves this series.
     ///
     /// - Parameter title: The title of a group of this series.
     package func matches(_ series: SeriesDescription, title: String) -> Bool {
@@ -90,7 +90,7 @@ package enum SplitSelector: Equatable, Sendable {
         }
     }
 
-    /// Nil if the text is not a stored selector.
+    /// Parses the stored form; nil if the text is not a stored selector.
     package init?(stored text: String) {
         guard text.first == Self.separator else {
             guard let pattern = TitlePattern(text) else { return nil }
@@ -125,7 +125,7 @@ package enum MergeSuggestions {
         package var words: [String]
     }
 
-    /// Titles with more words are not compared.
+    /// The maximum number of words in a title. Longer titles are not compared.
     private static let maxWords = 40
 
     /// Returns pairs of groups whose titles differ in one word, in the order of the candidates.
@@ -136,8 +136,8 @@ package enum MergeSuggestions {
     ///
     /// - Parameter limit: The maximum number of pairs.
     package static func pairs(among candidates: [Candidate], limit: Int) -> [Pair] {
-        /// For a title without one of its words, the first candidate, and the index of the omitted word. The key is a
-        /// hash, because the texts themselves would take too much memory.
+        /// For each title without one of its words, the first candidate with it and the index of the omitted word. The
+        /// key is a hash, because the texts themselves would take too much memory.
         var first: [UInt64: (candidate: Int32, omitted: Int32)] = [:]
         var pairs: [Pair] = []
         for (index, candidate) in candidates.enumerated() {

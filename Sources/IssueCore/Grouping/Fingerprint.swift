@@ -2,14 +2,14 @@ package import IssueProtocol
 
 /// Computes the fingerprint that identifies an issue. It is the same on every host and for every user.
 package enum Fingerprint {
-    /// The version of the rule below. A changed rule gets the next number, and existing groups are moved to it
-    /// (`Regrouping`).
+    /// The version of the rule that `of` implements. A changed rule gets the next number, and existing groups are moved
+    /// to it (`Regrouping`).
     package static let rule: Int64 = 2
 
     /// Returns the fingerprint of a series: the sender's own if it gave one, otherwise sixteen hexadecimal digits.
     ///
-    /// It covers the application, domain, code if given, module, the file's base name, function and the message's
-    /// template. It does not cover stack frames. It covers line and column only if the template consists of the
+    /// The digits are a hash of the application, domain, code, module, the file's base name, function and the message's
+    /// template. Stack frames are not included. Line and column are included only if the template consists of the
     /// sender's values, because nothing else distinguishes such messages.
     package static func of(_ series: SeriesDescription, app: String) -> String {
         if let chosen = series.fingerprint, !chosen.isEmpty { return chosen }
@@ -70,7 +70,7 @@ package enum Regrouping {
         case keep
         /// The group gets this fingerprint and keeps its id.
         case change(fingerprint: String)
-        /// The series of the group move to another group, and its id refers to that group from then on.
+        /// The series of the group move to another group. The group's id then refers to that group.
         case merge(into: GroupID)
     }
 
@@ -156,7 +156,7 @@ package enum Regrouping {
 }
 
 extension MessageTemplate.Placeholder {
-    /// A text that every version of the rule replaces by a placeholder.
+    /// A text that every version of the rule replaces with this placeholder.
     fileprivate var example: String {
         switch self {
         case .number, .value: "7"

@@ -7,7 +7,8 @@ import IssueProtocol
 /// which is more than random hashes ever need. An insertion that would need more replaces another run, which is then no
 /// longer found. A sender of colliding runs therefore cannot slow down the table.
 struct InternTable: Sendable {
-    /// All that is needed to find a run, in one place. If thousands of runs alternate, cache misses are the main cost.
+    /// Everything needed to find a run, stored together. If thousands of runs alternate, cache misses are the main
+    /// cost.
     private struct Slot {
         var hash: UInt64 = 0
         var bytes = ByteRange.empty
@@ -61,7 +62,7 @@ struct InternTable: Sendable {
     ///
     ///     note ::= length value bytes
     @inline(__always)
-    func note(for input: Span<UInt8>, behind number: Int) -> UInt64? {
+    func note(for input: Span<UInt8>, after number: Int) -> UInt64? {
         let (start, kept) = (ranges[number].upper, bytes.span)
         guard kept.word(at: start) == UInt64(truncatingIfNeeded: input.count), !input.isEmpty,
             input.equals(from: 0, kept, from: start &+ Self.noteHeaderSize, count: input.count)
@@ -71,7 +72,7 @@ struct InternTable: Sendable {
 
     /// Notes a value, and the bytes that it is for, after a run that was inserted with room for both. Finding the run
     /// loads the note into the processor's cache too.
-    mutating func note(_ value: UInt64, for input: Span<UInt8>, behind number: Int) {
+    mutating func note(_ value: UInt64, for input: Span<UInt8>, after number: Int) {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]
         bytes.store(words: head.span, at: start)
@@ -88,7 +89,7 @@ struct InternTable: Sendable {
     ///   - start: The index of the run's first byte.
     ///   - end: The index after the run's last byte.
     ///   - hash: The hash of the run.
-    ///   - tag: A value of the caller's, returned by `find`.
+    ///   - tag: A value chosen by the caller, returned by `find`.
     ///   - room: The size of the note after the run, in bytes.
     mutating func insert(
         _ input: Span<UInt8>, from start: Int, to end: Int, hash: UInt64, tag: UInt32 = 0, room: Int = 0

@@ -36,7 +36,7 @@ package enum MessageTemplate {
     /// The byte between two parts. It never occurs in a message that is stored as parts.
     package static let separator: UInt8 = 0x1F
 
-    /// Appends a message's template to `template`, and replaces the content of `parts` by the replaced parts.
+    /// Appends a message's template to `template`, and sets `parts` to the parts that placeholders replace.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the message.
@@ -134,7 +134,7 @@ package enum MessageTemplate {
         byte < 0x20 && byte != 0x0A && byte != 0x09 && byte != 0x0D || byte == 0x7F
     }
 
-    /// Returns `true` if a template has values of the sender, and neither letters nor digits outside of placeholders.
+    /// Returns `true` if a template has values of the sender, but no letters or digits outside placeholders.
     package static func consistsOfValues(_ template: [UInt8]) -> Bool {
         var hasValue = false
         for byte in template {
@@ -175,7 +175,8 @@ package struct SplitMessage: Equatable, Sendable {
         form = parts == nil ? .whole : template.contains(where: MessageTemplate.isPlaceholder) ? .parts : .template
     }
 
-    /// Returns `true` if the template and the parts represent exactly this message. The other store may be damaged.
+    /// Returns `true` if the template and the parts represent exactly this message. They do not if the other store is
+    /// damaged.
     func represents(_ message: Span<UInt8>, from start: Int, to end: Int) -> Bool {
         guard form != .whole else { return true }
         let count = template.count(where: MessageTemplate.isPlaceholder)
@@ -219,7 +220,7 @@ package struct SentTemplate: Sendable {
         ends.append(values.count)
     }
 
-    /// Appends a message's template to `template`, and replaces the content of `parts` by the values.
+    /// Appends a message's template to `template`, and sets `parts` to the values.
     ///
     /// If the sender's template describes only the beginning of the message, the rest is split like a message without a
     /// sender's template.
@@ -331,7 +332,7 @@ package struct SentTemplate: Sendable {
 }
 
 extension RecordDecoder {
-    /// Splits a message by the record's own template, and sets `template` and `parts`.
+    /// Splits a message with the template that the sender gave, and sets `template` and `parts`.
     ///
     /// - Returns: The form in which the message must be stored. Nil if the record has no template, or one that
     ///   contradicts the message or exceeds a limit; `template` is empty then.

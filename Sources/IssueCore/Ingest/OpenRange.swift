@@ -3,7 +3,7 @@ import IssueProtocol
 /// Collects the posting lists and counts of the range of ids that is still being filled.
 ///
 /// They are written once, when the range closes. Until then, a few numbers per record are kept here. After a restart,
-/// these are rebuilt from the rows of the open range.
+/// these numbers are rebuilt from the rows of the open range.
 package struct OpenRange: Sendable {
     /// The data kept for each record.
     private struct Entry {
@@ -35,7 +35,7 @@ package struct OpenRange: Sendable {
     package var nextID: RowID { firstID + entries.count }
     package var lastID: RowID { nextID - 1 }
 
-    /// The id of the first record in the range, and when it was received. Nil if there is none.
+    /// The id of the first record in the range, and when it was received; nil if there is none.
     package var first: (id: RowID, receivedAt: Int64)? {
         entries.firstIndex { $0.series != 0 }.map { (firstID + $0, entries[$0].receivedAt) }
     }
@@ -70,7 +70,8 @@ package struct OpenRange: Sendable {
         note(series)
     }
 
-    /// Adds the bytes that a new series takes besides its records, so that a range with large series closes earlier.
+    /// Adds the bytes that a new series takes in addition to its records, so that a range with large series closes
+    /// earlier.
     package mutating func grow(by bytes: Int) {
         byteCount &+= bytes
     }
@@ -170,8 +171,9 @@ package struct RangePostings: Equatable, Sendable {
         package var series: SeriesID
         package var records: Int64 = 0
         package var occurrences: Int64 = 0
-        /// The approximate bytes that a series takes in the database besides its records: its posting list, counts,
-        /// attributes and issue. Without them, a user with one record in each of many issues would seem to use little.
+        /// The approximate bytes that a series takes in the database in addition to its records: its posting list,
+        /// counts, attributes and issue. Without them, a user with one record in each of many issues would seem to use
+        /// little space.
         package static let bytesOfSeries: Int64 = 400
 
         /// The approximate bytes that the records and the series take.
@@ -270,7 +272,7 @@ package enum PostingList {
         output.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Reads the number at an index and moves the index past it. Nil if the bytes end early or the number exceeds 64
+    /// Returns the number at an index and moves the index past it; nil if the bytes end early or the number exceeds 64
     /// bits.
     package static func number(in bytes: Span<UInt8>, at index: inout Int) -> UInt64? {
         var value: UInt64 = 0
@@ -302,7 +304,7 @@ package enum PostingList {
         return output
     }
 
-    /// Decodes ids in an array, or returns nil if the bytes are corrupt.
+    /// Decodes the ids in an array; nil if the bytes are corrupt.
     package static func decode(_ bytes: [UInt8], base: RowID) -> [RowID]? {
         decode(bytes.span, base: base)
     }

@@ -141,7 +141,7 @@ extension ProducerMark {
         return bytes
     }
 
-    /// Decodes the stored form. Nil if the bytes are not what `bytes` produces.
+    /// Decodes the stored form; nil if the bytes are not in that form.
     package init?(bytes: [UInt8]) {
         var rest = bytes[...]
         guard rest.popFirst() == Self.version, let highest = Self.number(from: &rest),
@@ -197,13 +197,13 @@ package struct ProducerID: Hashable, Sendable {
         self.low = low
     }
 
-    /// Parses a UUID in the form of RFC 9562, in upper or lower case. Nil if the text is not a UUID.
+    /// Parses a UUID in the form of RFC 9562, in upper or lower case; nil if the text is not a UUID.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         self.init(bytes.span, from: 0, to: bytes.count)
     }
 
-    /// Parses a UUID in a range of bytes. Nil if the bytes are not a UUID.
+    /// Parses a UUID in a range of bytes; nil if the bytes are not a UUID.
     package init?(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
         guard end - start == 36 else { return nil }
         (high, low) = (0, 0)
@@ -275,6 +275,6 @@ package struct NumberGate: Equatable, Sendable {
         refusedFrom = min(refusedFrom ?? sequence, sequence)
     }
 
-    /// `true` if no report is refused now.
+    /// Whether no report is refused now.
     package var isOpen: Bool { refusedFrom == nil }
 }

@@ -106,7 +106,7 @@ public struct ByteRange: Equatable, Sendable {
     @inlinable @inline(__always)
     public var upper: Int { Int(start) + Int(count) }
 
-    /// `true` if the range contains no bytes.
+    /// Whether the range contains no bytes.
     @inlinable @inline(__always)
     public var isEmpty: Bool { count == 0 }
 }
@@ -130,7 +130,7 @@ package struct SeriesDirectory: Sendable {
     /// The directory of an empty batch.
     static let none = SeriesDirectory(identity: nil, generation: 0)
 
-    /// Nil for the directory of an empty batch.
+    /// The identity of the numbering; nil for the directory of an empty batch.
     package let identity: Identity?
     /// The number of directories that the decoder has had, including this one.
     let generation: Int
@@ -153,7 +153,7 @@ package struct SeriesDirectory: Sendable {
         self.init(identity: Identity(), generation: generation)
     }
 
-    /// `true` if new series should go into another directory.
+    /// Whether new series should go into another directory.
     var isFull: Bool { count >= Self.maxSeries || byteCount >= Self.maxBytes }
 
     /// Adds a series with a key in the form of `SeriesKey` and returns its number.

@@ -38,8 +38,8 @@ extension RecordDecoder {
         return seriesByShortKey(scanner)
     }
 
-    /// Returns the number of the record's series, found by the short key. For a series that is not the last one of its
-    /// source.
+    /// Returns the number of the record's series, found by the short key. Called if the series is not the one that was
+    /// last noted for its source.
     private mutating func seriesByShortKey(_ scanner: borrowing JSONScanner) -> UInt32 {
         let short = shortKey
         let hash = hash(short.span, from: 0, to: short.count)
@@ -72,7 +72,7 @@ extension RecordDecoder {
         batch.directory.generation != series.directory.generation
     }
 
-    /// Gives the batch a copy of the current directory. If that is a new one, its records are renumbered.
+    /// Gives the batch a copy of the current directory. If that is a new one, the batch's records are renumbered.
     private mutating func renewDirectory(of batch: inout RecordBatch) {
         if isRenumbered(batch) {
             for index in batch.records.indices {
@@ -86,7 +86,7 @@ extension RecordDecoder {
     // MARK: Keys
 
     /// Returns the number that represents a source or an application in a short key: its serial, or 0 if the record has
-    /// none. Nil if it is not in the cache.
+    /// no such object; nil if the object is not in the cache.
     @inline(__always)
     private mutating func serial(of reading: ObjectReading) -> UInt64? {
         switch reading {
@@ -163,7 +163,7 @@ struct SeriesKeyCache: Sendable {
     private(set) var directory: SeriesDirectory
     /// All series of the directory, by whole keys.
     private var series = InternTable()
-    /// Short keys. Cleared when full, mostly of keys with serials that are no longer used.
+    /// Short keys. A full table is cleared; most of its keys then have serials that are no longer used.
     private var keys = InternTable()
     /// The series number of each short key, indexed by the key's number in `keys`.
     private var numbers: [UInt32] = []
@@ -175,7 +175,7 @@ struct SeriesKeyCache: Sendable {
     /// The low 32 bits of the directory's generation, which is what a note can hold.
     var generation: UInt32 { UInt32(truncatingIfNeeded: directory.generation) }
 
-    /// `true` if a new directory must be started before the next record.
+    /// Whether a new directory must be started before the next record.
     var isFull: Bool { directory.isFull }
 
     /// Starts a new directory. Numbers are valid until this is called.
@@ -285,15 +285,15 @@ struct ObjectCache: Sendable {
     /// otherwise nil.
     @inline(__always)
     func expected(_ key: Span<UInt8>, from source: Int, generation: UInt32) -> UInt32? {
-        guard let note = table.note(for: key, behind: source), UInt32(truncatingIfNeeded: note >> 32) == generation
+        guard let note = table.note(for: key, after: source), UInt32(truncatingIfNeeded: note >> 32) == generation
         else { return nil }
         return UInt32(truncatingIfNeeded: note)
     }
 
-    /// Notes the last series of a source. The same place in a program usually reports the same series.
+    /// Notes the last series of a source. The same source location usually reports the same series.
     mutating func expect(_ series: UInt32, for key: Span<UInt8>, from source: Int, generation: UInt32) {
         guard key.count <= Self.maxExpected else { return }
-        table.note(UInt64(generation) << 32 | UInt64(series), for: key, behind: source)
+        table.note(UInt64(generation) << 32 | UInt64(series), for: key, after: source)
     }
 
     /// Clears the cache if it is full. Numbers are valid until the next call.

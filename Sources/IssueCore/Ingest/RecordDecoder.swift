@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// Decodes a record's JSON into the form in which it is stored, without allocating objects or strings per record.
 ///
-/// One decoder is used for all records of a thread, so that its buffers keep their memory. All methods are `mutating`,
-/// even those that change nothing, because a non-mutating call would copy the decoder.
+/// One decoder is used for all records of a thread, so that its buffers keep their memory. Some methods are `mutating`
+/// although they change nothing, because a non-mutating call would copy the decoder.
 package struct RecordDecoder: Sendable {
     package let limits: RecordLimits
     var members = RecordMemberTable()
@@ -27,11 +27,11 @@ package struct RecordDecoder: Sendable {
     var redactor: Redactor
     /// The message of the record without secrets; valid if `isRedacted` is set.
     private var redactedMessage = ByteBuffer()
-    /// `true` if the message of the record contains secrets.
+    /// Whether the message of the record contains secrets.
     private var isRedacted = false
-    /// `true` if the keys in the series directory were made with another redactor.
+    /// Whether the keys in the series directory were made with another redactor.
     private var hasNewRedactor = false
-    /// `true` if the batch's copy of the directory lacks series of its last records.
+    /// Whether the batch's copy of the directory lacks series of its last records.
     var lacksSeries = false
 
     /// - Parameters:
@@ -59,8 +59,7 @@ package struct RecordDecoder: Sendable {
 
     /// Decodes the next record and adds it to a batch.
     ///
-    /// - Returns: The reason why the record was rejected; nil if it was added. In both cases the scanner is after the
-    ///   record.
+    /// - Returns: Why the record was rejected; nil if it was added. In both cases the scanner is after the record.
     /// - Throws: `JSONError` if the bytes are not valid JSON. The scanner must not be used any further.
     package mutating func decode(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
@@ -75,7 +74,7 @@ package struct RecordDecoder: Sendable {
     ///   - scanner: The JSON of the record.
     ///   - message: How the other store split the message; nil to split it like that of a client's record.
     ///   - batch: The batch to which the record is added.
-    /// - Returns: The reason why the record was rejected; nil if it was added.
+    /// - Returns: Why the record was rejected; nil if it was added.
     /// - Throws: `JSONError` if the bytes are not valid JSON. The scanner must not be used any further.
     package mutating func decode(
         _ scanner: inout JSONScanner, splitAs message: SplitMessage?, into batch: inout RecordBatch
@@ -177,7 +176,7 @@ package struct RecordDecoder: Sendable {
         let form = redactor.append(
             messageIn: message, from: start, to: end, sent: sent == nil ? nil : sentTemplate,
             limit: limits.templateBytes, template: &template, parts: &parts, message: &redactedMessage)
-        // Values that the other store has replaced are found, but not changed.
+        // The redactor finds values that the other store has already replaced, but does not change them.
         guard splitMessage != nil, redactedMessage.count == end - start,
             redactedMessage.span.equals(from: 0, message, from: start, count: end - start)
         else { return form }
@@ -233,13 +232,13 @@ package struct RecordDecoder: Sendable {
                 for index in 0..<parts.count { output.append(parts.span[index] | 0x20) }
                 output.append(UInt8(ascii: "\""))
             } else {
-                // With its quotation marks.
+                // The text is copied with its quotation marks.
                 redactor.append(json: scanner.bytes, text.start - 1..<text.end + 1, to: &output)
             }
         }
     }
 
-    /// The beginnings of the members for the ids of the context.
+    /// The keys of the ids of the context as JSON, each with a colon.
     private static let contextKeys = IssueContext.Field.allCases.map { "\"\($0.name)\":" }
 }
 

@@ -15,7 +15,7 @@ struct RecordFields: Sendable {
     var backtrace: Range<Int>?
     /// The values that belong to the sender's template.
     var parts: Range<Int>?
-    /// `true` if the record may have ids of the context.
+    /// Whether the record may have ids of the context.
     var hasContext = false
     private(set) var flags: SeriesKey.Flags = .reportable
     var source = ObjectReading.absent
@@ -394,7 +394,7 @@ package struct RecordLimits: Equatable, Sendable {
     package init() {}
 }
 
-/// The reason why a single record of a call was rejected.
+/// Why a single record of a call was rejected.
 package struct RecordRejection: Error, Equatable, Sendable {
     /// The path of the invalid member; nil if the record as a whole is invalid.
     package var field: String?
@@ -434,7 +434,7 @@ struct TimeReader: Sendable {
     private var writtenMinute: (UInt64, UInt64) = (0, 0)
     private var minute: Int64 = 0
 
-    /// Returns the milliseconds since 1970-01-01 UTC of an RFC 3339 text in a range of bytes. Nil if it is not a valid
+    /// Returns the milliseconds since 1970-01-01 UTC of an RFC 3339 text in a range of bytes; nil if it is not a valid
     /// time.
     mutating func milliseconds(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Int64? {
         // The most common form: 2026-11-21T10:00:00.123Z.
@@ -450,7 +450,7 @@ struct TimeReader: Sendable {
         return minute + offset
     }
 
-    /// Returns the milliseconds of `:00.123Z`, given as a word. Nil if it has another form.
+    /// Returns the milliseconds of a text such as `:00.123Z`, given as a word; nil if it has another form.
     @inline(__always)
     private static func withinMinute(_ word: UInt64) -> Int64? {
         guard word & 0xFF00_0000_FF00_00FF == 0x5A00_0000_2E00_003A else { return nil }

@@ -2,9 +2,9 @@ import IssueProtocol
 
 /// Host names, network addresses, mailbox addresses and URLs.
 extension TemplateReader {
-    /// Returns the dotted name around a full stop if it is that of a host or of an application. Names of classes,
-    /// functions and files remain in the template.
-    mutating func name() -> Token? {
+    /// Returns the dotted name around a full stop if it is the name of a host or of an application; otherwise nil.
+    /// Names of classes, functions and files remain in the template.
+    mutating func takeName() -> Token? {
         let dot = position
         position += 1
         guard dot >= nameEnd, dot > lowest, ByteClass.inWord(bytes[dot - 1]) || bytes[dot - 1] == UInt8(ascii: "-"),
@@ -29,7 +29,7 @@ extension TemplateReader {
         let next = index < end ? bytes[index] : 0
         let isPath = next == UInt8(ascii: "/") && index + 1 < end && ByteClass.inPath(bytes[index + 1])
         guard isPath || isHost(from: first, to: index, dots: dots, lastDot: lastDot) else { return nil }
-        return host(from: first, to: index)
+        return takeHost(from: first, to: index)
     }
 
     /// Returns `true` for a dotted name in lower case that is not called as a function.
@@ -45,16 +45,16 @@ extension TemplateReader {
     }
 
     /// Returns a host name with its port and path.
-    mutating func host(from first: Int, to last: Int) -> Token {
+    mutating func takeHost(from first: Int, to last: Int) -> Token {
         let port = portEnd(from: last)
         if port + 1 < end, bytes[port] == UInt8(ascii: "/"), ByteClass.inPath(bytes[port + 1]) {
-            return address(from: first, continuing: port + 1)
+            return takeAddress(from: first, continuing: port + 1)
         }
-        return addressList(from: first, to: port)
+        return takeAddressList(from: first, to: port)
     }
 
     /// Returns an address together with the IPv4 addresses that follow it.
-    mutating func addressList(from first: Int, to last: Int) -> Token {
+    mutating func takeAddressList(from first: Int, to last: Int) -> Token {
         var last = last
         while let next = nextItem(after: last), ByteClass.isDigit(bytes[next]),
             let end = ipv4AddressEnd(from: next)
@@ -66,27 +66,27 @@ extension TemplateReader {
     }
 
     /// Returns the URL, Windows path, IPv6 or hardware address around a colon, or the truth value after it.
-    mutating func colon() -> Token? {
+    mutating func takeColon() -> Token? {
         let first = lettersStart()
         if first < position {
-            if let token = url(from: first, colon: position) { return token }
+            if let token = takeURL(from: first, colon: position) { return token }
             if first == position - 1, position + 1 < end, bytes[position + 1] == UInt8(ascii: "\\"),
                 first == start || !isWordByte(first - 1)
             {
-                return pathToken(from: first)
+                return takePath(from: first)
             }
         }
-        if isGroup(behind: position), let token = hardwareOrIPv6(from: first) { return token }
+        if isGroup(after: position), let token = takeHardwareOrIPv6(from: first) { return token }
         position += 1
-        return truthValue(behind: position)
+        return takeTruthValue(after: position)
     }
 
     /// Returns an IPv6 or hardware address around a digit.
-    mutating func colonGroups(_ digit: Int) -> Token? {
+    mutating func takeColonGroups(_ digit: Int) -> Token? {
         var index = digit + 1
         while index < end, index <= digit + 4, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }
-        guard index < end, bytes[index] == UInt8(ascii: ":"), isGroup(behind: index) else { return nil }
-        return hardwareOrIPv6(from: lettersStart())
+        guard index < end, bytes[index] == UInt8(ascii: ":"), isGroup(after: index) else { return nil }
+        return takeHardwareOrIPv6(from: lettersStart())
     }
 
     /// Returns the end of the UUID that starts at an index; nil if there is none.
@@ -146,13 +146,13 @@ extension TemplateReader {
     }
 
     /// Returns `true` if an IPv6 or hardware address may continue after a colon.
-    func isGroup(behind colon: Int) -> Bool {
+    func isGroup(after colon: Int) -> Bool {
         colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
     }
 
     /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal digits separated by
     /// colons. Times of day and names with two colons but without digits are excluded.
-    mutating func hardwareOrIPv6(from first: Int) -> Token? {
+    mutating func takeHardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
             var last = colonGroupsEnd(from: first)
         else { return nil }
@@ -227,7 +227,7 @@ extension TemplateReader {
             guard index < end else { break }
             var first = index
             while first > lowest, ByteClass.inMailbox(bytes[first - 1]) { first -= 1 }
-            // A dot before the address belongs to the preceding text.
+            // Punctuation before the address belongs to the preceding text.
             while first < index, !isWordByte(first) { first += 1 }
             if first < index, index + 1 < end, isWordByte(index + 1) { return (first, index) }
             index += 1
@@ -235,17 +235,17 @@ extension TemplateReader {
         return (end, end)
     }
 
-    mutating func url(from first: Int, colon: Int) -> Token? {
+    mutating func takeURL(from first: Int, colon: Int) -> Token? {
         guard colon + 3 < end, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/") else {
             return nil
         }
-        return address(from: first, continuing: colon + 3)
+        return takeAddress(from: first, continuing: colon + 3)
     }
 
     /// Returns the address that starts at `first`.
     ///
     /// - Parameter rest: The index from which its end is searched.
-    mutating func address(from first: Int, continuing rest: Int) -> Token {
+    mutating func takeAddress(from first: Int, continuing rest: Int) -> Token {
         var index = rest
         while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
         while index > rest, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }

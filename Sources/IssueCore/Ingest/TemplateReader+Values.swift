@@ -3,18 +3,20 @@ import IssueProtocol
 /// Numbers, dates, any word with a digit in it, and lists of them.
 extension TemplateReader {
     /// Returns the word around a digit: a number with its sign and unit, a date, an identifier, or an address.
-    mutating func value() -> Token? {
+    mutating func takeValue() -> Token? {
         let digit = position
         // Most numbers are between two spaces.
         if digit == start || bytes[digit - 1] == UInt8(ascii: " ") {
             let last = digitsEnd(from: digit)
-            if last == end || bytes[last] == UInt8(ascii: " ") { return number(from: digit, digits: digit, to: last) }
+            if last == end || bytes[last] == UInt8(ascii: " ") {
+                return takeNumber(from: digit, digits: digit, to: last)
+            }
         }
-        if let token = colonGroups(digit) { return token }
+        if let token = takeColonGroups(digit) { return token }
         var first = wordStart(before: digit)
         while first < digit, bytes[first] == UInt8(ascii: "-") { first += 1 }
         if first == digit {
-            if let last = ipv4AddressEnd(from: digit) { return addressList(from: digit, to: last) }
+            if let last = ipv4AddressEnd(from: digit) { return takeAddressList(from: digit, to: last) }
         }
         if let last = uuidEnd(from: first) {
             position = last
@@ -26,15 +28,15 @@ extension TemplateReader {
         case .name:
             lowest = position
             return nil
-        case .scheme: return address(from: first, continuing: word.end + 3)
-        case .host: return host(from: first, to: word.end)
+        case .scheme: return takeAddress(from: first, continuing: word.end + 3)
+        case .host: return takeHost(from: first, to: word.end)
         case .value: break
         }
-        return number(from: first, digits: digit, to: word.end)
+        return takeNumber(from: first, digits: digit, to: word.end)
     }
 
     /// Returns a word together with its sign, unit and date, and with the list that it begins.
-    private mutating func number(from first: Int, digits digit: Int, to last: Int) -> Token {
+    private mutating func takeNumber(from first: Int, digits digit: Int, to last: Int) -> Token {
         let last = listEnd(after: unitEnd(after: last), ofNumbers: first == digit)
         position = last
         guard first == digit else { return .part(.number, from: first, to: last) }
@@ -192,7 +194,7 @@ extension TemplateReader {
             uuidEnd(from: first) == nil
         else { return nil }
         let word = Word(first: first, digit: digit, self)
-        // The word is an address or a name, so it does not continue the list. Nor does a key or a mailbox address.
+        // A host, a URL or a name does not continue the list. Nor does a key or a mailbox address.
         guard word.kind == .value else { return nil }
         if word.end < end, bytes[word.end] == UInt8(ascii: "=") || bytes[word.end] == UInt8(ascii: "@") { return nil }
         return word.end

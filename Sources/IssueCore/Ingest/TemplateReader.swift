@@ -49,13 +49,13 @@ struct TemplateReader: ~Escapable {
             guard position < end else { return nil }
             let byte = bytes[position]
             switch ByteClass.of(byte) {
-            case .digit: if let token = value() { return token }
-            case .dot: if let token = name() { return token }
-            case .colon: if let token = colon() { return token }
-            case .equals: if let token = assigned() { return token }
-            case .quote: if let token = quoted(byte) { return token }
-            case .slash: if let token = path() { return token }
-            case .backslash: if let token = windowsPath() { return token }
+            case .digit: if let token = takeValue() { return token }
+            case .dot: if let token = takeName() { return token }
+            case .colon: if let token = takeColon() { return token }
+            case .equals: if let token = takeAssigned() { return token }
+            case .quote: if let token = takeQuoted(byte) { return token }
+            case .slash: if let token = takePath() { return token }
+            case .backslash: if let token = takeWindowsPath() { return token }
             case .control:
                 position &+= 1
                 if byte != 0x0A, byte != 0x09, byte != 0x0D { return .control(at: position - 1) }
@@ -66,16 +66,16 @@ struct TemplateReader: ~Escapable {
     }
 
     private mutating func takeMailbox() -> Token {
-        let token = address(from: mailbox.start, continuing: mailbox.sign + 1)
+        let token = takeAddress(from: mailbox.start, continuing: mailbox.sign + 1)
         mailbox = mailbox(from: position)
         return token
     }
 
-    /// Returns a quotation with its quotation marks.
+    /// Returns a quotation with its quotation marks; nil if the mark does not begin one.
     ///
     /// A mark after a letter, or without a closing mark, is an apostrophe. The request in an access log does not count
     /// as a quotation, so that its method is kept.
-    private mutating func quoted(_ mark: UInt8) -> Token? {
+    private mutating func takeQuoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
         guard first == start || !isWordByte(first - 1), !isRequest(at: position), !isText(at: first) else { return nil }
@@ -110,15 +110,15 @@ struct TemplateReader: ~Escapable {
 
     // MARK: key=value
 
-    /// Returns the value that is assigned to a name.
-    private mutating func assigned() -> Token? {
+    /// Returns the value that is assigned to a name; nil if there is none or it is the text of a message.
+    private mutating func takeAssigned() -> Token? {
         let sign = position
         position += 1
         guard sign > start, position < end else { return nil }
-        if bytes[position] == UInt8(ascii: " ") { return truthValue(behind: position) }
+        if bytes[position] == UInt8(ascii: " ") { return takeTruthValue(after: position) }
         let first = position
         guard ByteClass.mayEndKey(bytes[sign - 1]), !isTextKey(before: sign) else { return nil }
-        if ByteClass.of(bytes[first]) == .quote, case .part(_, _, let last)? = quoted(bytes[first]) {
+        if ByteClass.of(bytes[first]) == .quote, case .part(_, _, let last)? = takeQuoted(bytes[first]) {
             return .part(.number, from: first, to: last)
         }
         let last = assignedEnd(from: first)
@@ -159,7 +159,7 @@ struct TemplateReader: ~Escapable {
         return index
     }
 
-    /// Returns `true` if the key that ends here has values that are sentences or kinds of events, and no data.
+    /// Returns `true` if the values of the key that ends here are sentences or kinds of events, not data.
     private func isTextKey(before sign: Int) -> Bool {
         var key: UInt64 = 0
         var index = sign
@@ -172,7 +172,7 @@ struct TemplateReader: ~Escapable {
     }
 
     /// Returns a truth value or a word such as `nil` that starts at an index, after up to two spaces.
-    mutating func truthValue(behind index: Int) -> Token? {
+    mutating func takeTruthValue(after index: Int) -> Token? {
         var first = index
         while first < end, first < index + 2, bytes[first] == UInt8(ascii: " ") { first += 1 }
         guard first < end, ByteClass.mayBeginTruthValue(bytes[first]),
@@ -200,7 +200,7 @@ struct TemplateReader: ~Escapable {
 
     /// Returns a path if the slash begins one or is in one, or an address after the name of its host, as in
     /// `db/10.0.0.1`.
-    private mutating func path() -> Token? {
+    private mutating func takePath() -> Token? {
         let slash = position
         position += 1
         var first = slash
@@ -214,9 +214,9 @@ struct TemplateReader: ~Escapable {
             first = wordStart(before: slash)
         }
         if ByteClass.isDigit(bytes[position]), let last = ipv4AddressEnd(from: position) {
-            return addressList(from: first, to: last)
+            return takeAddressList(from: first, to: last)
         }
-        return isStart || isRelativePath(behind: slash) ? pathToken(from: first) : nil
+        return isStart || isRelativePath(after: slash) ? takePath(from: first) : nil
     }
 
     /// Returns `true` if the slash is the path of a request, as in `GET / HTTP/1.1`.
@@ -227,7 +227,7 @@ struct TemplateReader: ~Escapable {
     }
 
     /// Returns `true` if another slash, or a file name with an extension, follows a slash.
-    private func isRelativePath(behind slash: Int) -> Bool {
+    private func isRelativePath(after slash: Int) -> Bool {
         var index = slash + 1
         while index < end, ByteClass.inPath(bytes[index]) {
             switch bytes[index] {
@@ -240,7 +240,7 @@ struct TemplateReader: ~Escapable {
         return false
     }
 
-    mutating func pathToken(from first: Int) -> Token {
+    mutating func takePath(from first: Int) -> Token {
         while position < end, ByteClass.inPath(bytes[position]) { position += 1 }
         // A full stop or colon at the end belongs to the sentence.
         while position > first + 1, ByteClass.isSentencePunctuation(bytes[position - 1]) { position -= 1 }
@@ -248,13 +248,13 @@ struct TemplateReader: ~Escapable {
     }
 
     /// Returns a path with backslashes: a share, a registry key, or a user with their domain.
-    private mutating func windowsPath() -> Token? {
+    private mutating func takeWindowsPath() -> Token? {
         let first = wordStart(before: position)
         position += 1
         guard position < end else { return nil }
         let isShare = first == position - 1 && bytes[position] == UInt8(ascii: "\\")
         guard isShare || first < position - 1 && ByteClass.isLetter(bytes[position]) else { return nil }
-        return pathToken(from: first)
+        return takePath(from: first)
     }
 
     // MARK: Bytes
@@ -307,7 +307,7 @@ extension ShortWords {
         "sha256", "sha512", "md5", "base64", "http2", "http3", "oauth2", "s3", "ec2", "k8s", "log4j", "p2p", "i2c",
         "utf-8", "utf-16", "sha-1", "sha-256", "sha-512", "h2",
     ])
-    /// Last labels by which a name with a single dot is recognised as that of a host or of a systemd unit.
+    /// Last labels that identify a name with a single dot as the name of a host or of a systemd unit.
     static let domains = ShortWords([
         "com", "net", "org", "edu", "gov", "mil", "local", "lan", "internal", "service", "socket", "timer", "mount",
         "scope", "slice",

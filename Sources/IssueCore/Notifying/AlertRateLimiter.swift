@@ -2,10 +2,10 @@ package import IssueProtocol
 
 /// Decides which records are logged individually for operators, and counts the others for a later collective message.
 ///
-/// New groups have one budget, and critical and regressed records another, so neither can use up the other. Each user
-/// has a limit, and all users share another one (`FairBucket`). While at most `noisyUsers` users exceed their limit,
-/// the alerts of a user depend only on their own limit. With up to `quietUsers` more of them, quiet users still get
-/// their alerts.
+/// New groups have one budget, and critical and regressed records have another, so neither can use up the other. Each
+/// user has a limit, and all users share a second one (`FairBucket`). While at most `noisyUsers` users exceed their
+/// limit, only a user's own limit affects their alerts. If more users exceed it, the shared limit still reserves one
+/// alert for each of `quietUsers` quiet users.
 package struct AlertRateLimiter: Sendable {
     /// Two buckets, one for new groups and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
@@ -28,13 +28,14 @@ package struct AlertRateLimiter: Sendable {
     }
 
     /// The limit of one user in each budget.
-    package static let ofUser = BucketLimit(burst: 10, refill: Rate(5, per: .seconds(60)))
+    package static let userLimit = BucketLimit(burst: 10, refill: Rate(5, per: .seconds(60)))
     /// The number of users who may use their full limit at the same time.
     package static let noisyUsers: Int64 = 4
+    /// The number of quiet users for whom the shared limit reserves one alert each.
     package static let quietUsers: Int64 = 40
     /// The limit of all users together in each budget. A fifth of its burst is reserved for quiet users.
     package static let totalLimit = BucketLimit(
-        burst: quietUsers * 5, refill: Rate(ofUser.refill.count * noisyUsers, per: ofUser.refill.period))
+        burst: quietUsers * 5, refill: Rate(userLimit.refill.count * noisyUsers, per: userLimit.refill.period))
     /// How long suppressed alerts are counted before they are reported.
     package static let suppressedFor: Duration = .seconds(60)
     /// The maximum number of users remembered.
@@ -57,32 +58,32 @@ package struct AlertRateLimiter: Sendable {
         users = RecencyTable(capacity: Self.maxUsers)
     }
 
-    /// The number of users whose limits are in memory.
+    /// The number of users remembered.
     package var userCount: Int { users.count }
 
-    /// Returns `true` if an alert for the record is logged on its own. Otherwise the alert is counted.
+    /// Returns `true` if an alert for the record is logged individually. Otherwise the alert is counted.
     package mutating func admits(_ record: PriorityRecord, at now: RecordLogInstant) -> Bool {
         if !users.contains(record.uid) {
-            _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: record.uid)
+            _ = users.insert(User(budget: Budget(TokenBucket(Self.userLimit, at: now))), for: record.uid)
         }
-        let isInShared = all[record.reason].has(for: record.uid, at: now)
-        var isInOwn = false
+        let hasSharedToken = all[record.reason].has(for: record.uid, at: now)
+        var hasOwnToken = false
         let isAdmitted =
             users.update(record.uid) { user in
-                isInOwn = user.budget[record.reason].has(at: now)
-                if !isInOwn, user.demand[record.reason] == nil {
+                hasOwnToken = user.budget[record.reason].has(at: now)
+                if !hasOwnToken, user.demand[record.reason] == nil {
                     let bucket = user.budget[record.reason]
-                    user.demand[record.reason] = BucketDemand(behind: bucket, Self.ofUser, at: now)
+                    user.demand[record.reason] = BucketDemand(behind: bucket, Self.userLimit, at: now)
                 }
-                user.demand[record.reason]?.add(1, held: isInOwn ? 0 : 1, at: now)
-                guard isInShared, isInOwn else {
+                user.demand[record.reason]?.add(1, held: hasOwnToken ? 0 : 1, at: now)
+                guard hasSharedToken, hasOwnToken else {
                     user.suppressed = user.suppressed.clampedSum(1)
                     return false
                 }
                 user.budget[record.reason].take(at: now)
                 return true
             } ?? false
-        if isInOwn { noteDemand(on: record.reason, isHeld: !isInShared, at: now) }
+        if hasOwnToken { recordDemand(on: record.reason, isHeld: !hasSharedToken, at: now) }
         if isAdmitted {
             all[record.reason].take(for: record.uid, at: now)
         } else {
@@ -92,15 +93,15 @@ package struct AlertRateLimiter: Sendable {
         return isAdmitted
     }
 
-    /// Records the demand on the limit of all users.
-    private mutating func noteDemand(on reason: PriorityReason, isHeld: Bool, at now: RecordLogInstant) {
+    /// Records demand on the limit of all users together.
+    private mutating func recordDemand(on reason: PriorityReason, isHeld: Bool, at now: RecordLogInstant) {
         if isHeld, allDemand[reason] == nil {
             allDemand[reason] = BucketDemand(behind: all[reason].tokens, Self.totalLimit, .shared, at: now)
         }
         allDemand[reason]?.add(1, held: isHeld ? 1 : 0, at: now)
     }
 
-    /// Returns the limits of all users together, and of each user who has used theirs.
+    /// Returns the status of the limits of all users together, and of each user who has used or exceeded theirs.
     package func statuses(at now: RecordLogInstant) -> [LimitStatus] {
         let kinds: [(PriorityReason, LimitStatus.Name)] = [
             (.firstOfGroup, .announcementsNew), (.critical, .announcementsUrgent),
@@ -115,7 +116,7 @@ package struct AlertRateLimiter: Sendable {
                     needed: demand?.needed(at: now) ?? [])
             }
             return [status(nil, all[reason].tokens, Self.totalLimit, allDemand[reason])]
-                + users.all.map { status($0.key, $0.value.budget[reason], Self.ofUser, $0.value.demand[reason]) }
+                + users.all.map { status($0.key, $0.value.budget[reason], Self.userLimit, $0.value.demand[reason]) }
                 .filter { $0.held > 0 || $0.level != $0.capacity }
         }
     }
@@ -161,6 +162,7 @@ package struct SuppressedAlerts: Equatable, Sendable {
         package var count: Int64
     }
 
+    /// The maximum number of users listed individually.
     package static let maxUsers = 5
 
     /// The number of new groups.
@@ -171,16 +173,17 @@ package struct SuppressedAlerts: Equatable, Sendable {
     package private(set) var regressed: Int64 = 0
     /// The users with the most suppressed alerts, in descending order.
     package var users: [User] = []
-    /// The number of other users with suppressed alerts, among those in memory.
+    /// The number of other remembered users with suppressed alerts.
     package var otherUsers = 0
 
     package init() {}
 
-    /// `true` if no alert was suppressed.
+    /// Whether no alert was suppressed.
     package var isNothing: Bool { new == 0 && critical == 0 && regressed == 0 }
-    /// `true` if critical or regressed records are among them.
+    /// Whether alerts for critical or regressed records were suppressed.
     package var isUrgent: Bool { critical > 0 || regressed > 0 }
 
+    /// Counts a suppressed alert.
     package mutating func add(_ reason: PriorityReason) {
         switch reason {
         case .firstOfGroup: new = new.clampedSum(1)
@@ -190,7 +193,7 @@ package struct SuppressedAlerts: Equatable, Sendable {
     }
 }
 
-/// The reason why a record is sent before the backlog and operators are alerted.
+/// The reason why a record is sent before the backlog and why operators are alerted to it.
 package enum PriorityReason: Int64, CaseIterable, Hashable, Sendable {
     case critical = 1
     case firstOfGroup

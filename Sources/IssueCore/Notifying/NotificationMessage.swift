@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// A message of a notifier, with everything that its formats show.
+/// A message of a notifier, with all values that its formats show.
 package struct NotificationMessage: Equatable, Sendable {
     /// An issue that the message lists.
     package struct Item: Equatable, Sendable {
@@ -53,16 +53,16 @@ package struct NotificationMessage: Equatable, Sendable {
         }
     }
 
-    /// The id of the message. All attempts have the same one, so that a receiver can detect a repetition.
+    /// The id of the message. All attempts have the same id, so that a receiver can detect a repetition.
     package var id: String
     package var notifier: String
     package var host: String
     package var at: IssueTimestamp
     /// The number of the attempt, from 1.
     package var attempt: Int
-    /// `true` if an earlier attempt may have reached the receiver.
+    /// Whether an earlier attempt may have reached the receiver.
     package var mayBeRepetition: Bool
-    /// `true` if an operator has requested the message as a test.
+    /// Whether the message is a test that an operator has requested.
     package var isTest = false
     package var items: [Item] = []
     package var ownEvents: [OwnEvent] = []
@@ -181,15 +181,15 @@ extension NotificationMessage.OwnEvent {
     }
 }
 
-/// Texts of applications, as notifications show them.
+/// The form in which notifications show texts of applications.
 package enum NotificationText {
     /// The maximum length of a title and of a name, in characters.
     package static let maxTitle = 200
     package static let maxName = 80
 
-    /// Returns a text as one line of limited length, without control and formatting characters.
+    /// Returns a text as one line of limited length, with a space in place of each control or formatting character.
     ///
-    /// An application chooses this text, and a line break or a bidirectional override would let it forge lines.
+    /// An application chooses this text. With a line break or a bidirectional override, it could forge lines.
     package static func line(_ text: String, maxCharacters: Int) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars.prefix(maxCharacters * 4) {

@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// An event that a notifier is to report, or several events of one user that are only counted.
+/// An entry of a notifier's queue: an event to report, or several events of one user that are only counted.
 package struct Notice: Equatable, Sendable {
     package var id: Int64
     package var kinds: NotificationKinds
@@ -27,7 +27,7 @@ package struct Notice: Equatable, Sendable {
         self.at = at
     }
 
-    /// `true` if the entry only counts events that have no entry of their own.
+    /// Whether the entry only counts events.
     package var isOnlyCounted: Bool { record == nil && text == nil }
 }
 
@@ -37,11 +37,12 @@ package struct Notice: Equatable, Sendable {
 /// displace the events of others. The first event of each kind of a user always gets an entry, so a flood of new issues
 /// does not hide one that has escalated.
 package struct NoticeQueue: Equatable, Sendable {
-    /// The maximum number of entries of one user, and of all users. First events of a kind may exceed both.
+    /// The maximum number of entries of one user, and of all users together. The first event of each kind may exceed
+    /// both.
     package static let maxEntriesOfUser = 20
     package static let maxEntries = 1000
 
-    /// The number of entries by user; nil is the daemon itself.
+    /// The number of entries by user. The key nil is the daemon itself.
     private var entries: [UInt32?: Int] = [:]
     /// The kinds of each user's entries, as `NotificationKinds.urgency`.
     private var urgencies: [UInt32?: Set<Int>] = [:]
@@ -50,24 +51,24 @@ package struct NoticeQueue: Equatable, Sendable {
     /// - Parameter waiting: The events that are already waiting.
     package init(_ waiting: [Notice] = []) {
         for notice in waiting where !notice.isOnlyCounted {
-            enter(notice.uid, notice.kinds)
+            countEntry(notice.uid, notice.kinds)
         }
     }
 
-    /// Returns `true`, and counts the entry, if an event gets one of its own. Otherwise the event is only counted.
+    /// Decides whether an event gets an entry of its own. If so, counts the entry and returns `true`.
     ///
     /// - Parameters:
     ///   - user: The accountable user; nil for an event of the daemon itself.
-    ///   - kinds: The kinds of the event. Only the most urgent one matters.
+    ///   - kinds: The kinds of the event. Only the most urgent one is considered.
     package mutating func add(_ user: UInt32?, _ kinds: NotificationKinds) -> Bool {
         let isFirst = !urgencies[user, default: []].contains(kinds.urgency)
         let hasRoom = entries[user, default: 0] < Self.maxEntriesOfUser && total < Self.maxEntries
         guard isFirst || hasRoom else { return false }
-        enter(user, kinds)
+        countEntry(user, kinds)
         return true
     }
 
-    private mutating func enter(_ user: UInt32?, _ kinds: NotificationKinds) {
+    private mutating func countEntry(_ user: UInt32?, _ kinds: NotificationKinds) {
         entries[user, default: 0] += 1
         urgencies[user, default: []].insert(kinds.urgency)
         total += 1
@@ -76,10 +77,10 @@ package struct NoticeQueue: Equatable, Sendable {
 
 /// Decides when the next message of a notifier may be sent.
 ///
-/// A message contains all waiting events and is charged to one of their users. So a user who has used up their share
-/// delays only their own events; those of others still cause a message at once.
+/// A message contains all waiting events and is charged to one of their users. A user who has used up their share
+/// therefore delays only their own events. Events of others are still sent without this delay.
 package struct NotificationPacer: Sendable {
-    /// The lowest burst with which the bucket still reserves a token for quiet users.
+    /// The lowest burst of which a fifth, the reserve for quiet users, is a whole token.
     package static let leastBurst: Int64 = 5
 
     private var bucket: FairBucket
@@ -87,7 +88,8 @@ package struct NotificationPacer: Sendable {
     private let delay: Duration
 
     /// - Parameters:
-    ///   - limit: The limit for messages. If it is unlimited, a message is sent as soon as its events were gathered.
+    ///   - limit: The rate limit for messages. If it is unlimited, each message is sent as soon as its events have been
+    ///     gathered.
     ///   - delay: How long events are gathered.
     ///   - now: The current time.
     package init(_ limit: BucketLimit, delay: Duration, at now: RecordLogInstant) {
@@ -110,23 +112,23 @@ package struct NotificationPacer: Sendable {
 
     /// Charges a message to one of its users. `whenNext` must have returned a time up to now.
     ///
-    /// The charged user is the one with the most events among those who have a token.
+    /// Of the users who have a token, the one with the most events is charged.
     package mutating func take(_ message: [Notice], at now: RecordLogInstant) {
         var counts: [UInt32?: Int64] = [:]
         for notice in message { counts[notice.uid, default: 0] += notice.count }
         let users = counts.sorted { ($1.value, $0.key ?? 0) < ($0.value, $1.key ?? 0) }.map(\.key)
-        guard let payer = users.first(where: { bucket.has(for: $0, at: now) }) else { return }
-        bucket.take(for: payer, at: now)
+        guard let user = users.first(where: { bucket.has(for: $0, at: now) }) else { return }
+        bucket.take(for: user, at: now)
     }
 }
 
-/// The events that a message lists individually, and the numbers of those that it only counts.
+/// The events that a message lists individually, and the numbers of all and of the unlisted events.
 package struct NotificationDigest: Equatable, Sendable {
     /// Events of one user that the message does not list.
     package struct Others: Equatable, Sendable {
         /// Nil for the sum of users who are not listed individually, and for the daemon.
         package var uid: UInt32?
-        /// `true` for events of the daemon itself that no user has caused.
+        /// Whether the events are those of the daemon itself, which no user has caused.
         package var isOfDaemon: Bool
         package var count: Int64
 
@@ -148,14 +150,14 @@ package struct NotificationDigest: Equatable, Sendable {
         }
     }
 
-    /// The maximum number of listed events, and of users with a number of other events.
+    /// The maximum number of listed events, and of users whose other events are counted individually.
     package static let maxListed = 10
     package static let maxUsers = 5
 
-    /// The listed events, the most urgent first. Each user has about the same number, and of each user the first event
-    /// of every kind comes before further ones.
+    /// The listed events, the most urgent first. They are chosen from each user in turn. The first event of each kind
+    /// of a user is chosen before their further events.
     package private(set) var listed: [Notice] = []
-    /// The users with the most other events, the sum of all remaining users, and other events of the daemon itself.
+    /// The other events: of the users with the most of them, of all remaining users together, and of the daemon itself.
     package private(set) var others: [Others] = []
     /// The number of all events, by kind. An event of two kinds counts for the more urgent one.
     package private(set) var counts: [Count] = []
@@ -170,7 +172,7 @@ package struct NotificationDigest: Equatable, Sendable {
         }
         let order = { (left: Notice, right: Notice) in (left.kinds.urgency, left.id) < (right.kinds.urgency, right.id) }
         var queues = Dictionary(grouping: notices.filter { !$0.isOnlyCounted }, by: \.uid).values
-            .map { Self.kindsFirst($0.sorted(by: order))[...] }
+            .map { Self.firstOfEachKindFirst($0.sorted(by: order))[...] }
             .sorted { order($0[$0.startIndex], $1[$1.startIndex]) }
         var chosen: [Notice] = []
         while chosen.count < Self.maxListed, !queues.isEmpty {
@@ -197,8 +199,8 @@ package struct NotificationDigest: Equatable, Sendable {
         if ofDaemon > 0 { others.append(Others(uid: nil, isOfDaemon: true, count: ofDaemon)) }
     }
 
-    /// Moves the first event of each kind to the front. The events are sorted by urgency.
-    private static func kindsFirst(_ notices: [Notice]) -> [Notice] {
+    /// Returns the events, which are sorted by urgency, with the first one of each kind moved to the front.
+    private static func firstOfEachKindFirst(_ notices: [Notice]) -> [Notice] {
         var seen: Set<Int> = []
         var (first, further): ([Notice], [Notice]) = ([], [])
         for notice in notices {
@@ -208,36 +210,36 @@ package struct NotificationDigest: Equatable, Sendable {
     }
 }
 
-/// The age of a message. It does not change when the wall clock is set while the daemon runs.
+/// The age of a message. While the daemon runs, setting the wall clock does not change it.
 package struct MessageAge: Equatable, Sendable {
-    /// The maximum credible age of a stored message: twice the maximum of `RetryFor=`. A longer one means that a clock
-    /// was wrong.
+    /// The maximum credible age of a stored message: twice the maximum of `RetryFor=`. A higher age means that the wall
+    /// clock was wrong.
     package static let maxStored: Duration = .seconds(60 * 86_400)
 
-    /// The time at which the message was made. It may be before the start of the host.
-    private let made: MonotonicInstant
+    /// The time at which the message was created. It may be before the start of the host.
+    private let created: MonotonicInstant
 
-    /// Creates the age of a stored message, which an earlier run may have made.
+    /// Computes the age of a stored message, which an earlier run may have created.
     ///
     /// Only the wall clock covers a restart. An age that can't be right counts as zero, so the message is retried from
     /// now on.
     ///
     /// - Parameters:
-    ///   - stored: The wall time at which the message was made.
+    ///   - stored: The wall time at which the message was created.
     ///   - wall: The current wall time.
-    ///   - monotonic: The current time.
+    ///   - monotonic: The current monotonic time.
     package init(since stored: IssueTimestamp, wall: IssueTimestamp, monotonic: MonotonicInstant) {
         let elapsed = Duration.milliseconds(
             wall.millisecondsSince1970.clampedDifference(stored.millisecondsSince1970))
         let isCredible = elapsed >= .zero && elapsed <= Self.maxStored
-        made = monotonic.advanced(by: isCredible ? Duration.zero - elapsed : Duration.zero)
+        created = monotonic.advanced(by: isCredible ? Duration.zero - elapsed : Duration.zero)
     }
 
     /// Returns the age at a time.
-    package func duration(at now: MonotonicInstant) -> Duration { made.duration(to: now) }
+    package func duration(at now: MonotonicInstant) -> Duration { created.duration(to: now) }
 }
 
-/// The consequence of the answer to an attempt to send a message.
+/// What to do after an attempt to send a message.
 package enum NotificationOutcome: Equatable, Sendable {
     case delivered
     /// Send it again after a delay. `mayHaveArrived` is `true` if the receiver may have acted on this attempt.
@@ -249,12 +251,12 @@ package enum NotificationOutcome: Equatable, Sendable {
     private static let maxDelay: Duration = .seconds(300)
     private static let maxRetryAfter: Duration = .seconds(3600)
 
-    /// Evaluates an answer.
+    /// Creates the outcome of an attempt.
     ///
     /// - Parameters:
-    ///   - verdict: The meaning of the answer.
+    ///   - verdict: The meaning of the receiver's answer.
     ///   - attempts: The number of attempts so far.
-    ///   - age: The time since the message was made.
+    ///   - age: The time since the message was created.
     ///   - retryFor: How long a message is retried.
     package init(_ verdict: DeliveryVerdict, attempts: Int, age: Duration, retryFor: Duration) {
         var delay = Self.firstDelay * (1 << min(max(attempts - 1, 0), 10))
@@ -270,7 +272,7 @@ package enum NotificationOutcome: Equatable, Sendable {
         case .paused: mayHaveArrived = false
         case .ambiguous: mayHaveArrived = true
         case .again(let failure, let retryAfter):
-            // The wait that a server asks for is limited so that one more attempt is made before `retryFor` ends.
+            // The wait that a server requests is limited so that one more attempt is made before `retryFor` ends.
             if let retryAfter { delay = max(delay, min(retryAfter, Self.maxRetryAfter, retryFor - age)) }
             switch failure {
             // A server may have acted on the request before it failed.

@@ -18,10 +18,10 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     package static let destinationPaused = NotificationKinds(rawValue: 8)
     /// The store does not accept reports, or was damaged.
     package static let storeFault = NotificationKinds(rawValue: 16)
-    /// A limit of a destination begins or stops holding records back, or a user reports too many different names.
+    /// A limit of a destination starts or stops holding back records, or a user reports too many different names.
     package static let limitReached = NotificationKinds(rawValue: 32)
 
-    /// A group has had many occurrences in a period that the notifier chooses.
+    /// A group has had many occurrences within the period that the notifier's configuration sets.
     package static let escalated = NotificationKinds(rawValue: 64)
 
     /// All kinds with their names in the configuration and in messages, the most urgent first.
@@ -47,7 +47,7 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     }
 }
 
-/// The attributes of an issue's record that filters and silences examine.
+/// The attributes of a record that filters and silences examine.
 package struct NotificationSubject: Equatable, Sendable {
     package var kinds: NotificationKinds
     /// The name of the account: the claimed application, or else the command.
@@ -71,14 +71,14 @@ package struct NotificationSubject: Equatable, Sendable {
     }
 }
 
-/// The events that a notifier reports.
+/// Selects the events that a notifier reports.
 package struct NotificationFilter: Hashable, Sendable {
     package var kinds: NotificationKinds = [.new, .regressed, .critical, .escalated, .destinationPaused, .storeFault]
-    /// Names of applications, environments and units. An empty list matches all. A name may end with `*`.
+    /// The names of applications, environments and units to report. An empty list matches all. A name may end with `*`.
     package var apps: [String] = []
     package var environments: [String] = []
     package var units: [String] = []
-    /// The lowest severity.
+    /// The lowest severity to report.
     package var severity: IssueLevel = .debug
 
     package init() {}
@@ -99,9 +99,9 @@ package struct NotificationFilter: Hashable, Sendable {
     package func admits(_ kind: NotificationKinds) -> Bool { !kinds.isDisjoint(with: kind) }
 }
 
-/// A list of names. A name may end with `*`, which matches any ending.
+/// Matches names with patterns. A pattern may end with `*`, which matches any ending.
 enum NamePattern {
-    /// Returns `true` if the list is empty or one of its names matches.
+    /// Returns `true` if there are no patterns or one of them matches.
     static func matches(_ patterns: [String], _ name: String?) -> Bool {
         patterns.isEmpty
             || patterns.contains { pattern in
@@ -124,7 +124,7 @@ extension IssueSilence {
 
     /// Returns `true` if this silence applies to an event, so that no notifier reports it.
     ///
-    /// Events of the daemon itself are never silenced, because a silence is about applications.
+    /// Events of the daemon itself have no subject and are never silenced.
     package func covers(_ subject: NotificationSubject, at now: IssueTimestamp) -> Bool {
         now < until && NamePattern.matches(apps, subject.app)
             && NamePattern.matches(environments, subject.environment) && NamePattern.matches(units, subject.unit)
@@ -143,7 +143,7 @@ extension IssueSilence {
         return bytes > Self.maxNames ? lists.max { $0.1.count < $1.1.count }?.0 : nil
     }
 
-    /// Returns `true` for a name that has a `*` only at its end, and no control characters.
+    /// Returns `true` for a name of valid length that has a `*` only at its end and no control characters.
     private static func isPattern(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= maxName && !name.dropLast().contains("*")
             && !name.unicodeScalars.contains { $0.properties.generalCategory == .control }

@@ -2,20 +2,20 @@ package import IssueProtocol
 
 /// Detects groups with many occurrences in a period, for the event `escalated` of one notifier.
 ///
-/// A period consists of `slotCount` slots. The counts of the current slot and of those before it are added, so all
+/// A period consists of `slotCount` slots. The counts of the current slot and of the slots before it are added, so all
 /// counted occurrences happened within one period. A group is reported at most once per period.
 ///
 /// The number of groups in memory is limited. When the table is full, half of the groups of the user with the most
-/// groups are removed. So a user cannot displace the groups of users who have fewer.
+/// groups are removed. A user therefore cannot displace the groups of users who have fewer.
 package struct EscalationCounter: Sendable {
     /// The stored form of a group's counts.
     package struct Entry: Equatable, Sendable {
         package var group: GroupID
         /// The user accountable for the record with which counting began.
         package var uid: UInt32
-        /// The number of the current slot, counted from the origin of log time.
+        /// The index of the current slot, counted from the origin of log time.
         package var slot: Int64
-        /// The occurrences in the current slot and in those before it, the current one first.
+        /// The occurrences in each slot of the period, the current slot first.
         package var counts: [Int64]
         /// The log time of the last report; nil if there was none.
         package var reportedAt: RecordLogInstant?
@@ -73,7 +73,7 @@ package struct EscalationCounter: Sendable {
     private var removed: Set<GroupID> = []
 
     /// - Parameters:
-    ///   - rate: The number of occurrences in a period that is reported.
+    ///   - rate: The number of occurrences in a period from which a group is reported.
     ///   - entries: The stored counts. They must have been counted with slots of the same length.
     ///   - maxGroups: The maximum number of groups in memory.
     package init(_ rate: Rate, entries: [Entry] = [], maxGroups: Int = Self.maxGroups) {
@@ -94,7 +94,7 @@ package struct EscalationCounter: Sendable {
     /// The number of groups in memory.
     package var count: Int { entries.count }
 
-    /// Counts the occurrences of a record. Returns `true` if the group is to be reported because of it.
+    /// Counts the occurrences of a record. Returns `true` if the group is to be reported because of them.
     ///
     /// - Parameters:
     ///   - occurrences: The number of occurrences in the record.
@@ -111,7 +111,7 @@ package struct EscalationCounter: Sendable {
 
     /// Returns the changes to store, and forgets groups that have not occurred for a period.
     package mutating func takeChanges(at now: RecordLogInstant) -> Changes {
-        for entry in entries.values where isOver(entry, at: now) { remove(entry) }
+        for entry in entries.values where isExpired(entry, at: now) { remove(entry) }
         var changes = Changes()
         changes.entries = changed.sorted().compactMap { entries[$0] }
         changes.removed = removed.sorted()
@@ -128,7 +128,7 @@ package struct EscalationCounter: Sendable {
     }
 
     private mutating func makeRoom(for uid: UInt32, at now: RecordLogInstant) {
-        for entry in entries.values where isOver(entry, at: now) { remove(entry) }
+        for entry in entries.values where isExpired(entry, at: now) { remove(entry) }
         guard entries.count >= maxGroups else { return }
         let owner = groupCounts.max { left, right in
             (left.value, left.key == uid ? 1 : 0, left.key) < (right.value, right.key == uid ? 1 : 0, right.key)
@@ -149,7 +149,7 @@ package struct EscalationCounter: Sendable {
         removed.insert(entry.group)
     }
 
-    private func isOver(_ entry: Entry, at now: RecordLogInstant) -> Bool {
+    private func isExpired(_ entry: Entry, at now: RecordLogInstant) -> Bool {
         now.milliseconds / slotLength - entry.slot >= Self.slotCount
             && entry.reportedAt.map { $0.duration(to: now) >= rate.period } ?? true
     }
@@ -163,7 +163,8 @@ package struct ReachedLimit: Hashable, Sendable {
     package var user: UInt32
     package var reason: SuppressionReason
 
-    /// Returns nil for a limit of a single issue (`groupRate`, `cardinality`), which notifiers do not report.
+    /// Returns nil for a limit of a single group or of new groups (`groupRate`, `cardinality`), which notifiers do not
+    /// report.
     package init?(_ reason: SuppressionReason, account: AccountID, user: UInt32) {
         switch reason {
         case .groupRate, .cardinality: return nil
@@ -174,17 +175,18 @@ package struct ReachedLimit: Hashable, Sendable {
     }
 }
 
-/// Decides when notifiers report that a limit of a destination begins or stops holding records back.
+/// Decides when notifiers report that a limit of a destination starts or stops holding back records.
 ///
 /// A limit is over when it has held nothing back for `quietTime`, so a limit that is reached again and again causes
-/// only one pair of events. Each user causes a limited number of events, at all destinations together. The end of a
-/// limit is reported only if its beginning was reported.
+/// only one pair of events. The number of events that a user causes at all destinations together is limited. The end of
+/// a limit is reported only if its beginning was reported.
 package struct LimitWatch: Sendable {
+    /// The time after which a limit that holds nothing back is over.
     package static let quietTime: Duration = .seconds(600)
-    /// The maximum number of limits that are reported as reached per user in `period`.
+    /// The maximum number of limits per user that are reported as reached in one `period`.
     package static let maxBeginsOfUser = 5
     package static let period: Duration = .seconds(3600)
-    /// The maximum number of limits that are reached at the same time and were reported, and of users remembered.
+    /// The maximum number of reported limits that are not over, and of users remembered.
     package static let maxEntries = 1000
 
     private struct Key: Hashable {
@@ -194,12 +196,12 @@ package struct LimitWatch: Sendable {
 
     /// When each reported limit has last held something back.
     private var lastHeld: [Key: MonotonicInstant] = [:]
-    /// The number of limits reported as reached for each user, and the start of the period in which they are counted.
+    /// The number of limits reported as reached for each user, and the start of the period in which they were counted.
     private var begins: [UInt32: (count: Int, since: MonotonicInstant)] = [:]
 
     package init() {}
 
-    /// Notes the limits that have held back records of a destination. Returns those to report as reached.
+    /// Records the limits that have held back records of a destination. Returns those to report as reached.
     package mutating func heldBack(
         _ limits: Set<ReachedLimit>, by destination: String, at now: MonotonicInstant
     ) -> [ReachedLimit] {
@@ -216,7 +218,7 @@ package struct LimitWatch: Sendable {
         return begun
     }
 
-    /// Removes the limits of a destination that are over, and returns them.
+    /// Removes and returns the limits of a destination that are over.
     package mutating func ended(of destination: String, at now: MonotonicInstant) -> [ReachedLimit] {
         let ended = lastHeld.filter {
             $0.key.destination == destination && $0.value.duration(to: now) >= Self.quietTime
@@ -225,8 +227,8 @@ package struct LimitWatch: Sendable {
         return ended.keys.map(\.limit)
     }
 
-    /// Returns when the next limit of a destination is over, unless it holds something back until then; nil if none is
-    /// reached.
+    /// Returns when the next limit of a destination is over if it holds nothing back until then; nil if no limit was
+    /// reported.
     package func nextEnd(of destination: String) -> MonotonicInstant? {
         let last = lastHeld.lazy.filter { $0.key.destination == destination }.map(\.value).min()
         return last.map { $0.advanced(by: Self.quietTime) }

@@ -2,26 +2,26 @@ package import IssueProtocol
 
 /// The limits of a query, checked before it reaches the database.
 ///
-/// A filter within these limits takes time linear in the number of series and of records, however it is composed.
+/// Any filter within these limits takes time linear in the number of series and of records.
 package enum QueryLimits {
     /// The maximum number of terms in `text`.
     package static let maxWords = 16
-    /// The maximum number of words in `text` if it is split at punctuation too, as in `a.b/c`.
+    /// The maximum number of words in `text` when it is also split at punctuation, as in `a.b/c`.
     package static let maxTokens = 64
     /// The maximum size of `text`, in bytes of UTF-8.
     package static let maxTextBytes = 1024
     /// The maximum number of entries in each list of a filter and in a list of record ids.
     package static let maxListEntries = 256
-    /// The maximum number of buckets of one group's sparkline.
+    /// The maximum number of buckets in the sparkline of one group.
     package static let maxSparklineBuckets = 1000
-    /// The maximum number of buckets of all sparklines in one reply.
+    /// The maximum number of buckets in all sparklines of one reply together.
     package static let maxSparklineNumbers = 100_000
 
     /// The error for a part of a query that exceeds its limit, or is invalid.
     package struct Excess: Error, Equatable, Sendable {
         /// The name of the filter's member or of the parameter.
         package var field: String
-        /// A message that states the limit and the requested value, or what is invalid.
+        /// A text for users that states the limit and the requested value, or what is invalid.
         package var reason: String
     }
 
@@ -125,7 +125,8 @@ package enum QueryLimits {
 /// The range of minutes that a histogram covers, and its division into buckets.
 ///
 /// Counts are stored per minute, so buckets consist of whole minutes, and the minutes in which the time range starts
-/// and ends are included. Buckets are aligned to 1970-01-01 UTC: hourly ones begin on the hour, daily ones at midnight.
+/// and ends are included. Buckets are aligned to 1970-01-01 UTC: hourly buckets begin on the hour, daily ones at
+/// midnight UTC.
 package struct HistogramFrame: Equatable, Sendable {
     /// The maximum number of buckets in one query.
     package static let maxBuckets = 1000
@@ -136,10 +137,10 @@ package struct HistogramFrame: Equatable, Sendable {
     package let minutesPerBucket: Int64
     /// The minutes covered, counted from 1970-01-01 UTC.
     package let minutes: ClosedRange<Int64>
-    /// `true` if the time range ends before it starts. Then nothing is counted.
+    /// Whether the time range ends before it starts. If so, nothing is counted.
     package let isEmpty: Bool
 
-    /// Creates a frame.
+    /// Computes the frame for a time range.
     ///
     /// - Parameters:
     ///   - bucket: The width of a bucket.
@@ -174,7 +175,7 @@ package struct HistogramFrame: Equatable, Sendable {
 
     private static let millisecondsPerMinute: Int64 = 60_000
 
-    /// The number of the first bucket, counted from 1970-01-01 UTC.
+    /// The index of the first bucket, counted from 1970-01-01 UTC.
     private var first: Int64 { minutes.lowerBound / minutesPerBucket }
 
     package var bucketCount: Int { Int(minutes.upperBound / minutesPerBucket - first) + 1 }
@@ -191,19 +192,21 @@ package struct HistogramFrame: Equatable, Sendable {
         Int(minute / minutesPerBucket - first)
     }
 
-    /// The wall times covered, in milliseconds since 1970-01-01 UTC.
+    /// The range of wall times covered, in milliseconds since 1970-01-01 UTC.
     package var times: ClosedRange<Int64> {
         let last = minutes.upperBound * Self.millisecondsPerMinute + Self.millisecondsPerMinute - 1
         return minutes.lowerBound * Self.millisecondsPerMinute...last
     }
 }
 
-/// Decides when a subscriber's query is repeated: once for all changes since the last query began, and never while a
-/// query is running or nothing has changed.
+/// Decides when a subscriber's query is repeated.
+///
+/// It is repeated once for all changes since the last query began, and never while a query is running or nothing has
+/// changed.
 package struct ChangePollGate: Equatable, Sendable {
-    /// `true` while a query is running.
+    /// Whether a query is running.
     package private(set) var isPolling = true
-    /// `true` if there may be results that the last query could not see.
+    /// Whether there may be results that the last query did not see.
     private var hasChanges = false
 
     /// Creates the state of a subscription whose first query has begun.
@@ -221,10 +224,10 @@ package struct ChangePollGate: Equatable, Sendable {
         if mayBeMore { hasChanges = true }
     }
 
-    /// `true` if a query would be started now.
+    /// Whether a query would be started now.
     package var isDue: Bool { hasChanges && !isPolling }
 
-    /// Returns `true`, and starts a query, if one is due. Call this only if its results can be sent.
+    /// Returns `true` if a query is due, and counts it as running. Call this only if its results can be sent.
     package mutating func shouldPoll() -> Bool {
         guard isDue else { return false }
         hasChanges = false

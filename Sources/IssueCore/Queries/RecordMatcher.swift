@@ -1,19 +1,19 @@
 package import IssueProtocol
 
-/// The conditions of a filter on the content of a record: on its text, its metadata and the ids of its context.
+/// The conditions of a filter on a record's text, on its metadata and on the ids of its context.
 package struct RecordMatcher: Equatable, Sendable {
     /// The text to find; nil for any.
     package let text: TextMatcher?
-    /// The conditions on metadata; nil for any. All of them must hold. Like other lists of a filter, an empty list
-    /// matches no record.
+    /// The conditions on metadata, all of which must hold; nil for any metadata. An empty list matches no record, like
+    /// other lists of a filter.
     package let metadata: [MetadataCondition]?
-    /// The conditions on the ids of the context. All of them must hold.
+    /// The conditions on the ids of the context, all of which must hold.
     package let context: [ContextCondition]
 
     /// Takes the conditions from a filter.
     ///
     /// - Parameter filter: A filter within `QueryLimits`.
-    /// - Returns: Nil if the filter has no such conditions. Every record matches then.
+    /// - Returns: Nil if the filter has no such conditions, so that every record matches.
     package init?(_ filter: IssueFilter) {
         text = filter.text.flatMap { TextMatcher($0) }
         metadata = filter.metadata.map { MetadataCondition.conditions($0) }
@@ -23,8 +23,8 @@ package struct RecordMatcher: Equatable, Sendable {
 
     /// Returns `true` if a record matches.
     ///
-    /// Each word or phrase must occur in the message, the domain, a value of the metadata, or the domain or message of
-    /// a cause.
+    /// Each word or phrase of the text must occur in the message, the domain, a value of the metadata, or the domain or
+    /// message of a cause.
     package func matches(_ record: IssueRecord) -> Bool {
         if let metadata, metadata.isEmpty || !metadata.allSatisfy({ $0.matches(record.metadata) }) { return false }
         guard context.allSatisfy({ $0.matches(record.context) }) else { return false }
@@ -42,7 +42,7 @@ package struct RecordMatcher: Equatable, Sendable {
         return found == text.all
     }
 
-    /// Passes all strings, numbers and Booleans in a value to `body`, as text. The decoder has limited the depth.
+    /// Passes the text of each string, number and Boolean in a value to `body`. The decoder limits the depth of values.
     private static func forEachValue(of value: JSONValue, _ body: (String) -> Void) {
         switch value {
         case .array(let elements): for element in elements { forEachValue(of: element, body) }
@@ -52,37 +52,37 @@ package struct RecordMatcher: Equatable, Sendable {
     }
 }
 
-/// An id of the context with the values that it may have.
+/// A condition on an id of the context.
 package struct ContextCondition: Equatable, Sendable {
     package let field: IssueContext.Field
-    /// The values. One of them must be equal to the record's.
+    /// The values. The record's id must be equal to one of them.
     package let values: [String]
 
     /// - Parameters:
     ///   - field: The id.
-    ///   - values: The values, in any case of hexadecimal digits. Invalid ones match no record.
+    ///   - values: The values. Hexadecimal digits may have either case. Invalid values match no record.
     init(field: IssueContext.Field, values: [String]) {
         self.field = field
         self.values = values.compactMap { field.normalized($0) }
     }
 
-    /// Returns `true` if a context has one of the values.
+    /// Returns `true` if the id in a context is one of the values.
     package func matches(_ context: IssueContext) -> Bool {
         guard let own = context[field] else { return false }
         return values.contains { $0.utf8.elementsEqual(own.utf8) }
     }
 }
 
-/// A key of the metadata with the values that it may have.
+/// A condition on a key of the metadata.
 package struct MetadataCondition: Equatable, Sendable {
     /// The key. For a member of a nested object, it is the path of keys, separated by full stops.
     package let key: String
-    /// The values as text. One of them must be equal to the record's.
+    /// The values as text. The record's value must be equal to one of them.
     package private(set) var values: [String]
 
-    /// Returns the conditions of a filter's entries. The values of entries with the same key are alternatives.
+    /// Returns the conditions for a filter's entries. The values of entries with the same key are alternatives.
     ///
-    /// - Parameter entries: The entries, `KEY=VALUE` each. Entries of another form are ignored.
+    /// - Parameter entries: The entries, each of the form `KEY=VALUE`. Entries of another form are ignored.
     static func conditions(_ entries: [String]) -> [Self] {
         var conditions: [Self] = []
         for entry in entries {

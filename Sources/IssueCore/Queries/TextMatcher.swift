@@ -4,9 +4,9 @@ import IssueProtocol
 ///
 /// A term is a word or a phrase. White space and control characters separate terms. A phrase is enclosed in quotation
 /// marks and must occur with exactly its spaces. A quotation mark within a word, or without a counterpart, is an
-/// ordinary character. A term may begin and end within a word of the searched text.
+/// ordinary character. An occurrence of a term may begin and end within a word of the searched text.
 ///
-/// Upper and lower case are not distinguished, see `LetterCase`.
+/// The search ignores case; see `LetterCase`.
 package struct TextMatcher: Equatable, Sendable {
     /// The terms, without repetitions.
     package let terms: [TextTerm]
@@ -76,17 +76,17 @@ package struct TextMatcher: Equatable, Sendable {
 
 /// A word or phrase of a search text.
 ///
-/// `occurs` is exact. `nextCandidate` is fast and finds every occurrence, but may report other places too. Both take
-/// time linear in the number of searched bytes, for any term.
+/// `occurs` is exact. `nextCandidate` is fast. It finds every occurrence, but may also return indexes at which the term
+/// does not occur. Both take time linear in the number of searched bytes, for any term.
 package struct TextTerm: Equatable, Sendable {
     /// The term in lower case, as UTF-8.
     package let folded: [UInt8]
-    /// For each length of a prefix of the term, the length of the longest shorter prefix that it ends with (the failure
-    /// function of Knuth, Morris and Pratt).
+    /// The failure function of Knuth, Morris and Pratt: for each length of a prefix of the term, the length of the
+    /// longest shorter prefix with which that prefix ends.
     package let borders: [UInt16]
-    /// `true` if all characters of the term are ASCII. Then no other character of a text can match.
+    /// Whether all characters of the term are ASCII. If so, no other character of a text can match.
     private let isASCII: Bool
-    /// Nil if the term has no suitable character.
+    /// The part of the term that the fast search looks for; nil if the term has no suitable character.
     private let anchor: Anchor?
 
     /// Creates a term.
@@ -136,7 +136,7 @@ package struct TextTerm: Equatable, Sendable {
         }
     }
 
-    /// Searches character by character, in linear time for all terms.
+    /// Searches character by character. Takes linear time for any term.
     private func matches(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
         var state = Progress()
         var index = start
@@ -153,14 +153,14 @@ package struct TextTerm: Equatable, Sendable {
         package init() {}
     }
 
-    /// Reads one character.
+    /// Advances a search by one character.
     ///
     /// - Parameters:
-    ///   - state: The progress so far.
+    ///   - state: The state of the search. Receives the new state.
     ///   - bytes: UTF-8.
     ///   - index: The index of the character. Receives the index of the next one.
     ///   - end: The index after the last byte.
-    /// - Returns: `true` if the term ends with this character.
+    /// - Returns: `true` if an occurrence of the term ends with this character.
     package func advance(_ state: inout Progress, _ bytes: Span<UInt8>, _ index: inout Int, _ end: Int) -> Bool {
         let byte = bytes[index]
         guard byte >= 0x80, !isASCII, let (scalar, count) = LetterCase.scalar(in: bytes, at: index, end: end) else {
@@ -174,7 +174,8 @@ package struct TextTerm: Equatable, Sendable {
         return isAtEnd
     }
 
-    /// Reads one byte of a text in lower case. Returns `true` if the term ends with this byte.
+    /// Advances a search by one byte of a text in lower case. Returns `true` if an occurrence of the term ends with
+    /// this byte.
     @inline(__always)
     package func advance(_ state: inout Progress, _ byte: UInt8) -> Bool {
         var length = state.length
@@ -187,9 +188,9 @@ package struct TextTerm: Equatable, Sendable {
 
     // MARK: Fast search
 
-    /// Returns an index at which the term may occur. There is no earlier occurrence.
+    /// Returns the first index near which the term may occur.
     ///
-    /// The index is that of a run of the term's characters (`Anchor`), so the occurrence may begin before it.
+    /// The index is that of a run of the term's characters (`Anchor`), so the occurrence may begin before the index.
     ///
     /// - Parameters:
     ///   - bytes: UTF-8.
@@ -231,12 +232,12 @@ package struct TextTerm: Equatable, Sendable {
 }
 
 /// The part of a term that the fast search looks for: a run of characters whose upper and lower case have the same
-/// size. It first looks for the two bytes of the run that are likely to be the rarest.
+/// size. The search first looks for the two bytes of the run that are likely to be the rarest.
 private struct Anchor: Sendable {
-    /// The two allowed bytes at each place of the run. They differ only for letters.
+    /// The two allowed bytes at each offset in the run. They differ only for letters.
     private(set) var low: [UInt8] = []
     private(set) var high: [UInt8] = []
-    /// The places of the two rare bytes, in ascending order.
+    /// The offsets of the two rare bytes in the run, in ascending order.
     private var first = 0
     private var second = 0
 
@@ -257,15 +258,15 @@ private struct Anchor: Sendable {
         }
         guard !best.low.isEmpty else { return nil }
         self = best
-        let places = low.indices.sorted { (rarity(at: $0), $1) > (rarity(at: $1), $0) }
-        first = min(places[0], places.count > 1 ? places[1] : places[0])
-        second = max(places[0], places.count > 1 ? places[1] : places[0])
+        let offsets = low.indices.sorted { (rarity(at: $0), $1) > (rarity(at: $1), $0) }
+        first = min(offsets[0], offsets.count > 1 ? offsets[1] : offsets[0])
+        second = max(offsets[0], offsets.count > 1 ? offsets[1] : offsets[0])
     }
 
     private init() {}
 
-    /// Adds a character in lower case. Returns `false`, and adds nothing, if its variants differ in size, or if a byte
-    /// has more than two values.
+    /// Adds a character in lower case. Returns `false`, and adds nothing, if its variants differ in size or if more
+    /// than two values are possible for one of its bytes.
     private mutating func append(_ scalar: UInt32) -> Bool {
         guard let variants = LetterCase.variants(of: scalar) else { return false }
         var own: [UInt8] = []
@@ -288,7 +289,7 @@ private struct Anchor: Sendable {
     /// The characters that are frequent in reports, the most frequent first.
     private static let frequent = Array(" etaoinsrldcmup\"h0g1fb25:y3.4-v867w9,/k_x=qjz".utf8)
 
-    private func rarity(at place: Int) -> Int { min(Self.rarity(of: low[place]), Self.rarity(of: high[place])) }
+    private func rarity(at offset: Int) -> Int { min(Self.rarity(of: low[offset]), Self.rarity(of: high[offset])) }
 
     private static func rarity(of byte: UInt8) -> Int {
         // The first byte of a non-ASCII character depends only on its script, so it is frequent.
@@ -297,8 +298,13 @@ private struct Anchor: Sendable {
         return frequent.firstIndex(of: LetterCase.folded(ascii: byte)) ?? frequent.count
     }
 
-    /// Returns the first index from `start` on at which both rare bytes match, or from which fewer than 16 indexes are
-    /// left; `end` if there is none. At least as many bytes as the run has, less one, must follow `end`.
+    /// Returns the first index at which both rare bytes match. If there is none, returns the index from which fewer
+    /// than 16 indexes remain untested; `end` if all were tested.
+    ///
+    /// - Parameters:
+    ///   - bytes: UTF-8.
+    ///   - start: The first index of the run to test.
+    ///   - end: The index after the last one to test. The bytes must contain the whole run at `end - 1`.
     func scan(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Int {
         let lowFirst = ByteMask.Vector(repeating: Int8(bitPattern: low[first]))
         let highFirst = ByteMask.Vector(repeating: Int8(bitPattern: high[first]))
@@ -310,7 +316,7 @@ private struct Anchor: Sendable {
         return found - first
     }
 
-    /// Returns the number of bytes that match at an index before the first one that does not.
+    /// Returns the number of bytes of the run that match at an index, before the first one that does not.
     func compare(_ bytes: Span<UInt8>, at index: Int) -> Int {
         for offset in low.indices {
             let byte = bytes[index + offset]
@@ -320,19 +326,18 @@ private struct Anchor: Sendable {
     }
 }
 
-/// The rules by which searches ignore case.
+/// The case folding of searches.
 ///
-/// ASCII letters and other letters with a simple lower case (Unicode Character Database, one character to one) are
-/// compared in lower case. An ASCII letter never equals another character, so the Kelvin sign is not a `k`.
+/// Letters whose lower case is a single character are compared in lower case (Unicode Character Database). An ASCII
+/// letter never equals another character, so the Kelvin sign is not a `k`.
 package enum LetterCase {
-    /// The lower case of characters below this one is looked up in a table. Above it are Hangul and a few scripts with
-    /// case.
+    /// The end of the characters whose lower case is looked up in a table. After it, only a few scripts have case.
     private static let tableEnd: UInt32 = 0xAC00
 
     /// The lower case of all characters below `tableEnd`. Created when the first non-ASCII character is compared.
     private static let table: [UInt16] = (0..<tableEnd).map { UInt16(mapping(of: $0)) }
 
-    /// The characters below `tableEnd` that have each lower case, apart from the lower case itself.
+    /// For each lower-case character below `tableEnd`, the other characters with this lower case.
     private static let uppers: [UInt32: [UInt32]] = {
         var uppers: [UInt32: [UInt32]] = [:]
         for (upper, lower) in table.enumerated() where UInt32(lower) != UInt32(upper) {
@@ -356,7 +361,7 @@ package enum LetterCase {
         }
     }
 
-    /// Returns all characters whose lower case is `folded`, including `folded`; nil if they are not known.
+    /// Returns all characters whose lower case is `folded`, including `folded`; nil if they are unknown.
     static func variants(of folded: UInt32) -> [UInt32]? {
         switch folded {
         case 0x61...0x7A: [folded, folded - 0x20]
@@ -375,7 +380,7 @@ package enum LetterCase {
         return first.value
     }
 
-    /// Returns UTF-8 in lower case. Bytes that are not well-formed are unchanged.
+    /// Returns UTF-8 in lower case. Bytes that are not well-formed are left unchanged.
     static func folded(_ bytes: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
@@ -444,7 +449,8 @@ package enum LetterCase {
 }
 
 extension TextTerm {
-    /// Returns `true` if the term may occur in a message of a template. Occurrences within a single part do not count.
+    /// Returns `true` if the term may occur in a message with this template. Occurrences within a single part don't
+    /// count.
     ///
     /// The result is `true` if the fixed text contains the term, or if the term can begin or end in a part. It depends
     /// on the bytes that a part of each kind can contain, but not on the length of parts.
@@ -493,7 +499,7 @@ extension TextTerm {
     ) -> Bool {
         guard !fixed.isEmpty else { return !isLast }
         for index in folded.indices.dropFirst() where part.mayContain(folded[index - 1]) {
-            // A few bytes suffice to rule out most places, and keep the time linear.
+            // A few bytes suffice to rule out most indexes. The limit keeps the time linear.
             let count = min(fixed.count, folded.count - index, 32)
             if fixed.prefix(count).elementsEqual(folded[index..<index + count]) { return true }
         }
@@ -502,7 +508,7 @@ extension TextTerm {
 }
 
 extension MessageTemplate.Placeholder {
-    /// Returns `true` if a part of this kind may contain a byte, in lower case.
+    /// Returns `true` if a part of this kind, in lower case, may contain a byte.
     fileprivate func mayContain(_ byte: UInt8) -> Bool {
         switch self {
         case .number: byte >= 0x20

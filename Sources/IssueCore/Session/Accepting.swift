@@ -1,10 +1,11 @@
 /// Decides which users may connect, and which connection is closed for a new one.
 ///
-/// An ordinary user may have as many connections as are still free. One user alone therefore gets at most half of them,
-/// two users get a third each, and so on, so a new user always finds a free one. A user below an equal share is
-/// admitted even if none is free: a connection of the user with the most connections is then closed. Some connections
-/// are reserved for root, the daemon's own user and operators.
+/// An ordinary user may have as many connections as are still free. One user alone therefore gets at most half of all
+/// connections, and two users get a third each, so some stay free for new users. A user with less than an equal share
+/// is admitted even if no connection is free: a connection of the user with the most connections is then closed. Some
+/// connections are reserved for root, the daemon's own user and operators.
 package struct ConnectionShares: Sendable {
+    /// The limits on the number of connections.
     package struct Limits: Equatable, Sendable {
         /// The maximum number of connections of all users together.
         package var total: Int
@@ -44,7 +45,7 @@ package struct ConnectionShares: Sendable {
     package let limits: Limits
     /// The number of connections of each user.
     private var counts: [UInt32: Int] = [:]
-    /// The number of connections of each user that may be closed for others.
+    /// The number of each user's connections that may be closed for others.
     private var replaceable: [UInt32: Int] = [:]
     private var ordinaryCount = 0
     /// The number of connections that may use the reserve.
@@ -54,6 +55,7 @@ package struct ConnectionShares: Sendable {
         self.limits = limits
     }
 
+    /// The number of users with connections.
     package var userCount: Int { counts.count }
 
     /// Returns the number of connections of a user.
@@ -62,7 +64,7 @@ package struct ConnectionShares: Sendable {
     /// Returns what to do about a new connection. Does not count it.
     ///
     /// - Parameters:
-    ///   - owner: The accountable user id.
+    ///   - owner: The accountable user.
     ///   - standing: The rights of the connection.
     package func decision(owner: UInt32, standing: Standing) -> Decision {
         let own = count(of: owner)
@@ -109,7 +111,7 @@ package struct ConnectionShares: Sendable {
 
 /// Decides when connections are accepted.
 ///
-/// If the host lacks a resource, such as file descriptors, the daemon stops accepting for a moment, and new connections
+/// If the host lacks a resource, such as file descriptors, the daemon stops accepting for a second, and new connections
 /// wait in the kernel's backlog. A shortage is logged once. It is over when the backlog is empty again.
 package struct AcceptState: Equatable, Sendable {
     private enum State: Equatable, Sendable {
@@ -155,7 +157,7 @@ package struct AcceptState: Equatable, Sendable {
         }
     }
 
-    /// Notes that all waiting connections were accepted. Returns `true` if a shortage is over, which is logged.
+    /// Notes that all waiting connections were accepted. Returns `true` if this ends a shortage, which the caller logs.
     package mutating func emptiedBacklog() -> Bool {
         guard state == .retrying else { return false }
         state = .accepting
@@ -173,7 +175,7 @@ package struct AcceptState: Equatable, Sendable {
         case resume
     }
 
-    /// Returns what to do if the pause is over.
+    /// Returns what to do now, and ends the pause if its time is over.
     package mutating func deadlineReached(at now: MonotonicInstant) -> ResumeAction {
         guard case .paused(let until) = state, until <= now else { return .none }
         state = .retrying
@@ -187,10 +189,10 @@ package struct AcceptState: Equatable, Sendable {
 /// Limits the time for which connections are accepted before established connections have their turn.
 ///
 /// A process that connects and disconnects all the time fills the backlog. Its connections cost little, so a turn
-/// accepts many of them, and a connection behind them is accepted soon. With a limit on their number, it would wait for
-/// hundreds of turns.
+/// accepts many of them, and a connection queued after them is accepted soon. If a turn were limited by the number of
+/// connections instead, that connection would wait for hundreds of turns.
 package struct AcceptTurn: Sendable {
-    /// The number of connections that a turn accepts even if they take longer than `length`.
+    /// The number of connections that a turn accepts even if this takes longer than `length`.
     package static let minConnections = 16
     /// The time after which a turn ends.
     package static let length: Duration = .milliseconds(2)
@@ -203,7 +205,7 @@ package struct AcceptTurn: Sendable {
         end = now.advanced(by: Self.length)
     }
 
-    /// Counts a connection, and returns `true` if it may be accepted in this turn.
+    /// Counts the next connection, and returns `true` if it may be accepted in this turn.
     package mutating func mayAccept(at now: @autoclosure () -> MonotonicInstant) -> Bool {
         count += 1
         return count <= Self.minConnections || now() < end

@@ -3,16 +3,16 @@ package import IssueProtocol
 /// One client's connection as a state machine.
 ///
 /// It decides what is read, which calls begin, what is sent and when the connection is closed. The socket thread
-/// reports each event and performs the returned action. Descriptors, bytes and replies belong to that thread; the state
-/// knows only what the decisions need.
+/// reports each event and performs the returned action. That thread owns the descriptors, bytes and replies. The state
+/// contains only what the decisions depend on.
 ///
 /// Reports may be pipelined. Any other call is a query and is processed alone: it begins when all earlier reports are
 /// answered, so that clients see the records they have reported. Later calls wait until the query has been answered.
 package struct ConnectionState: Equatable, Sendable {
-    /// Determines if further calls are received.
+    /// Determines whether further calls are received.
     private enum Phase: Equatable, Sendable {
         case open(Intake, Flow)
-        /// Nothing more is received. What has begun is answered, and then the connection is closed.
+        /// Nothing more is received. The calls that have begun are answered, and then the connection is closed.
         case draining
         case closed
     }
@@ -22,7 +22,7 @@ package struct ConnectionState: Equatable, Sendable {
         case none
         /// - Parameter isReport: `true` if the message may have any size because it is a report.
         case partial(since: MonotonicInstant, isReport: Bool)
-        /// A complete message that waits for earlier calls: its offsets in the received bytes.
+        /// A complete message that waits for earlier calls, as its range in the receive buffer.
         case held(Range<Int>)
     }
 
@@ -41,16 +41,17 @@ package struct ConnectionState: Equatable, Sendable {
     /// The replies to the client.
     private enum Output: Equatable, Sendable {
         case idle
-        /// Replies are sent at the end of this round. `stalledSince` is nil unless the client was behind before.
+        /// Replies are sent at the end of this round. `stalledSince` is the time at which the client stopped reading;
+        /// nil if it reads.
         case queued(stalledSince: MonotonicInstant?)
-        /// The client must read before more can be sent.
+        /// No more can be sent until the client reads.
         case stalled(since: MonotonicInstant)
     }
 
     /// The state of the connection in the poller.
     private enum Poll: Equatable, Sendable {
         case watched(Events)
-        /// Removed from the poller, which would report the hang-up in every round.
+        /// The connection is not in the poller, which would report the hang-up in every round.
         case detached
     }
 
@@ -62,7 +63,7 @@ package struct ConnectionState: Equatable, Sendable {
     /// Creates the state of a connection that the poller watches for reading.
     package init() {}
 
-    /// `true` if further calls are received.
+    /// Whether further calls are received.
     package var isOpen: Bool {
         if case .open = phase { true } else { false }
     }
@@ -71,7 +72,7 @@ package struct ConnectionState: Equatable, Sendable {
 
     // MARK: Receiving
 
-    /// `true` if the connection may receive bytes now. The user's load (`UserLoad`) must allow it, too.
+    /// Whether the connection may receive bytes now. The user's load (`UserLoad`) must also allow it.
     package var mayReceive: Bool {
         switch phase {
         case .open(.none, _), .open(.partial, _): true
@@ -79,7 +80,7 @@ package struct ConnectionState: Equatable, Sendable {
         }
     }
 
-    /// `true` if a report that is received now begins at once.
+    /// Whether a report that is received now may begin immediately.
     package var mayReport: Bool {
         switch (phase, calls) {
         case (.open, .reports): true
@@ -92,7 +93,7 @@ package struct ConnectionState: Equatable, Sendable {
         if case .open(.held(let message), _) = phase { message } else { nil }
     }
 
-    /// Removes and returns the held message, so that the caller examines it again; nil if there is none.
+    /// Removes and returns the held message; nil if there is none. The caller examines it again.
     package mutating func takeHeld() -> Range<Int>? {
         guard case .open(.held(let message), let flow) = phase else { return nil }
         phase = .open(.none, flow)
@@ -119,7 +120,7 @@ package struct ConnectionState: Equatable, Sendable {
         phase = .open(.partial(since: since, isReport: true), flow)
     }
 
-    /// `true` if the message being received is known to be a report.
+    /// Whether the message being received is known to be a report.
     package var isReceivingReport: Bool {
         if case .open(.partial(_, let isReport), _) = phase { isReport } else { false }
     }
@@ -135,10 +136,10 @@ package struct ConnectionState: Equatable, Sendable {
         if case .open(.partial(let since, _), _) = phase { since } else { nil }
     }
 
-    /// Stops receiving calls: the client has closed its side or sent an invalid message, or the connection is needed
-    /// for another client.
+    /// Stops receiving calls, because the client has closed its side or sent an invalid message, or because the
+    /// connection is needed for another client.
     ///
-    /// - Returns: `enqueue` if the connection must be served at the end of this round. It is then closed if all calls
+    /// - Returns: `enqueue` if the connection must be served at the end of this round. It is closed then if all calls
     ///   are answered.
     package mutating func drain() -> QueueAction {
         guard isOpen else { return .none }
@@ -156,9 +157,9 @@ package struct ConnectionState: Equatable, Sendable {
         case drop
     }
 
-    /// Makes a report wait that may not begin now. Does nothing if the connection no longer receives calls.
+    /// Holds a report that may not begin now. Does nothing if the connection no longer receives calls.
     ///
-    /// - Parameter message: Its offsets in the received bytes.
+    /// - Parameter message: Its range in the receive buffer.
     package mutating func hold(_ message: Range<Int>) {
         precondition(!mayReport, "A report that may begin must not wait")
         guard case .open(_, let flow) = phase else { return }
@@ -168,7 +169,7 @@ package struct ConnectionState: Equatable, Sendable {
     /// Notes that reports have begun, in the order in which they were received.
     package mutating func reportsBegan(_ count: Int) {
         guard case .open(_, let flow) = phase, case .reports(let open) = calls else {
-            preconditionFailure("Reports have begun that had to wait")
+            preconditionFailure("A report began that had to wait")
         }
         phase = .open(.none, flow)
         calls = .reports(open + count)
@@ -177,7 +178,7 @@ package struct ConnectionState: Equatable, Sendable {
     /// Handles a call other than a report.
     ///
     /// - Parameters:
-    ///   - message: Its offsets in the received bytes.
+    ///   - message: Its range in the receive buffer.
     ///   - token: The token of its reply.
     package mutating func queryArrived(_ message: Range<Int>, token: UInt64) -> CallAction {
         switch (phase, calls) {
@@ -198,7 +199,7 @@ package struct ConnectionState: Equatable, Sendable {
         case none
     }
 
-    /// Handles the replies to reports, including those that need no reply.
+    /// Notes that reports were stored or rejected, and answered if they need a reply.
     package mutating func reportsAnswered(_ count: Int) -> AnsweredAction {
         guard case .reports(let open) = calls, open >= count else {
             preconditionFailure("A report was answered that had not begun")
@@ -285,7 +286,7 @@ package struct ConnectionState: Equatable, Sendable {
         case detach
     }
 
-    /// Notes that the client has hung up. All that it had sent must have been read.
+    /// Notes that the client has hung up. Everything that it has sent must have been read.
     ///
     /// The poller reports a hang-up in every round. A connection that neither reads nor sends now is therefore removed
     /// from the poller until it does.
@@ -326,14 +327,14 @@ package struct ConnectionState: Equatable, Sendable {
         output = .queued(stalledSince: nil)
     }
 
-    /// Notes that the client must read before more can be sent. Its timeout starts now, or continues if nothing was
-    /// sent since it started.
+    /// Notes that no more can be sent until the client reads. The timeout for this starts now, or continues if nothing
+    /// was sent since it started.
     package mutating func stalled(at now: MonotonicInstant) {
         guard !isClosed else { return }
         output = .stalled(since: stalledSince ?? now)
     }
 
-    /// The time since which the client has read none of its pending replies; nil if it is not behind.
+    /// The time since which the client has read none of its pending replies; nil if it reads its replies.
     package var stalledSince: MonotonicInstant? {
         switch output {
         case .idle: nil
@@ -370,7 +371,7 @@ package struct ConnectionState: Equatable, Sendable {
         }
     }
 
-    /// `true` if all calls have been answered and all replies sent.
+    /// Whether all calls have been answered and all replies sent.
     package var isDone: Bool { calls == .reports(0) && output == .idle }
 
     // MARK: Timeouts
@@ -378,7 +379,7 @@ package struct ConnectionState: Equatable, Sendable {
     package struct Timeouts: Equatable, Sendable {
         /// How long a message may be incomplete.
         package var read: Duration
-        /// How long a client may read nothing of its replies.
+        /// How long a client may read none of its pending replies.
         package var write: Duration
 
         package init(read: Duration, write: Duration) {
@@ -401,14 +402,14 @@ package struct ConnectionState: Equatable, Sendable {
         case none
         case close
         case run(QueryStep)
-        /// The flush is over: read what it has achieved.
+        /// The flush is over: read its result.
         case endFlush(QueryStep)
     }
 
     /// Returns what to do about the deadlines that have passed.
     ///
-    /// - Parameter hasUnreadBytes: `true` if bytes of the connection wait in the kernel. The incomplete message of a
-    ///   throttled connection is then not the client's fault, and its timeout starts again.
+    /// - Parameter hasUnreadBytes: `true` if the kernel holds bytes of the connection that were not read. If the
+    ///   connection is throttled, the incomplete message is then not the client's fault, and its timeout starts again.
     package mutating func deadlineReached(
         at now: MonotonicInstant, _ timeouts: Timeouts, hasUnreadBytes: Bool
     ) -> DeadlineAction {
@@ -423,7 +424,7 @@ package struct ConnectionState: Equatable, Sendable {
         }
         switch query {
         case .awaiting(let parameters, _, var gate):
-            // The current fates are the answer.
+            // The reply contains the current fates.
             gate.happened()
             guard gate.shouldPoll() else { return .none }
             calls = .query(token: token, .awaiting(parameters, until: until, gate))
@@ -437,13 +438,13 @@ package struct ConnectionState: Equatable, Sendable {
 
     // MARK: Closing
 
-    /// The order in which connections are closed in favour of new ones, the first ones first.
+    /// The order in which connections are closed to make room for new ones, from the first to the last.
     package enum Worth: Int, Comparable, Sendable {
         /// The connection is idle.
         case idle
         /// The client can resend or repeat its calls.
         case resumable
-        /// Calls are being answered, which takes only a moment.
+        /// Calls are being answered, which does not take long.
         case answering
 
         package static func < (left: Worth, right: Worth) -> Bool { left.rawValue < right.rawValue }
@@ -489,12 +490,12 @@ extension ConnectionState {
         case pages(RecordsParameters, PageState)
         /// New records above this row are sent once they are stored.
         case following(IssueFilter, row: RowID, ChangePollGate)
-        /// Waits until the records have their fates, or until a time.
+        /// Waits until none of the records is pending, or until a time.
         case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)
         /// Waits until this number of destinations have forwarded all pending records.
         case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)
 
-        /// `true` if another thread prepares a reply.
+        /// Whether another thread prepares a reply.
         var hasJob: Bool {
             switch self {
             case .single, .job, .pages(_, .fetching): true
@@ -524,7 +525,7 @@ extension ConnectionState {
         case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)
     }
 
-    /// A step of a query that is repeated or that follows from earlier answers.
+    /// A step of a query that has several steps.
     package enum QueryStep: Equatable, Sendable {
         case page(RecordsParameters)
         /// The newest row, after which a follower starts.
@@ -538,7 +539,7 @@ extension ConnectionState {
     package enum RequestAction: Equatable, Sendable {
         case none
         case run(QueryStep)
-        /// The flush is over: read what it has achieved.
+        /// The flush is over: read its result.
         case endFlush(QueryStep)
     }
 
@@ -567,9 +568,10 @@ extension ConnectionState {
         }
     }
 
-    /// Returns the step of a follower that may not know its first row yet.
+    /// Returns the next step of a follower, whose first row may not be known yet.
     ///
-    /// With `since`, existing records are sent first. Otherwise the client gets only records after the newest one.
+    /// With `since`, existing records are sent first. Otherwise the client gets only records that are newer than the
+    /// newest existing one.
     private static func firstStep(_ filter: IssueFilter, row: RowID) -> QueryStep {
         row == 0 && filter.since == nil ? .newest : .news(filter, row: row)
     }
@@ -579,12 +581,12 @@ extension ConnectionState {
         if case .query(let token, _) = calls { token } else { nil }
     }
 
-    /// `true` if another thread prepares a reply, which needs memory.
+    /// Whether another thread prepares a reply. A reply in preparation counts as memory in use.
     package var hasJob: Bool {
         if case .query(_, let query) = calls { query.hasJob } else { false }
     }
 
-    /// The result of a step or job, as far as it determines what follows.
+    /// The part of a step's or job's result that determines the next action.
     package enum QueryResult: Equatable, Sendable {
         /// A complete reply or an error.
         case complete
@@ -602,13 +604,13 @@ extension ConnectionState {
         case send
         /// Send the reply as the last one, and report ``queryEnded()``.
         case finish
-        /// Refuse the query, because the client is no longer an operator.
+        /// Send an error instead of the reply, because the client is no longer an operator.
         case deny
         /// Run the step again instead of sending the reply.
         case run(QueryStep)
     }
 
-    /// Handles an answer to the open query.
+    /// Handles the result of a step of the open query.
     ///
     /// - Parameters:
     ///   - answer: The result.
@@ -646,7 +648,7 @@ extension ConnectionState {
         }
     }
 
-    /// Ends the query, because it has its last reply or is given up.
+    /// Ends the query, because its last reply was created or it was abandoned.
     ///
     /// - Returns: The token of its reply; nil if there is no query.
     package mutating func queryEnded() -> UInt64? {
@@ -655,14 +657,14 @@ extension ConnectionState {
         return token
     }
 
-    /// Notes that records were stored. A follower may have to get them.
+    /// Notes that records were stored, which a follower may have to receive.
     package mutating func recordsStored() {
         guard case .query(let token, .following(let filter, let row, var gate)) = calls else { return }
         gate.happened()
         calls = .query(token: token, .following(filter, row: row, gate))
     }
 
-    /// `true` if there may be records for the follower, who has read the previous ones.
+    /// Whether a follower has read all previous records and there may be new ones.
     package var wantsNews: Bool {
         guard case .query(_, .following(_, _, let gate)) = calls else { return false }
         return gate.isDue && output == .idle
@@ -703,12 +705,12 @@ extension ConnectionState {
         return .endFlush(.destinations(parameters.destination))
     }
 
-    /// `true` while a flush is under way.
+    /// Whether a flush is under way.
     package var isFlushing: Bool {
         if case .query(_, .flushing) = calls { true } else { false }
     }
 
-    /// The last reply to a long-running query that must end now.
+    /// The last reply to a long-running query that must end early.
     package enum EarlyReply: Equatable, Sendable {
         /// No such query is open.
         case none
@@ -718,7 +720,7 @@ extension ConnectionState {
         case busy
     }
 
-    /// How the query ends if the daemon stops or needs the connection's memory.
+    /// The last reply to the query if the daemon stops or needs the connection's memory.
     package var earlyReply: EarlyReply {
         switch calls {
         case .reports, .query(_, .single): .none

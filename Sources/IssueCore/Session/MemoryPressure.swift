@@ -1,7 +1,7 @@
 /// Limits the memory that the calls and replies of all users take together.
 ///
 /// While memory is short, users have a smaller allowance, and their connections wait. Partial messages and unread
-/// replies could stay forever. If these take too much, the connections that hold the most of them are closed.
+/// replies could stay in memory forever. If they take too much, connections of the users who hold the most are closed.
 package struct MemoryPressure: Sendable {
     /// Sizes are in bytes.
     package struct Limits: Equatable, Sendable {
@@ -9,7 +9,7 @@ package struct MemoryPressure: Sendable {
         package var received: Int
         /// The memory of unread replies above which queries must wait.
         package var unread: Int
-        /// How long a client may leave a reply unread while queries wait for its memory.
+        /// How long a client may leave a reply unread while queries wait for the reply's memory.
         package var stalledReplyTimeout: Duration
 
         package init(received: Int, unread: Int, stalledReplyTimeout: Duration) {
@@ -24,17 +24,17 @@ package struct MemoryPressure: Sendable {
     private var replies: MemoryBudget
     /// The part of `calls` for messages that were received but have not begun.
     private var received = 0
-    /// The part of `replies` that waits for clients to read it.
+    /// The part of `replies` for replies that clients have not read yet.
     private var unread = 0
-    /// The next time at which unread replies are checked while queries wait for their memory; nil if none wait.
+    /// When unread replies are checked next, because queries wait for their memory; nil if no query waits.
     package private(set) var replyDeadline: MonotonicInstant?
     /// Users whose connections wait because memory is short, in the order in which they began to wait.
     private var throttledUsers: [UInt32] = []
     /// The same users as a set.
     private var throttledSet: Set<UInt32> = []
-    /// `true` if memory has been released since the last call of `takeResumableUsers()`.
+    /// Whether memory has been released since the last call of `takeResumableUsers()`.
     private var hasReleased = false
-    /// Counts the closed connections.
+    /// Counts the closed connections for the log.
     private var cuts = RepeatedEventCounter()
 
     package init(calls: MemoryBudget, replies: MemoryBudget, limits: Limits) {
@@ -82,7 +82,7 @@ package struct MemoryPressure: Sendable {
         throttledUsers.append(user)
     }
 
-    /// `true` if users that wait for memory may continue now.
+    /// Whether users that wait for memory may continue now.
     package var hasResumableUsers: Bool { hasReleased && !throttledUsers.isEmpty }
 
     /// Removes and returns the users that waited for memory; none if no memory has been released since the last call.
@@ -95,7 +95,7 @@ package struct MemoryPressure: Sendable {
 
     // MARK: Closing connections
 
-    /// A decision to close the connections that hold the most of some memory.
+    /// A decision to close connections that hold too much memory of one kind.
     package struct Cut: Equatable, Sendable {
         package enum Kind: String, Sendable {
             /// The memory of partial messages.
@@ -109,7 +109,7 @@ package struct MemoryPressure: Sendable {
         package var limit: Int
         /// Users who hold at most this many bytes lose no connection.
         var guaranteed = 0
-        /// Only connections without progress since then are closed; nil for all.
+        /// Only connections without progress since this time are closed; nil to close others too.
         var stalledSince: MonotonicInstant?
 
         /// Returns the connections to close.
@@ -134,11 +134,11 @@ package struct MemoryPressure: Sendable {
         replies.used > replies.limit ? Cut(kind: .reply, limit: replies.limit, guaranteed: replies.guaranteed) : nil
     }
 
-    /// Notes that queries wait for the memory of unread replies.
+    /// Notes that queries wait because unread replies take too much memory.
     package mutating func lacksReplyRoom(at now: MonotonicInstant) { replyDeadline = replyDeadline ?? now }
 
-    /// Returns the cut that closes connections whose clients do not read their replies, to free memory for queries; nil
-    /// if none is needed.
+    /// Returns the cut that frees memory for waiting queries, by closing connections whose clients do not read their
+    /// replies; nil if none is needed.
     ///
     /// Sets `replyDeadline` for the next check if unread replies still take too much memory.
     package mutating func replyDeadlineReached(at now: MonotonicInstant) -> Cut? {
@@ -150,7 +150,7 @@ package struct MemoryPressure: Sendable {
             kind: .reply, limit: limits.unread, stalledSince: now.advanced(by: .zero - limits.stalledReplyTimeout))
     }
 
-    /// Counts closed connections. Returns their number since they were last logged; nil if it is too early to log them.
+    /// Counts closed connections. Returns the number since they were last logged; nil if it is too early to log them.
     package mutating func closed(_ count: Int, at now: MonotonicInstant) -> Int? {
         cuts.happened(count, at: now)
     }
@@ -180,7 +180,7 @@ package struct ConnectionBytes: Equatable, Sendable {
     package struct Change: Equatable, Sendable {
         package var bytes: Int
         package var memory: Int
-        /// Describes if the change has made the connection active, or has ended its activity.
+        /// Whether the change has made the connection active or inactive.
         package var activity: Activity
     }
 
@@ -214,7 +214,7 @@ package struct ConnectionBytes: Equatable, Sendable {
     ///   - bytes: The size of both.
     ///   - replyMemory: The memory of unread replies.
     ///   - queryMemory: The memory of running queries.
-    /// - Returns: The differences, and that of the memory of unread replies.
+    /// - Returns: The difference of the size and of all memory, and the difference of the memory of unread replies.
     package mutating func set(
         unread bytes: Int, replyMemory: Int, queryMemory: Int
     ) -> (change: Change, unreadMemory: Int) {
@@ -267,27 +267,27 @@ package struct MemoryBudget: Sendable {
 
 /// Decides which queries may be answered now, so that all replies fit into memory.
 ///
-/// A reply counts as soon as a query thread begins to make it: first with `maxReply`, then with its real size, until
-/// the client has received it.
+/// A reply counts from the time at which a query thread begins to create it until the client has received it: first
+/// with `maxReply`, then with its real size.
 package struct ReplyBudget: Sendable {
     package enum Decision: Equatable, Sendable {
         case begin
-        /// The query waits until its own user has received more of earlier replies.
+        /// The query waits until its user has received more of their earlier replies.
         case waitForUser
-        /// The query waits until other users have received more, or are disconnected.
+        /// The query waits until other users have received more of their replies or are disconnected.
         case waitForOthers
     }
 
-    /// The bytes reserved for a reply whose size is not known: a page and its last entry.
+    /// The bytes reserved for a reply of unknown size: a page and its last entry.
     package static let maxReply = 2 << 20
 
     /// The limit for the replies to all users together, in bytes.
     package let limit: Int
     /// The limit for the replies to one user, in bytes.
     package let limitPerUser: Int
-    /// The size of all replies that count, in bytes.
+    /// The size of all counted replies, in bytes.
     package private(set) var used = 0
-    /// The same by user.
+    /// The size of the counted replies of each user, in bytes.
     private var users: [UInt32: Int] = [:]
 
     package init(limit: Int, limitPerUser: Int) {
@@ -298,13 +298,13 @@ package struct ReplyBudget: Sendable {
     /// The limit for users who are not operators. The rest is reserved for root, the daemon's own user and operators.
     private var ordinaryLimit: Int { limit - max(Self.maxReply, limit / 8) }
 
-    /// The maximum size of unread replies, in bytes, with which the shared query threads can still answer a user.
+    /// The maximum size of unread replies, in bytes, with which the shared query threads can still answer queries.
     package var maxUnread: Int { max(0, ordinaryLimit - 2 * Self.maxReply) }
 
-    /// Decides if a query of a user may be answered now.
+    /// Decides whether a query of a user may be answered now.
     ///
-    /// The replies of a user, including the next one, may take as much memory as is free. They may take that of two
-    /// replies of maximum size in any case, but never more than the limit per user.
+    /// The replies of a user, including the next one, may take as much memory as is free, and at least the memory of
+    /// two replies of maximum size. They never take more than the limit per user.
     ///
     /// - Parameters:
     ///   - user: The accountable user.
@@ -342,12 +342,12 @@ package struct MemoryReservation: Equatable, Sendable {
 
     /// Returns the connections to close so that the others hold at most `target` bytes.
     ///
-    /// Only users above an equal share lose connections, and those without progress for the longest time are closed
-    /// first. A large message that is currently being sent therefore survives many partial messages.
+    /// Only users above an equal share lose connections. Connections without progress for the longest time are closed
+    /// first, so a large message that is being sent is not interrupted because of many stalled partial messages.
     ///
     /// - Parameters:
     ///   - holdings: All reservations.
-    ///   - target: The bytes that may remain reserved.
+    ///   - target: The bytes that may remain reserved in total.
     ///   - guaranteed: A user who holds at most this many bytes loses no connection.
     package static func excess(
         of holdings: [MemoryReservation], above target: Int, guaranteed: Int

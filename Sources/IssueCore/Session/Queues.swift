@@ -1,21 +1,21 @@
 /// A queue of work for the writer that is fair between users and between the connections of each user.
 ///
-/// Users have turns. Each turn has a quantum, to which the cost of the taken items is charged. A user who exceeds it
-/// waits longer for the next turn. A user who sends little therefore never waits for all items of another user, however
-/// many connections that user has. The items of a connection keep their order.
+/// Users take turns. In each turn, a user may spend a quantum, from which the cost of the taken items is deducted. A
+/// user who exceeds the quantum waits longer for the next turn. A user who sends little therefore never waits for all
+/// items of another user, however many connections that user has. The items of a connection keep their order.
 package struct FairQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var schedule: DeficitRoundRobin<UInt64>
         /// The waiting items of each connection.
-        var lines: [UInt64: Queue<(item: Item, cost: Int)>] = [:]
+        var queues: [UInt64: Queue<(item: Item, cost: Int)>] = [:]
 
         /// The cost of the next item; 0 if there is none.
-        mutating func nextCost() -> Int { schedule.next().flatMap { lines[$0]?.first?.cost } ?? 0 }
+        mutating func nextCost() -> Int { schedule.next().flatMap { queues[$0]?.first?.cost } ?? 0 }
 
         mutating func take() -> (item: Item, cost: Int)? {
-            guard let connection = schedule.next(), let next = lines[connection]?.removeFirst() else { return nil }
-            let isDone = lines[connection]?.isEmpty == true
-            if isDone { lines[connection] = nil }
+            guard let connection = schedule.next(), let next = queues[connection]?.removeFirst() else { return nil }
+            let isDone = queues[connection]?.isEmpty == true
+            if isDone { queues[connection] = nil }
             schedule.charge(next.cost, isDone: isDone)
             return next
         }
@@ -43,14 +43,14 @@ package struct FairQueue<Item: Sendable>: Sendable {
         schedule.join(user, with: cost)
         users[user, default: User(schedule: DeficitRoundRobin(quantum: connectionQuantum))].schedule.join(
             connection, with: cost)
-        users[user]?.lines[connection, default: Queue()].append((item, cost))
+        users[user]?.queues[connection, default: Queue()].append((item, cost))
     }
 
     /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at least one item
     /// unless the queue is empty.
     ///
-    /// An item that costs more than the limit is only taken as the first one, so that items before it do not wait for
-    /// it.
+    /// An item that costs more than the limit is taken only as the first one, so that items taken with it do not wait
+    /// for it.
     package mutating func take(upTo limit: Int) -> [Item] {
         var taken: [Item] = []
         var spent = 0
@@ -61,7 +61,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
             }
             taken.append(next.item)
             spent += next.cost
-            let isDone = users[user]?.lines.isEmpty == true
+            let isDone = users[user]?.queues.isEmpty == true
             if isDone { users[user] = nil }
             schedule.charge(next.cost, isDone: isDone)
         }
@@ -72,14 +72,14 @@ package struct FairQueue<Item: Sendable>: Sendable {
 
 /// A scheduler in which each key may spend the same cost per turn (deficit round robin).
 ///
-/// A key with credit is served whatever its item costs; an excess is deducted from its following turns. Costs therefore
-/// need not be known in advance, and expensive items are not skipped. A new key with a small first item gets the next
-/// turn, once.
+/// A key with credit is served whatever its item costs, and an excess is deducted from its following turns. Costs
+/// therefore need not be known in advance, and expensive items are not skipped. A new key with a small first item gets
+/// the next turn, once.
 struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     private let quantum: Int
     /// The keys in the order of their turns.
-    private var line = Queue<Key>()
-    /// New keys with small first items, which are served before `line`.
+    private var queue = Queue<Key>()
+    /// New keys with small first items, which are served before `queue`.
     private var priority = Queue<Key>()
     /// The cost that each key may still spend in its turn; negative after an excess.
     private var credits: [Key: Int] = [:]
@@ -89,21 +89,23 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
         self.quantum = quantum
     }
 
-    /// Adds a key unless it has joined already. It is served after the others unless its first item is small.
+    /// Adds a key unless it has already joined. It is served after the others unless its first item is small.
+    ///
+    /// - Parameter cost: The cost of the key's first item.
     mutating func join(_ key: Key, with cost: Int) {
         guard credits[key] == nil else { return }
         credits[key] = quantum
-        if cost <= quantum / 8 { priority.append(key) } else { line.append(key) }
+        if cost <= quantum / 8 { priority.append(key) } else { queue.append(key) }
     }
 
     /// Returns the key that has the turn, or nil if there are none.
     mutating func next() -> Key? {
         if let key = priority.first { return key }
-        while let key = line.first {
+        while let key = queue.first {
             let credit = credits[key, default: 0]
             if credit > 0 { return key }
             credits[key] = credit + quantum
-            line.append(line.removeFirst())
+            queue.append(queue.removeFirst())
         }
         return nil
     }
@@ -115,15 +117,15 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     ///   - isDone: `true` if the key has no further items.
     mutating func charge(_ cost: Int, isDone: Bool) {
         let isPriority = priority.first != nil
-        guard let key = priority.first ?? line.first else {
+        guard let key = priority.first ?? queue.first else {
             preconditionFailure("No key has a turn")
         }
         credits[key] = isDone ? nil : credits[key, default: 0] - cost
         if isPriority {
             _ = priority.removeFirst()
-            if !isDone { line.append(key) }
+            if !isDone { queue.append(key) }
         } else if isDone {
-            _ = line.removeFirst()
+            _ = queue.removeFirst()
         }
     }
 }
@@ -165,10 +167,11 @@ extension Queue: Sendable where Element: Sendable {}
 /// The order in which connections that are ready at the same time are served.
 ///
 /// A round of the event loop serves connections only for a short time and leaves the rest to the next round, so the
-/// order decides which ones wait. First comes one connection of each user, then a second one of each, and so on. Among
-/// users, and among the connections of a user, the one whose last turn is longest ago is first. A user who sends little
-/// therefore waits for at most one turn of each other user, however many connections the others have. The poller
-/// reports at most 256 connections at once, in rotation. If more are ready, this order applies to those 256.
+/// order determines which ones wait. First comes one connection of each user, then a second one of each, and so on.
+/// Among users, and among the connections of a user, the one whose last turn is longest ago comes first. A user who
+/// sends little therefore waits for at most one turn of each other user, however many connections the others have. The
+/// poller reports at most 256 connections at once, in rotation. If more are ready, this order applies only to the
+/// reported ones.
 package struct ReadOrder: Sendable {
     /// A connection that is ready.
     package struct Candidate: Equatable, Sendable {
@@ -179,7 +182,7 @@ package struct ReadOrder: Sendable {
         package var userRound: UInt64
         /// The round of the connection's last turn.
         package var round: UInt64
-        /// The number of connections of the same user that come first.
+        /// The number of connections of the same user that come before this one.
         fileprivate var layer = 0
 
         package init(index: Int, user: UInt32, userRound: UInt64, round: UInt64) {
@@ -208,10 +211,10 @@ package struct ReadOrder: Sendable {
     }
 }
 
-/// A queue of work items of many users for a few threads, charged by the time they take.
+/// A queue of work items of many users for a few threads. It shares the threads' time fairly between users.
 ///
 /// The next item is one of the user whose items have taken the least time so far. A user is charged for an item when it
-/// has ended, because its duration is not known before. A user who returns after a pause gets no credit for the pause.
+/// has ended, because its duration is unknown before. A user who returns after a pause gets no credit for the pause.
 package struct TimeShareQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var items = Queue<Item>()
@@ -227,11 +230,12 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     package let slice: Duration
     private let maxRunningPerUser: Int
     private var users: [UInt32: User] = [:]
-    /// The time that the last user to get a turn had spent.
+    /// The spent time of the user who last got a turn. It never decreases while users compete.
     private var level: Duration = .zero
     private var lastSequence: UInt64 = 0
 
-    /// The maximum number of users without work who are remembered until their spent time no longer matters.
+    /// The maximum number of users in memory before those without work are forgotten. Otherwise they are remembered
+    /// until their spent time no longer affects the order.
     private static var maxIdleUsers: Int { 4096 }
 
     /// - Parameters:
@@ -323,8 +327,8 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 /// A queue of keys with deadlines, earliest first.
 ///
 /// Each key is in the queue at most once, with its earliest deadline. When that has passed, the caller computes the
-/// current deadline and adds the key again if it is later. So a deadline that every message moves back costs only one
-/// comparison per message.
+/// current deadline and adds the key again if it is later. A deadline that every message postpones therefore costs only
+/// one comparison per message.
 package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key

@@ -1,19 +1,19 @@
 /// The bytes that one user's calls and replies have in flight, and the user's connections that must wait.
 ///
-/// Above the limit, no further calls of the user are begun or read, so the kernel makes the sender wait. Above half the
-/// limit, each connection may have an equal share of the limit in flight. Without shares, the connections that happen
-/// to be read first would take all of it.
+/// Above the limit, no further calls of the user begin or are read, so the kernel makes the sender wait. Above half the
+/// limit, each connection may have an equal share of the limit in flight. Without shares, the connections that are read
+/// first would use the whole limit.
 ///
 /// There are two exceptions. One connection with an incomplete message may always be read; otherwise several such
 /// connections could block each other forever. A connection with very little in flight may be read too; otherwise one
-/// busy connection would delay the user's others.
+/// busy connection would delay the user's other connections.
 ///
-/// Replies are limited in the same way: above half the limit, only connections with very little unread may begin
+/// Replies are limited in a similar way: above half the limit, only connections with very few unread bytes may begin
 /// further calls. Otherwise one connection that reads nothing would block the others.
 package struct UserLoad: Sendable {
     /// The limits for one user, in bytes.
     package struct Limits: Equatable, Sendable {
-        /// The limit for calls: unanswered reports, and data that was received but not begun.
+        /// The limit for calls: unanswered reports, and messages that were received but have not begun.
         package var calls: Int
         /// The limit for replies: unread replies, and running queries at their typical size.
         package var replies: Int
@@ -41,7 +41,7 @@ package struct UserLoad: Sendable {
     package private(set) var connections = 0
     /// The size of unanswered reports, in bytes.
     package private(set) var unanswered = 0
-    /// The bytes that were received but not begun.
+    /// The size of messages that were received but have not begun, in bytes.
     package private(set) var received = 0
     /// The size of unread replies and running queries, in bytes.
     package private(set) var replies = 0
@@ -76,7 +76,7 @@ package struct UserLoad: Sendable {
     /// Adds to the size of unanswered reports, in bytes. Negative when reports are answered.
     package mutating func changed(unanswered difference: Int) { unanswered += difference }
 
-    /// Adds to the bytes received but not begun. Negative when they are begun.
+    /// Adds to the size of messages that were received but have not begun, in bytes. Negative when they begin.
     package mutating func changed(received difference: Int) { received += difference }
 
     /// Handles the first bytes in flight on a connection that had none.
@@ -88,7 +88,7 @@ package struct UserLoad: Sendable {
     /// Adds to the size of unread replies and running queries, in bytes. Negative when they are read.
     package mutating func changed(replies difference: Int) { replies += difference }
 
-    /// Handles the end of a message. Another connection may be read above the limit then.
+    /// Handles the end of a message. Afterwards, another connection may be read above the limit.
     package mutating func completed(_ connection: UInt64) {
         if exempt == connection { exempt = nil }
     }
@@ -109,7 +109,7 @@ package struct UserLoad: Sendable {
         replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
-    /// Returns the size of the calls of a connection, in bytes, that may begin before one exceeds the limit.
+    /// Returns the size of the calls of a connection, in bytes, that may begin before the limit is exceeded.
     ///
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.
@@ -138,7 +138,7 @@ package struct UserLoad: Sendable {
         return maxBytes
     }
 
-    /// The bytes that each connection may have in flight above half of the limit.
+    /// Returns the bytes that each connection may have in flight above half the limit.
     private func share(of calls: Int) -> Int { calls / max(1, active) }
 
     /// Returns `true` if a connection may be read in a round in which other users are waiting too.
@@ -172,7 +172,7 @@ package struct UserLoad: Sendable {
         within allowance: Allowance, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
     ) -> [UInt64] {
         guard !waiting.isEmpty, unanswered <= allowance.calls, replies <= allowance.replies else { return [] }
-        // Above half of the limit, only connections with at most half of their share in flight continue.
+        // Above half the limit, only connections with at most half of their share in flight continue.
         let maxOwn = unanswered > allowance.calls / 2 ? share(of: allowance.calls) / 2 : .max
         let woken = waiting.filter { own($0) <= maxOwn && mayQuery(unread: unread($0), within: allowance) }
         guard !woken.isEmpty else { return [] }
@@ -185,8 +185,8 @@ package struct UserLoad: Sendable {
 /// Maps each user id to the user who is accountable for it, so that limits apply to people instead of ids.
 ///
 /// One person can use many user ids: those assigned in `/etc/subuid`, and those of containers started by systemd-nspawn
-/// or systemd-nsresourced. A limit per id would not limit that person. The mapping is for limits only; access depends
-/// on the user id that the kernel reports.
+/// or systemd-nsresourced. A limit per id would not limit that person. The mapping is only for limits. Access rights
+/// depend on the user id that the kernel reports.
 package struct AccountableUsers: Hashable, Sendable {
     /// The ids that systemd assigns to containers, 65,536 to each.
     ///
@@ -203,7 +203,7 @@ package struct AccountableUsers: Hashable, Sendable {
     private struct Range: Hashable, Sendable {
         var first: UInt32
         var last: UInt32
-        /// The accountable user; nil if a service gives parts of the range to containers of many users.
+        /// The accountable user; nil if the range may belong to containers of many users.
         var owner: UInt32?
     }
 
@@ -240,7 +240,7 @@ package struct AccountableUsers: Hashable, Sendable {
         for range in found.sorted(by: { ($0.first, $0.last) < ($1.first, $1.last) }) {
             guard free <= UInt64(range.last) else { continue }
             let number = numbers[Array(range.name)] ?? Self.number(range.name)
-            // From the ranges of root and of system users, LXD, Podman and others serve containers of many users.
+            // LXD, Podman and others use the ranges of root and of system users for containers of many users.
             let isPerson = number.map { $0 >= 1000 && $0 < Self.firstSubordinate } ?? false
             let first = max(range.first, UInt32(free))
             ranges.append(Range(first: first, last: range.last, owner: isPerson ? number : nil))

@@ -1,7 +1,7 @@
 /// Chooses how many records a commit may hold.
 ///
 /// Large commits are cheapest per record, but every report that arrives during a commit waits for it. While only bulk
-/// senders are active, that latency harms no one. Once a low-volume connection has been seen, commits stay small for
+/// senders are active, that latency harms no one. After a low-volume connection was seen, commits stay small for
 /// `smallCommitPeriod`. A connection with few records so far may turn out to be low-volume, so commits are small for
 /// `smallCommitMoment` after each of its reports.
 package struct CommitSizePolicy: Sendable {
@@ -9,7 +9,7 @@ package struct CommitSizePolicy: Sendable {
     private let shared: Int
     /// The cost of the reports in this interval, by connection.
     private var counts: [UInt64: Int] = [:]
-    /// The same in the last interval and in the one before it.
+    /// The cost of the reports in the last interval and in the one before it, by connection.
     private var last: [UInt64: Int] = [:]
     private var beforeLast: [UInt64: Int] = [:]
     /// The end of this interval; nil if no report has arrived in it.
@@ -17,14 +17,14 @@ package struct CommitSizePolicy: Sendable {
     /// The time until which commits are small; nil if no low-volume connection has been seen.
     private var sharedUntil: MonotonicInstant?
 
-    /// The interval over which a connection's records are counted.
+    /// The interval over which the cost of a connection's reports is added.
     package static let interval: Duration = .seconds(1)
     /// How long commits stay small after a low-volume connection was seen.
     package static let smallCommitPeriod: Duration = .seconds(60)
     /// How long commits stay small after a report of a connection that may be low-volume. A bulk sender that has just
     /// started counts as one too.
     package static let smallCommitMoment: Duration = .milliseconds(250)
-    /// A connection with at most this many records per interval is low-volume.
+    /// A connection whose reports cost at most this much per interval is low-volume.
     private static let lowVolumeLimit = 1000
 
     /// - Parameters:
@@ -44,7 +44,7 @@ package struct CommitSizePolicy: Sendable {
     /// Counts a report.
     ///
     /// - Parameters:
-    ///   - cost: Its cost, in the units of `ReportCost`.
+    ///   - cost: The report's cost, in the units of `ReportCost`.
     ///   - connection: The connection's id.
     ///   - now: The current time.
     package mutating func arrived(_ cost: Int, connection: UInt64, at now: MonotonicInstant) {
@@ -54,7 +54,7 @@ package struct CommitSizePolicy: Sendable {
         if mayBeLowVolume(connection) { keepSmall(until: now.advanced(by: Self.smallCommitMoment)) }
     }
 
-    /// Returns `true` if a connection has had few records in this interval and in the last two.
+    /// Returns `true` if a connection's reports have cost little in this interval and in each of the last two.
     private func mayBeLowVolume(_ connection: UInt64) -> Bool {
         max(counts[connection] ?? 0, last[connection] ?? 0, beforeLast[connection] ?? 0) <= Self.lowVolumeLimit
     }
@@ -72,18 +72,20 @@ package struct CommitSizePolicy: Sendable {
     }
 }
 
-/// The estimated cost of reports for the writer. The unit is a record of usual size whose series is cached.
+/// The estimated cost of reports for the writer. The unit is the cost of a record of typical size whose series is
+/// cached.
 ///
-/// The size of commits and the turns of users are measured in this cost, so a commit with many new series has fewer
-/// records and does not take much longer than others.
+/// The size of commits and the turns of users are measured in this cost. A commit with many new series therefore has
+/// fewer records and does not take much longer than others.
 package enum ReportCost {
     /// The cost of a record whose series is not cached, so that it must be looked up and perhaps inserted.
     private static let newSeries = 8
-    /// The cost of a record in an overflow series, which stores the attributes of its own series.
+    /// The cost of a record in an overflow series. Such a record stores the attributes of its own series.
     private static let overflowed = 4
+    /// The typical size of a record, in bytes.
     private static let typicalBytes = 1024
 
-    /// Returns the cost of a report.
+    /// Returns the cost of a report, at least 1.
     ///
     /// - Parameters:
     ///   - records: The number of its records.
@@ -96,7 +98,8 @@ package enum ReportCost {
     }
 }
 
-/// Decides when the write-ahead log (WAL) is checkpointed: after a certain growth, and when the disk is full.
+/// Decides when the write-ahead log (WAL) is checkpointed: after it has grown by a number of pages, and after the disk
+/// was full.
 package struct CheckpointPolicy: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case none
@@ -104,7 +107,7 @@ package struct CheckpointPolicy: Equatable, Sendable {
         case commitFirst
         /// Copy the frames that no reader needs any longer. Does not wait.
         case copy
-        /// Wait briefly for readers, then restart the WAL from its beginning.
+        /// Wait briefly for readers, then reset the WAL, so that it is overwritten from its start.
         case restart
     }
 
@@ -113,7 +116,7 @@ package struct CheckpointPolicy: Equatable, Sendable {
     /// The length of the WAL after the last checkpoint, in pages.
     private var copied = 0
     private var isDiskFull = false
-    /// `true` if the checkpoint that is due has been postponed by a commit.
+    /// Whether the checkpoint that is due has been postponed until after a commit.
     private var isPostponed = false
 
     /// - Parameter pages: The growth of the WAL, in pages, after which it is checkpointed.
@@ -123,15 +126,15 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
     /// Returns the checkpoint to run now.
     ///
-    /// A checkpoint is postponed by one commit at most. So a report that was sent during an expensive commit does not
-    /// wait for the checkpoint as well.
+    /// A checkpoint is postponed by at most one commit, so that a report sent during an expensive commit does not also
+    /// wait for the checkpoint.
     ///
     /// - Parameters:
     ///   - walPages: The current length of the WAL, in pages.
     ///   - reportsWait: `true` if reports wait for the next commit.
     package mutating func next(walPages: Int, reportsWait: Bool) -> Step {
         guard walPages > 0, isDiskFull || added(walPages) >= pages else { return .none }
-        // Readers that take one snapshot after another can prevent a restart forever, so at twice the growth a passive
+        // Readers that take one snapshot after another can prevent a reset forever, so at twice the growth a passive
         // checkpoint is not enough.
         if isDiskFull || walPages >= 2 * pages { return .restart }
         guard reportsWait, !isPostponed else { return .copy }
@@ -141,39 +144,39 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
     /// Handles the end of a checkpoint.
     ///
-    /// If a reader has kept it from copying everything, the next one follows after little growth. After the usual
-    /// growth, it would have twice as much to copy, and reports would wait twice as long.
+    /// If a reader has prevented the checkpoint from copying everything, the next one follows after little growth.
+    /// After the usual growth, it would have twice as much to copy, and reports would wait twice as long.
     ///
     /// - Parameters:
-    ///   - walPages: The length of the WAL after it, in pages.
-    ///   - isComplete: `true` if it copied everything.
+    ///   - walPages: The length of the WAL after the checkpoint, in pages.
+    ///   - isComplete: `true` if the checkpoint copied everything.
     package mutating func copied(walPages: Int, isComplete: Bool = true) {
         copied = isComplete || walPages >= 2 * pages ? walPages : walPages - pages + pages / 8
         (isDiskFull, isPostponed) = (false, false)
     }
 
-    /// Notes that the disk was full, so that the WAL is restarted next. It is then overwritten from its start and needs
-    /// no further disk space.
+    /// Notes that the disk was full, so that the next checkpoint resets the WAL. The WAL is then overwritten from its
+    /// start and needs no further disk space.
     package mutating func diskWasFull() { isDiskFull = true }
 
     private func added(_ walPages: Int) -> Int {
-        // A WAL that has become shorter was restarted.
+        // A WAL that has become shorter was reset.
         walPages < copied ? walPages : walPages - copied
     }
 }
 
 /// The limits on the size of the write-ahead log (WAL), and the measures taken before they are reached.
 ///
-/// SQLite can restart the WAL only while no reader holds a snapshot of it. While a reader runs, the WAL grows by all
-/// that is reported.
+/// SQLite can reset the WAL only while no reader holds a snapshot of it. While a reader holds one, the WAL grows with
+/// every commit.
 package struct WALLimits: Equatable, Sendable {
     package enum Pressure: Int, Comparable, Sendable {
         case none
-        /// New snapshots must wait until the WAL has been restarted.
+        /// New snapshots must wait until the WAL has been reset.
         case closed
         /// Queries that hold a snapshot are interrupted.
         case interrupting
-        /// Commits must wait until the WAL has been restarted.
+        /// Commits must wait until the WAL has been reset.
         case full
 
         package static func < (left: Pressure, right: Pressure) -> Bool { left.rawValue < right.rawValue }
@@ -181,12 +184,13 @@ package struct WALLimits: Equatable, Sendable {
 
     /// The size that the WAL never reaches, in bytes.
     package static let maxBytes: Int64 = 64 << 20
-    /// The same while a backup holds a snapshot, in bytes. Only operators can start a backup.
+    /// The size that the WAL never reaches while a backup holds a snapshot, in bytes. Only operators can start a
+    /// backup.
     package static let maxBytesDuringBackup: Int64 = 512 << 20
-    /// The size, in bytes, above which the WAL file is truncated when it restarts.
+    /// The size, in bytes, above which the WAL file is truncated when the WAL is reset.
     ///
-    /// Commits to a file that must grow are slower. While a search holds a snapshot, the WAL reaches about 24 MiB
-    /// before it is restarted. That is common, so it must not cause the file to be truncated.
+    /// Commits to a file that must grow are slower. While a search holds a snapshot, the WAL commonly reaches about 24
+    /// MiB before it is reset. This must not cause the file to be truncated.
     package static let typicalBytes: Int64 = 32 << 20
 
     /// The size of a frame's header (sqlite.org/fileformat2.html, 4.1).
@@ -205,7 +209,7 @@ package struct WALLimits: Equatable, Sendable {
     }
 
     /// Returns the measure to take while the WAL has this many frames: `closed` from three eighths of the maximum,
-    /// `interrupting` from a half, and `full` from three quarters.
+    /// `interrupting` from half of it, and `full` from three quarters.
     package func pressure(frames: Int) -> Pressure {
         let frames = Int64(frames)
         if frames >= maxFrames / 4 * 3 { return .full }
@@ -219,11 +223,12 @@ package struct WALLimits: Equatable, Sendable {
     package var frameLimit: Int { Int(maxFrames / 16 * 15) }
 }
 
-/// Decides if a commit may grow the database: only if the WAL can still be checkpointed afterwards.
+/// Decides whether a commit may grow the database: only if the WAL can still be checkpointed afterwards.
 ///
 /// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the database file. If the
 /// disk is full by then, every checkpoint fails, and the space of the WAL is never reused. If little space is left, the
-/// file is therefore extended before the commit. Some space is kept for the WAL, because removing records needs it too.
+/// database file is therefore extended before the commit. Some space is kept for the WAL, because removing records also
+/// needs it.
 package struct GrowthReserve: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case commit
@@ -233,16 +238,17 @@ package struct GrowthReserve: Equatable, Sendable {
         case refuse
     }
 
-    /// The free space, in bytes, above which no check is needed. It is not expected to fill up between two checkpoints.
+    /// The free space, in bytes, above which no check is needed. So much space is not expected to fill up between two
+    /// checkpoints.
     private let plenty: Int64
-    /// The maximum size of the WAL before it restarts, in bytes.
+    /// The maximum size of the WAL before it is reset, in bytes.
     private let maxWALBytes: Int64
     /// The bytes that always stay free for other files that SQLite writes.
     private let minFreeBytes: Int64
 
     /// - Parameters:
     ///   - plenty: The free space above which no check is needed, in bytes.
-    ///   - log: The maximum size of the WAL before it restarts, in bytes.
+    ///   - log: The maximum size of the WAL before it is reset, in bytes.
     ///   - minFreeBytes: The bytes that always stay free.
     package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
         self.plenty = plenty
@@ -254,12 +260,12 @@ package struct GrowthReserve: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - databaseBytes: The size of the database after the commit, in bytes.
-    ///   - fileBytes: The current size of its file, in bytes.
+    ///   - fileBytes: The current size of the database file, in bytes.
     ///   - logBytes: The current size of the WAL file, in bytes.
     ///   - logGrows: `true` if the commit may enlarge the WAL file.
     ///   - freeBytes: The free space on the file system, in bytes; nil if unknown.
-    ///   - mayUseReserve: `true` if the commit may use the space that is kept for the WAL, because it frees space in
-    ///     the end.
+    ///   - mayUseReserve: `true` if the commit may use the space that is kept for the WAL, because the commit will
+    ///     eventually free space.
     package func committing(
         databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
         mayUseReserve: Bool

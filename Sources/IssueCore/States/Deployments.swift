@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// The deployments of one application.
 ///
-/// A deployment is *declared* by a user or operator, or *observed* when the first report of a version arrives. An
-/// observed deployment has the time of receipt, not the time that the report claims.
+/// A deployment is *declared* by a user or operator, or *observed* when the first report of a version arrives. The time
+/// of an observed deployment is the time of receipt, not the time that the report claims.
 package struct DeploymentHistory: Equatable, Sendable {
     /// A version, and the time from which it was in use.
     package struct Entry: Equatable, Sendable {
@@ -34,12 +34,13 @@ package struct DeploymentHistory: Equatable, Sendable {
     /// The number of entries.
     package private(set) var count = 0
 
-    /// - Parameter entries: Deployments in any order. Of two at the same time, the first one in the list is earlier.
+    /// - Parameter entries: Deployments in any order. Of two with the same time, the first one in the list counts as
+    ///   earlier.
     package init(_ entries: some Sequence<Entry> = EmptyCollection()) {
         for entry in entries { add(entry) }
     }
 
-    /// Adds a deployment. Of those at the same time, it is the latest.
+    /// Adds a deployment. It counts as later than earlier added ones with the same time.
     package mutating func add(_ entry: Entry) {
         let version = entry.version.spelledUniformly
         let position = Position(at: entry.at, number: count)
@@ -57,18 +58,19 @@ package struct DeploymentHistory: Equatable, Sendable {
         Self.position(of: version, in: declared) != nil || observed[version.spelledUniformly] != nil
     }
 
-    static func position(of version: ApplicationVersion, in places: [ApplicationVersion: Position]) -> Position? {
+    /// Returns the position of a version or, if only its name without a build has one, that of the name.
+    static func position(of version: ApplicationVersion, in positions: [ApplicationVersion: Position]) -> Position? {
         let version = version.spelledUniformly
-        if let place = places[version] { return place }
-        return version.build == nil ? nil : places[ApplicationVersion(name: version.name)]
+        if let position = positions[version] { return position }
+        return version.build == nil ? nil : positions[ApplicationVersion(name: version.name)]
     }
 }
 
 /// The order of versions.
 ///
-/// If deployments were declared, a version is later than another one if its first deployment was later. So a rollback
-/// does not make an old version newer. In addition, a version with a lower number is never later: a hotfix of an old
-/// branch may be deployed after a fix in a newer branch, but does not contain it.
+/// If deployments were declared, a version is later than another one if its first deployment was later. A rollback
+/// therefore does not make an old version newer. In addition, a version with a lower number is never later: a hotfix of
+/// an old branch may be deployed after a fix in a newer branch, but does not contain the fix.
 ///
 /// A version that was only observed does not affect the order of other versions, because any report can claim it. It is
 /// later than the versions that were declared before it was first seen.
@@ -76,18 +78,18 @@ extension DeploymentHistory {
     /// The version whose first declared deployment is the latest; nil if none was declared.
     package var newestDeclared: ApplicationVersion? { declared.max { $0.value < $1.value }?.key }
 
-    /// Returns `true` if a version is later than another one. Without declared deployments, compares the versions
-    /// themselves.
+    /// Returns `true` if a version is later than another one. If no deployments were declared, compares only the
+    /// version numbers and builds.
     package func isNewer(_ version: ApplicationVersion, than known: ApplicationVersion) -> Bool {
         guard !declared.isEmpty else { return version.isNewer(than: known) }
         guard isOther(version, than: known), version.precedes(known) != true else { return false }
         let own = Self.position(of: version, in: declared)
-        guard let place = Self.position(of: known, in: declared) else {
+        guard let knownPosition = Self.position(of: known, in: declared) else {
             // The other version is not deployed yet. Only a deployed version with a higher number counts as later.
             return own != nil && version.precedes(known) == false
         }
         guard let own = own ?? Self.position(of: version, in: observed) else { return true }
-        return own > place
+        return own > knownPosition
     }
 
     /// Returns `true` if a version has a fix: it is the version with the fix, or a later one.
@@ -99,9 +101,10 @@ extension DeploymentHistory {
         guard declared.isEmpty else { return isNewer(version, than: fixed) }
         guard isOther(version, than: fixed) else { return false }
         if let isOlder = version.precedes(fixed) { return !isOlder }
-        guard let own = Self.position(of: version, in: observed), let place = Self.position(of: fixed, in: observed)
+        guard let own = Self.position(of: version, in: observed),
+            let fixedPosition = Self.position(of: fixed, in: observed)
         else { return false }
-        return own > place
+        return own > fixedPosition
     }
 
     /// Returns `true` if two versions certainly differ; `false` if `version` is unknown or may be the same as the other
@@ -113,7 +116,7 @@ extension DeploymentHistory {
     }
 }
 
-/// The limits of what is stored about deployments.
+/// The limits for stored deployments.
 package enum DeploymentLimits {
     /// The maximum size of the name of an application, in bytes.
     package static let maxAppBytes = 256
@@ -121,7 +124,8 @@ package enum DeploymentLimits {
     package static let maxNoteBytes = 1024
     /// The maximum number of declared deployments of an application. Beyond it, the earliest ones are removed.
     package static let maxDeclared = 256
-    /// The maximum number of declared deployments of one user's applications. Beyond it, the earliest ones are removed.
+    /// The maximum number of declared deployments of all applications of one user. Beyond it, the earliest ones are
+    /// removed.
     package static let maxDeclaredByUser = 4096
     /// The maximum number of observed deployments of an application. Beyond it, the earliest ones are removed.
     package static let maxObserved = 128
@@ -136,7 +140,7 @@ package enum DeploymentLimits {
 package enum DeploymentScope: Equatable, Sendable {
     /// The application of one user.
     case user(UInt32)
-    /// The applications of all users with the name.
+    /// The applications of this name of all users.
     case everyone
 
     /// The id of the user; nil for all users.
@@ -161,7 +165,7 @@ extension DeployParameters {
         return nil
     }
 
-    /// Returns the applications that the caller may declare a deployment of; nil if they may not.
+    /// Returns the applications for which the caller may declare this deployment; nil if they may not declare it.
     ///
     /// - Parameters:
     ///   - uid: The id of the caller.
@@ -173,7 +177,7 @@ extension DeployParameters {
     }
 }
 
-/// The time of the last declared deployment of an application, and of the one before.
+/// The times of the last two declared deployments of an application.
 package struct DeploymentWindow: Equatable, Sendable {
     private let last: IssueTimestamp
     private let previous: IssueTimestamp?
@@ -231,23 +235,23 @@ package struct ApplicationVersion: Hashable, Sendable {
 
     /// Returns `true` if this version is newer than another one.
     ///
-    /// Versions made of numbers are compared by these, and a pre-release (`2.0-beta`) precedes its release. If they are
-    /// equal, the builds are compared. Other names have no order, so a name that differs from the other one counts as
+    /// Versions that consist of numbers are compared by their numbers, and a pre-release (`2.0-beta`) precedes its
+    /// release. If they are equal, the builds are compared. Other names have no order, so a different name counts as
     /// newer.
     package func isNewer(than other: ApplicationVersion) -> Bool {
         switch (name, other.name) {
-        case (nil, nil): return isLaterBuild(than: other, orElse: build != nil && other.build == nil)
+        case (nil, nil): return hasLaterBuild(than: other, orElse: build != nil && other.build == nil)
         case (nil, _): return false
         case (_, nil): return true
         case (let own?, let known?):
-            guard own != known else { return isLaterBuild(than: other, orElse: false) }
+            guard own != known else { return hasLaterBuild(than: other, orElse: false) }
             guard let own = Release(own), let known = Release(known) else { return true }
-            return own == known ? isLaterBuild(than: other, orElse: false) : known < own
+            return own == known ? hasLaterBuild(than: other, orElse: false) : known < own
         }
     }
 
-    /// Returns `true` if this version is older than another one by its number or build, `false` if it is newer or
-    /// equal, and nil if the two have no such order.
+    /// Returns `true` if this version is older than another one by its number or build, and `false` if it is newer or
+    /// equal. Returns nil if neither number nor build determines an order.
     package func precedes(_ other: ApplicationVersion) -> Bool? {
         let (own, other) = (spelledUniformly, other.spelledUniformly)
         if own.name == other.name {
@@ -261,7 +265,7 @@ package struct ApplicationVersion: Hashable, Sendable {
     }
 
     /// Compares the builds. Returns `fallback` if one of them is unknown.
-    private func isLaterBuild(than other: ApplicationVersion, orElse fallback: Bool) -> Bool {
+    private func hasLaterBuild(than other: ApplicationVersion, orElse fallback: Bool) -> Bool {
         guard let build, let known = other.build else { return fallback }
         return build > known
     }
@@ -281,13 +285,13 @@ package struct ApplicationVersion: Hashable, Sendable {
         return own == other || other.build == nil && other.name != nil && own.name == other.name
     }
 
-    /// Sets this to `other` if that is newer. A name without an order counts as newer (`isNewer(than:)`).
+    /// Sets this version to `other` if that is newer (`isNewer(than:)`).
     package mutating func raise(to other: ApplicationVersion) {
         if other.isNewer(than: self) { self = other }
     }
 }
 
-/// A version made of numbers, such as `2.10.1-beta.2+7`. Such versions have an order.
+/// A version that consists of numbers, such as `2.10.1-beta.2+7`. Such versions have an order.
 struct Release: Comparable {
     /// A part between dots: a number of any length, or a text. Texts sort after all numbers.
     private enum Part: Comparable {
@@ -312,11 +316,12 @@ struct Release: Comparable {
 
     private let numbers: [Part]
     /// The pre-release part; empty for the release itself.
-    private let before: [Part]
+    private let preRelease: [Part]
     /// The part after the plus sign.
-    private let behind: [Part]
+    private let suffix: [Part]
 
-    /// Parses a version. Nil unless its first part consists of numbers only.
+    /// Parses a version. Returns nil unless the part before `-` and `+` consists only of numbers, apart from a leading
+    /// `v`.
     init?(_ text: String) {
         let parts = text.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
         let halves = (parts.first ?? "").split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -326,8 +331,8 @@ struct Release: Comparable {
         guard numbers.allSatisfy(\.isNumber) else { return nil }
         while numbers.count > 1, numbers.last == .zero { numbers.removeLast() }
         self.numbers = numbers
-        before = halves.count > 1 ? Self.parts(halves[1]) : []
-        behind = parts.count > 1 ? Self.parts(parts[1]) : []
+        preRelease = halves.count > 1 ? Self.parts(halves[1]) : []
+        suffix = parts.count > 1 ? Self.parts(parts[1]) : []
     }
 
     private static func parts(_ text: Substring) -> [Part] {
@@ -336,10 +341,10 @@ struct Release: Comparable {
 
     static func < (left: Self, right: Self) -> Bool {
         if left.numbers != right.numbers { return left.numbers.lexicographicallyPrecedes(right.numbers) }
-        if left.before != right.before {
-            if left.before.isEmpty || right.before.isEmpty { return right.before.isEmpty }
-            return left.before.lexicographicallyPrecedes(right.before)
+        if left.preRelease != right.preRelease {
+            if left.preRelease.isEmpty || right.preRelease.isEmpty { return right.preRelease.isEmpty }
+            return left.preRelease.lexicographicallyPrecedes(right.preRelease)
         }
-        return left.behind.lexicographicallyPrecedes(right.behind)
+        return left.suffix.lexicographicallyPrecedes(right.suffix)
     }
 }

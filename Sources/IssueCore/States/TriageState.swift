@@ -8,8 +8,8 @@ package struct TriageState: Equatable, Sendable {
         case none
         /// The record is stored and counted, but not sent or logged.
         case silence
-        /// The record reopens a resolved group, or ends a mute by its version or by the number of occurrences.
-        /// Operators are alerted.
+        /// The record reopens a resolved group, or its version or the number of occurrences ends a mute. Operators are
+        /// alerted.
         case regression
         /// The group is open again because its mute period has ended.
         case expiry
@@ -17,19 +17,19 @@ package struct TriageState: Equatable, Sendable {
 
     package private(set) var state: GroupState
     package private(set) var mutedUntil: IssueTimestamp?
-    /// The newest version of the application when the state was set, if only a newer version reopens the group;
-    /// otherwise nil.
+    /// The newest version of the application when the state was set, if only a newer one reopens the group or ends the
+    /// mute; otherwise nil.
     package private(set) var knownVersion: ApplicationVersion?
     /// The version that has the fix, if only this version or a later one reopens the group; otherwise nil.
     package private(set) var fixedIn: ApplicationVersion?
     /// The time at which the issue was resolved in the next deployment, if that has not been declared yet; otherwise
     /// nil. While it is set, no record reopens the group.
     package private(set) var fixAwaitedSince: IssueTimestamp?
-    /// The number of further occurrences after which a mute ends; nil if their number does not end it.
+    /// The number of further occurrences after which a mute ends; nil if their number does not matter.
     package private(set) var occurrencesLeft: Int64?
     package private(set) var hasRegressed: Bool
-    /// The user who last set the state or, after a regression, the previous state, with the time and the note; nil if
-    /// no user did, or if it has changed automatically in another way since.
+    /// Who last set the state, when, and with which note. After a regression, it still describes the state before. Nil
+    /// if no user has set the state, or if the state has since changed automatically in another way.
     package private(set) var change: IssueStateChange?
 
     package init(
@@ -66,10 +66,10 @@ package struct TriageState: Equatable, Sendable {
                 user: user, time: now, note: parameters.note.flatMap { $0.isEmpty ? nil : $0 }))
     }
 
-    /// Returns this state with the note of the present state if both are resolved or both are muted.
+    /// Returns this new state, with the note of the present state if both states are resolved or both are muted.
     ///
-    /// The note of an open group is not kept: after a regression, it belongs to the state before. This state must have
-    /// been set by a user, without a note.
+    /// The note of an open group is not kept, because after a regression it belongs to the state before. The new state
+    /// must have been set by a user, without a note.
     package func keepingNote(of present: TriageState) -> TriageState {
         guard let change else { return self }
         var present = present
@@ -81,7 +81,7 @@ package struct TriageState: Equatable, Sendable {
         return kept
     }
 
-    /// `true` if the effect of a record depends on its version.
+    /// Whether the effect of a record depends on its version.
     package var dependsOnVersion: Bool { knownVersion != nil || fixedIn != nil }
 
     /// Applies a record of the group to the state and returns its effect.
@@ -90,7 +90,7 @@ package struct TriageState: Equatable, Sendable {
     ///   - version: The version of the application that reported it.
     ///   - now: The wall time.
     ///   - history: The deployments of the application.
-    ///   - count: The number of its occurrences.
+    ///   - count: The number of occurrences in the record.
     package mutating func reported(
         by version: ApplicationVersion, at now: IssueTimestamp, in history: DeploymentHistory = DeploymentHistory(),
         count: Int64 = 1
@@ -125,12 +125,13 @@ package struct TriageState: Equatable, Sendable {
 }
 
 extension TriageState {
-    /// Returns the state that a group gets when another one is merged into it: of their two states, the one that alerts
-    /// sooner.
+    /// Returns the state of a group after another one is merged into it: the one of the two states that leads to an
+    /// alert sooner.
     ///
-    /// Open alerts sooner than resolved, and resolved sooner than muted. Of two resolved states, it is the one that any
-    /// record ends, or else the one with the older version. Of two mutes, it is the one that ends earlier. If both are
-    /// open, it is the one that has regressed, or else the one that a user has set.
+    /// An open group alerts sooner than a resolved one, and a resolved group sooner than a muted one. Of two resolved
+    /// states, the result is the one that any version ends, or otherwise the one with the older version. Of two mutes,
+    /// it is the one that ends earlier. Of two open states, it is the one that has regressed, or otherwise the one that
+    /// a user has set.
     package static func merged(_ first: TriageState, _ second: TriageState) -> TriageState {
         if first.state == .open, second.state == .open {
             guard first.hasRegressed == second.hasRegressed else { return first.hasRegressed ? first : second }
@@ -195,28 +196,28 @@ extension SetStateParameters {
     }
 }
 
-/// The ranges of rows during which a group was muted.
+/// The ranges of rows that were stored while a group was muted.
 package struct MutedRows: Equatable, Sendable {
-    private let stretches: [ClosedRange<RowID>]
+    private let ranges: [ClosedRange<RowID>]
 
-    /// - Parameter stretches: The ranges, in ascending order and without overlaps.
-    package init(_ stretches: [ClosedRange<RowID>] = []) {
-        self.stretches = stretches
+    /// - Parameter ranges: The ranges, in ascending order and without overlaps.
+    package init(_ ranges: [ClosedRange<RowID>] = []) {
+        self.ranges = ranges
     }
 
-    /// Returns `true` if the group was muted at a row.
+    /// Returns `true` if the group was muted when a row was stored.
     package func contains(_ row: RowID) -> Bool {
-        let next = stretches.firstPosition { $0.upperBound >= row }
-        return next < stretches.count && stretches[next].contains(row)
+        let next = ranges.firstPosition { $0.upperBound >= row }
+        return next < ranges.count && ranges[next].contains(row)
     }
 
     /// The last muted row; nil if the group was never muted.
-    package var last: RowID? { stretches.last?.upperBound }
+    package var last: RowID? { ranges.last?.upperBound }
 }
 
 /// Decides which open issues are resolved because they have not occurred for a while.
 ///
-/// Like retention, it uses log time and closed ranges, so a wrong wall clock resolves nothing.
+/// Like retention, it uses log time and closed ranges, so setting the wall clock to a wrong time resolves no issue.
 package struct QuietPeriod: Equatable, Sendable {
     /// How long an issue must not have occurred; zero to resolve none.
     package let duration: Duration
@@ -233,17 +234,17 @@ package struct QuietPeriod: Equatable, Sendable {
         duration > .zero ? min(max(duration / 10, Self.intervals.lowerBound), Self.intervals.upperBound) : nil
     }
 
-    /// Returns the log time before which the last record of a quiet issue was received; nil if issues are never
-    /// resolved.
+    /// Returns the log time before which the last record of an issue must have been received for the issue to be
+    /// resolved; nil if issues are never resolved.
     package func end(at now: RecordLogInstant) -> RecordLogInstant? {
         duration > .zero ? now.advanced(by: .zero - duration) : nil
     }
 
-    /// The known activity of a series of an issue.
+    /// What is known about the last records of one series of an issue.
     package struct Activity: Equatable, Sendable {
         /// The last closed range with a record of the series; nil if there is none.
         package var lastRange: Int64?
-        /// `true` if the open range may have a record of the series.
+        /// Whether the open range may have a record of the series.
         package var mayBeOpen: Bool
 
         package init(lastRange: Int64?, mayBeOpen: Bool) {
@@ -256,7 +257,7 @@ package struct QuietPeriod: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - state: The state of the issue.
-    ///   - activities: The known activities of its series.
+    ///   - activities: The activity of each of its series.
     ///   - range: The newest closed range whose last record was received before `end(at:)`.
     package static func resolves(
         _ state: GroupState, _ activities: some Collection<Activity>, quietThrough range: Int64
@@ -268,8 +269,8 @@ package struct QuietPeriod: Equatable, Sendable {
 
 /// Limits how often an ordinary user changes issues.
 ///
-/// Each change is a transaction of its own that all reports wait for. A change of the grouping also ends the scans of
-/// the destinations early, so without a limit one user would delay the forwarding of everyone's records.
+/// Each change is a transaction of its own, for which all reports wait. A change of the grouping also ends the scans of
+/// the destinations early. Without a limit, one user could therefore delay the forwarding of everyone's records.
 package struct ChangeRateLimit: Sendable {
     package enum Kind: Int, CaseIterable, Sendable {
         /// A state of an issue, or a deployment.
@@ -299,11 +300,11 @@ package struct ChangeRateLimit: Sendable {
         var user: UInt32
     }
 
-    /// The maximum number of entries, one per user and kind. Entries with a full burst are removed first. While the
-    /// table is full of others, the changes of further users are not counted.
+    /// The maximum number of entries, one per user and kind. Entries whose whole burst is available are removed. If the
+    /// table is still full, the changes of further users are not counted.
     private static let maxEntries = 4096
 
-    /// The time at which each user will have the whole burst again.
+    /// The time at which the whole burst is available again, for each user and kind.
     private var fullAt: [Key: MonotonicInstant] = [:]
 
     package init() {}
@@ -325,8 +326,8 @@ package struct ChangeRateLimit: Sendable {
 
 /// Limits how many state changes by ordinary users are logged individually, so that no user can flood the log.
 ///
-/// It counts in windows of one minute. The number of changes that were not logged in a window is reported with the
-/// first change after it.
+/// Changes are counted in windows of one minute. The number of changes that were not logged in a window is reported
+/// with the first change after the window.
 package struct ChangeLogLimit: Sendable {
     /// The maximum number of logged changes per minute, of one user and of all users.
     package static let perUser = 10

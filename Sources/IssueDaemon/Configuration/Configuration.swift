@@ -49,7 +49,7 @@ package struct Configuration: Hashable, Sendable {
 package struct AccessSettings: Hashable, Sendable {
     package var readers: [HostGroup] = []
     package var operators: [HostGroup] = []
-    /// `true` if the user ids in systemd's ranges for containers belong to containers, and not to people.
+    /// Whether the user ids in systemd's ranges for containers belong to containers, and not to people.
     package var containerUsers = true
 
     package var readerIDs: Set<UInt32> { Set(readers.map(\.groupID)) }
@@ -90,7 +90,7 @@ extension Configuration {
     /// The configuration as the text of a file that has the same effect. It contains no secrets.
     package var text: String { text(origins: nil) }
 
-    /// Returns the same text, with a comment above each value that names the line which sets it.
+    /// Returns the same text. Above each value, a comment names the line that sets it.
     ///
     /// - Parameter origins: The lines that set the values; nil to leave out the comments.
     package func text(origins: ConfigurationOrigins?) -> String {
@@ -156,8 +156,8 @@ extension Configuration {
             }
             if destination.hasUnusualLogzToken {
                 warnings.append(
-                    "\(line("Credential"))Destination \(destination.name): its token does not look like a Logz.io token: "
-                        + "32 letters expected.")
+                    "\(line("Credential"))Destination \(destination.name): its token does not look like a Logz.io "
+                        + "token; expected 32 letters.")
             }
             // An alias may have capital letters, so this is not an error.
             if destination.kind.name == ElasticsearchFormat.kind, let index = destination.settings[option: "Index"],
@@ -195,8 +195,8 @@ extension Configuration {
 }
 
 extension DestinationConfiguration {
-    /// `true` if records are sent to Logz.io itself, and the token does not have the form of its shipping tokens.
-    /// `false` if the file can't be read, which is reported elsewhere.
+    /// Whether records are sent to Logz.io itself with a token that does not look like its shipping tokens. `false` if
+    /// the file can't be read, which is reported elsewhere.
     fileprivate var hasUnusualLogzToken: Bool {
         guard kind.name == LogzFormat.kind, address.host.lowercased().hasSuffix(".logz.io"),
             let text = try? tokenFile?.readForCheck().text
@@ -228,7 +228,7 @@ extension Configuration {
 }
 
 extension HTTPAddress {
-    /// `true` if requests leave this host without TLS.
+    /// Whether requests leave this host without TLS.
     fileprivate var isUnencrypted: Bool {
         let name = host.lowercased()
         let isOwn =

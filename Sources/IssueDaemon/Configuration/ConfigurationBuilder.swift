@@ -9,13 +9,13 @@ struct ConfigurationBuilder {
 
     private(set) var configuration: Configuration
     private(set) var problems: [ConfigurationProblem] = []
-    private let surroundings: HostEnvironment
+    private let environment: HostEnvironment
     private let purpose: ConfigurationPurpose
     /// The scopes affected by errors that the merger or this builder has found.
     private var faulty: Set<ConfigurationProblem.Scope> = []
 
-    init(_ start: Configuration, surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
-        (configuration, self.surroundings, self.purpose) = (start, surroundings, purpose)
+    init(_ start: Configuration, environment: HostEnvironment, purpose: ConfigurationPurpose) {
+        (configuration, self.environment, self.purpose) = (start, environment, purpose)
     }
 
     /// Adds the values of the sections to the configuration.
@@ -48,7 +48,7 @@ struct ConfigurationBuilder {
         guard !configuration.notifiers.contains(where: { $0.name == name }),
             !configuration.misconfiguredNotifiers.contains(name)
         else {
-            return complain(
+            return addProblem(
                 section.location, "Two notifiers are named “\(name)”; this one is ignored. Rename one of them.",
                 section)
         }
@@ -84,14 +84,14 @@ struct ConfigurationBuilder {
     private mutating func resolve<Target>(
         _ section: Section, _ body: (inout TargetResolver) -> Target?
     ) -> Target? {
-        var resolver = TargetResolver(section: section, surroundings: surroundings, purpose: purpose)
+        var resolver = TargetResolver(section: section, environment: environment, purpose: purpose)
         let target = body(&resolver)
         if !section.isDefinedTwice { problems += resolver.problems }
         faulty.formUnion(resolver.problems.map(\.scope))
         return faulty.contains(section.scope) ? nil : target
     }
 
-    /// Returns `true` if no other destination has the name. Case does not count.
+    /// Returns `true` if no other destination has the name. Case is ignored.
     ///
     /// If two destinations have the same name, neither is used, because it is unknown which of them the records are
     /// meant for.
@@ -103,22 +103,22 @@ struct ConfigurationBuilder {
         guard !clashing.isEmpty || configuration.misconfigured.contains(where: { isSame($0.name) }) else { return true }
         configuration.destinations.removeAll { isSame($0.name) }
         configuration.misconfigured += clashing
-        complain(section.location, "Two destinations are named “\(name)”; rename one of them.", section)
+        addProblem(section.location, "Two destinations are named “\(name)”; rename one of them.", section)
         return false
     }
 
-    private mutating func complain(_ location: ConfigurationLocation, _ message: String, _ section: Section) {
+    private mutating func addProblem(_ location: ConfigurationLocation, _ message: String, _ section: Section) {
         problems.append(ConfigurationProblem(at: location, message, scope: section.scope))
         faulty.insert(section.scope)
     }
 
-    /// Checks values of a section without a name that depend on each other.
+    /// Checks values that depend on each other, in a section without a name.
     private mutating func checkWhole(_ section: Section) {
         switch section.kind {
         case .socket: checkSocket(section)
         case .limits: checkLimits(configuration.limits, of: section)
         case .forward: checkForwarding(configuration.forward, of: section)
-        case .store: if purpose == .looking { checkStore(section) }
+        case .store: if purpose == .inspecting { checkStore(section) }
         case .access, .redaction, .log, .destination, .notify: break
         }
     }
@@ -153,13 +153,13 @@ struct ConfigurationBuilder {
         guard let location = section.location(of: "Path") else { return }
         let path = configuration.store.path
         if let status = try? FileSystem.status(of: path), status.kind != .regular {
-            return complain(
+            return addProblem(
                 location,
                 "Path=\(path.truncatedForLog) is \(status.kind == .directory ? "a folder" : "not a regular file"); "
                     + "expected a file in a folder that belongs to the daemon.", section)
         }
         // systemd creates the state directory and makes the daemon its owner.
-        let state = surroundings.folder("STATE_DIRECTORY") ?? ServiceUnit.stateFolder
+        let state = environment.folder("STATE_DIRECTORY") ?? ServiceUnit.stateFolder
         var folder = FileSystem.parentFolder(of: path)
         guard folder != state, !folder.hasPrefix(state + "/") else { return }
         while folder != "/", (try? FileSystem.status(of: folder)) == nil {
@@ -168,7 +168,7 @@ struct ConfigurationBuilder {
         do throws(Errno) {
             try FileSystem.checkWritable(folder: folder)
         } catch {
-            complain(
+            addProblem(
                 location,
                 "Path=\(path.truncatedForLog) can't be created: the folder \(folder) is not writable (\(error)).",
                 section)
@@ -179,7 +179,7 @@ struct ConfigurationBuilder {
         let reserved = limits.criticalReserve.percent + limits.summaryReserve.percent + limits.noveltyReserve.percent
         if reserved > 99 {
             let keys = ["CriticalReserve", "SummaryReserve", "NoveltyReserve"]
-            complain(
+            addProblem(
                 keys.compactMap { section.location(of: $0) }.last ?? section.location,
                 "The three reserves add up to \(reserved)%; expected at most 99%, so that something is left.", section)
             reset(keys, of: section)
@@ -202,12 +202,13 @@ struct ConfigurationBuilder {
     ///
     /// - Parameters:
     ///   - isConsistent: `false` if the values contradict each other.
-    ///   - explanation: The condition that they do not meet.
+    ///   - explanation: The condition that the values must meet.
     private mutating func check(
         _ isConsistent: Bool, _ key: String, _ other: String, of section: Section, _ explanation: String
     ) {
         guard !isConsistent, let location = section.location(of: key) ?? section.location(of: other) else { return }
-        complain(location, "\(key)= and \(other)= contradict each other: \(explanation). Change one of them.", section)
+        addProblem(
+            location, "\(key)= and \(other)= contradict each other: \(explanation). Change one of them.", section)
         reset([key, other], of: section)
     }
 
@@ -223,7 +224,7 @@ struct ConfigurationBuilder {
 /// Resolves the address and the files of a destination or notifier, and collects errors about them.
 private struct TargetResolver {
     let section: ConfigurationMerger.Section
-    let surroundings: HostEnvironment
+    let environment: HostEnvironment
     let purpose: ConfigurationPurpose
     private(set) var problems: [ConfigurationProblem] = []
 
@@ -254,12 +255,12 @@ private struct TargetResolver {
             case .missing(let keys, let expected):
                 // An invalid value was reported before.
                 if section.wrongKeys.isDisjoint(with: keys) {
-                    complain(nil, "\(section.title) has no address; expected \(expected).")
+                    addProblem(nil, "\(section.title) has no address; expected \(expected).")
                 }
             case .both(let first, let second):
-                complain(second, "\(section.title) has both \(first)= and \(second)=; expected only one.")
+                addProblem(second, "\(section.title) has both \(first)= and \(second)=; expected only one.")
             case .contradiction(let key, let text):
-                complain(key, text)
+                addProblem(key, text)
             }
             return nil
         }
@@ -273,10 +274,10 @@ private struct TargetResolver {
             ("Command", settings.command != nil),
         ].filter(\.1).map(\.0)
         if given.count > 1 {
-            complain(given[1], "\(section.title) has both \(given[0])= and \(given[1])=; expected only one.")
+            addProblem(given[1], "\(section.title) has both \(given[0])= and \(given[1])=; expected only one.")
         } else if given.isEmpty, section.wrongKeys.isDisjoint(with: ["URL", "URLCredential", "Command"]) {
             // An invalid value was reported before.
-            complain(nil, "\(section.title) has no address; expected URL=, URLCredential= or Command=.")
+            addProblem(nil, "\(section.title) has no address; expected URL=, URLCredential= or Command=.")
         }
         let urlFile = settings.urlCredential.map {
             file($0, word: "URL", key: "URLCredential", scope: section.scope)
@@ -289,7 +290,7 @@ private struct TargetResolver {
 
     /// Reports an error if the file of `CAFile=` can't be used.
     private mutating func checkAuthorities(_ path: String?) {
-        if let path, let problem = AuthoritiesFile.problem(path) { complain("CAFile", problem) }
+        if let path, let problem = AuthoritiesFile.problem(path) { addProblem("CAFile", problem) }
     }
 
     private mutating func file(
@@ -297,13 +298,13 @@ private struct TargetResolver {
         scope: ConfigurationProblem.Scope
     ) -> TokenFile {
         var resolver = CredentialResolver(
-            section: section, surroundings: surroundings, purpose: purpose, word: word,
+            section: section, environment: environment, purpose: purpose, word: word,
             defaultCredential: defaultCredential, scope: scope, key: key)
         defer { problems += resolver.problems }
         return resolver.resolve(credential)
     }
 
-    private mutating func complain(_ key: String?, _ message: String) {
+    private mutating func addProblem(_ key: String?, _ message: String) {
         problems.append(section.problem(key, message))
     }
 }
@@ -311,11 +312,11 @@ private struct TargetResolver {
 /// Finds the file of a credential that a section names, and collects errors about it.
 private struct CredentialResolver {
     let section: ConfigurationMerger.Section
-    let surroundings: HostEnvironment
+    let environment: HostEnvironment
     let purpose: ConfigurationPurpose
     /// The word for the credential in error messages, such as `token`.
     let word: String
-    /// The name that is used without the key; nil if there is none.
+    /// The name that is used if the key is not set; nil if there is none.
     let defaultCredential: String?
     /// The scope of errors.
     let scope: ConfigurationProblem.Scope
@@ -330,7 +331,7 @@ private struct CredentialResolver {
                 TokenFile(path: credential, kind: .ownFile), shown: credential,
                 advice: "Write the \(word) to that file, readable only by the daemon's user (mode 0600).")
         }
-        // The value is never repeated, because users paste the token itself here.
+        // A value that is not the default is never quoted, because some users paste the token itself here.
         let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
         let shown =
             credential == defaultCredential
@@ -338,23 +339,23 @@ private struct CredentialResolver {
             : mayBeToken
                 ? "named by \(key)= (is this the token itself? \(key)= takes the name of its file)"
                 : "named by \(key)="
-        if let folder = surroundings.folder("CREDENTIALS_DIRECTORY") {
+        if let folder = environment.folder("CREDENTIALS_DIRECTORY") {
             return checked(
                 TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown,
                 advice: credentialAdvice(credential))
         }
         switch purpose {
-        case .looking:
+        case .inspecting:
             return checked(
-                TokenFile(path: "\(surroundings.credentialStore)/\(credential)", kind: .credential), shown: shown,
+                TokenFile(path: "\(environment.credentialStore)/\(credential)", kind: .credential), shown: shown,
                 advice: credentialAdvice(credential))
         case .running:
             let cause =
-                surroundings.folder("STATE_DIRECTORY") == nil
+                environment.folder("STATE_DIRECTORY") == nil
                 ? "the credential \(shown) must be passed by systemd, which did not start this daemon. Without systemd, "
                     + "name a file with the \(word) by its absolute path: \(key)=/path/to/file."
                 : "systemd did not pass the credential \(shown). \(credentialAdvice(credential))"
-            complain("\(section.title) has no \(word): \(cause)")
+            addProblem("\(section.title) has no \(word): \(cause)")
             return TokenFile(path: credential, kind: .notPassed)
         }
     }
@@ -362,27 +363,27 @@ private struct CredentialResolver {
     /// Returns a sentence about how to pass a credential to the unit. A name that the shipped unit does not load is
     /// left out, because it may be the token itself.
     private func credentialAdvice(_ credential: String) -> String {
-        let store = surroundings.credentialStore
+        let store = environment.credentialStore
         return ServiceUnit.credentials.contains(credential)
             ? "Write the \(word) to \(store)/\(credential), readable only by root, and restart issued."
             : "Write the \(word) to a file with that name in \(store), readable only by root, add LoadCredential= with "
                 + "the name to the unit (systemctl edit issued), and restart issued."
     }
 
-    /// Returns the file. Reports an error if it contains no token; the destination can be used as soon as it does.
+    /// Returns the file. Reports an error if it contains no token now; it may contain one later.
     private mutating func checked(_ file: TokenFile, shown: String, advice: String) -> TokenFile {
         do throws(TokenFileError) {
-            _ = try file.readForCheck(asUser: surroundings.userID)
+            _ = try file.readForCheck(asUser: environment.userID)
         } catch {
             // Without root, `--check` can't see the files that the service manager reads.
-            if purpose == .looking, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
+            if purpose == .inspecting, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
             let what = file.kind == .credential ? "credential" : "file"
-            complain("\(section.title) has no \(word): the \(what) \(shown) can't be used: \(error). \(advice)")
+            addProblem("\(section.title) has no \(word): the \(what) \(shown) can't be used: \(error). \(advice)")
         }
         return file
     }
 
-    private mutating func complain(_ message: String) {
+    private mutating func addProblem(_ message: String) {
         problems.append(section.problem(key, message, scope: scope))
     }
 }

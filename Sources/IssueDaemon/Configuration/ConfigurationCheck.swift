@@ -15,7 +15,7 @@ struct CheckSubject: Equatable {
     var choice: Choice
     /// A phrase with the user and the reason for the choice.
     var explanation: String
-    /// `true` if the daemon is known to run as this user.
+    /// Whether the daemon is known to run as this user.
     var isDaemonUser = true
 
     /// Chooses the user.
@@ -52,21 +52,21 @@ struct CheckSubject: Equatable {
     /// threads exist.
     ///
     /// - Throws: `UsageError` if this process can't become that user.
-    func assume(in surroundings: HostEnvironment) throws(UsageError) -> HostEnvironment {
-        guard case .other(let user) = choice else { return surroundings }
+    func assume(in environment: HostEnvironment) throws(UsageError) -> HostEnvironment {
+        guard case .other(let user) = choice else { return environment }
         do throws(Errno) {
             try CurrentProcess.assume(user)
         } catch {
             throw UsageError("can't become user \(user.name): \(error).")
         }
-        var surroundings = surroundings
-        surroundings.userID = user.userID
+        var environment = environment
+        environment.userID = user.userID
         // The host's daemon is checked, not a daemon of that user.
-        surroundings.variables = ["STATE_DIRECTORY": ServiceUnit.stateFolder]
-        return surroundings
+        environment.variables = ["STATE_DIRECTORY": ServiceUnit.stateFolder]
+        return environment
     }
 
-    /// Returns a warning if the unit's sandbox may not allow the daemon to write to the folder of the database.
+    /// Returns a warning if the unit's sandbox may prevent the daemon from writing to the folder of the database.
     func warnings(on database: String, unit: ServiceUnit) -> [String] {
         guard unit.isInstalled, case .other = choice else { return [] }
         let folder = FileSystem.parentFolder(of: database)
@@ -99,7 +99,7 @@ struct OnlineCheck {
             + notifiers.map { Outcome(name: "notifier \($0.name)", probe: $0.probe()) }
     }
 
-    /// `true` if every destination would accept records and every notifier can be reached. A difference of the clocks
+    /// Whether every destination would accept records and every notifier can be reached. A difference of the clocks
     /// is only a warning.
     var isPassed: Bool { outcomes.allSatisfy(\.probe.isAccepted) }
 
@@ -127,14 +127,14 @@ extension NotifierConfiguration {
     func probe() -> DestinationProbe {
         if let program = settings.command?.arguments.first {
             return FileSystem.isExecutable(program)
-                ? DestinationProbe(isAccepted: true, message: "\(program) can be run; it was not")
+                ? DestinationProbe(isAccepted: true, message: "\(program) can be run (not run by this check)")
                 : DestinationProbe(isAccepted: false, message: "\(program) is not a program that this user can run")
         }
         var url = settings.url
         if let urlFile { url = (try? urlFile.readForCheck()).flatMap { WebhookURL($0.text) } }
         guard let url else {
             return DestinationProbe(
-                isAccepted: false, message: "the file of the URL can't be read, or has no URL",
+                isAccepted: false, message: "the file of URLCredential= can't be read or contains no URL",
                 advice: "Run the check as root, or as the user of the service.")
         }
         return Webhook(

@@ -30,8 +30,8 @@ package struct ConfigurationFile: Hashable, Sendable {
     package private(set) var problems: [ConfigurationProblem] = []
     /// For each element of `problems`, the index of the section that contains the error; nil if it is unknown.
     private(set) var problemSections: [Int?] = []
-    /// `true` below a header that can't be read. The keys there belong to an unknown section, so they must not be added
-    /// to the one before it.
+    /// Whether the current section is unknown, because its header can't be read. Its keys must not be added to the
+    /// section before it.
     private var isInUnknownSection = false
 
     /// Parses the content of a file.
@@ -45,7 +45,7 @@ package struct ConfigurationFile: Hashable, Sendable {
             guard let text = line.text else {
                 // It may have been a header.
                 isInUnknownSection = true
-                complain(line.number, "The line is not valid UTF-8.")
+                addProblem(line.number, "The line is not valid UTF-8.")
                 continue
             }
             parseLine(text, line: line.number)
@@ -55,7 +55,7 @@ package struct ConfigurationFile: Hashable, Sendable {
     private mutating func parseLine(_ text: String, line: Int) {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" }) else {
             if text.hasPrefix("[") { isInUnknownSection = true }
-            return complain(line, "The line contains a control character.")
+            return addProblem(line, "The line contains a control character.")
         }
         if text.hasPrefix("[") {
             parseHeader(text, line: line)
@@ -63,34 +63,34 @@ package struct ConfigurationFile: Hashable, Sendable {
             let key = String(text[..<equals].trimmingBlanks)
             let value = String(text[text.index(after: equals)...].trimmingBlanks)
             guard !key.isEmpty else {
-                return complain(line, "The key before “=” is missing; expected Key=Value.")
+                return addProblem(line, "The key before “=” is missing; expected Key=Value.")
             }
             guard !isInUnknownSection else { return }
             guard !sections.isEmpty else {
-                return complain(line, "The key is before the first section; expected a [Section] above it.")
+                return addProblem(line, "The key is before the first section; expected a [Section] above it.")
             }
             sections[sections.count - 1].assignments.append(Assignment(key: key, value: value, line: line))
         } else {
             // The line is not repeated, because it may be a secret that was pasted.
-            complain(line, "Expected [Section], Key=Value or a comment.")
+            addProblem(line, "Expected [Section], Key=Value or a comment.")
         }
     }
 
     private mutating func parseHeader(_ text: String, line: Int) {
         isInUnknownSection = true
         guard text.last == "]" else {
-            return complain(line, "Expected “]” at the end of the section header.")
+            return addProblem(line, "Expected “]” at the end of the section header.")
         }
         let words = text.dropFirst().dropLast().split(whereSeparator: \.isBlank)
         guard let kind = words.first, words.count <= 2 else {
-            return complain(line, "Expected [Section] or [Section NAME], with a name without blanks.")
+            return addProblem(line, "Expected [Section] or [Section NAME], with a name without blanks.")
         }
         let name = words.dropFirst().first.map { String($0) }
         isInUnknownSection = false
         sections.append(Section(kind: String(kind), name: name, line: line))
     }
 
-    private mutating func complain(_ line: Int, _ message: String) {
+    private mutating func addProblem(_ line: Int, _ message: String) {
         problems.append(ConfigurationProblem(at: ConfigurationLocation(file: path, line: line), message))
         problemSections.append(isInUnknownSection || sections.isEmpty ? nil : sections.count - 1)
     }
@@ -189,7 +189,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         /// One notifier, by its name.
         case notifier(String)
 
-        /// `true` unless the error is about one destination or notifier only.
+        /// Whether the error may affect more than one destination or notifier.
         var isGeneral: Bool {
             switch self {
             case .everything, .section: true

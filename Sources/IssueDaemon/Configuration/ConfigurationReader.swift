@@ -5,22 +5,22 @@ import UnixIO
 
 /// Reads the configuration files of a source.
 struct ConfigurationReader {
-    let surroundings: HostEnvironment
+    let environment: HostEnvironment
     let purpose: ConfigurationPurpose
     private var merger = ConfigurationMerger()
     private var unreadable: [ConfigurationProblem] = []
     private var files: [String] = []
 
-    init(surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
-        (self.surroundings, self.purpose) = (surroundings, purpose)
+    init(environment: HostEnvironment, purpose: ConfigurationPurpose) {
+        (self.environment, self.purpose) = (environment, purpose)
     }
 
     mutating func read(_ source: ConfigurationSource) -> ConfigurationReading {
-        let path = source.path(in: surroundings)
+        let path = source.path(in: environment)
         read(path, mayBeMissing: source == .default)
         readDropIns(of: path)
-        let isOwn = source == .default && merger.files.isEmpty && surroundings.isOrdinaryUser
-        return reading(from: isOwn ? surroundings.userConfiguration : .default)
+        let isOwn = source == .default && merger.files.isEmpty && environment.isOrdinaryUser
+        return reading(from: isOwn ? environment.userConfiguration : .default)
     }
 
     /// Reads a text instead of the files.
@@ -31,7 +31,7 @@ struct ConfigurationReader {
     }
 
     private func reading(from start: Configuration) -> ConfigurationReading {
-        var builder = ConfigurationBuilder(start, surroundings: surroundings, purpose: purpose)
+        var builder = ConfigurationBuilder(start, environment: environment, purpose: purpose)
         builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
         return ConfigurationReading(
             configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems),
@@ -49,7 +49,7 @@ struct ConfigurationReader {
         } catch {
             if mayBeMissing, error == .noSuchFile || error == .notDirectory { return }
             files.append(path)
-            complain(path, "The file can't be read: \(error).")
+            addProblem(path, "The file can't be read: \(error).")
         }
     }
 
@@ -64,11 +64,11 @@ struct ConfigurationReader {
         } catch {
             if error == .noSuchFile || error == .notDirectory { return }
             files.append(folder)
-            complain(folder, "The folder can't be read: \(error).")
+            addProblem(folder, "The folder can't be read: \(error).")
         }
     }
 
-    private mutating func complain(_ file: String, _ message: String) {
+    private mutating func addProblem(_ file: String, _ message: String) {
         unreadable.append(ConfigurationProblem(at: ConfigurationLocation(file: file), message))
     }
 
@@ -82,13 +82,13 @@ struct ConfigurationReader {
     }
 }
 
-/// The purpose for which a configuration is read.
+/// Why a configuration is read.
 package enum ConfigurationPurpose: Hashable, Sendable {
     /// For the daemon. Everything that it needs must be present.
     case running
     /// For `--check` and `--print-config`, outside the service. A credential that only the service can read is not an
     /// error.
-    case looking
+    case inspecting
 }
 
 /// The files that are read.
@@ -100,9 +100,9 @@ package enum ConfigurationSource: Hashable, Sendable {
     case file(String)
 
     /// The path of the main file.
-    func path(in surroundings: HostEnvironment) -> String {
+    func path(in environment: HostEnvironment) -> String {
         switch self {
-        case .default: surroundings.systemFile
+        case .default: environment.systemFile
         case .file(let path): path
         }
     }
@@ -117,10 +117,10 @@ package struct ConfigurationReading: Sendable {
     package var problems: [ConfigurationProblem]
     /// The files that were read, and the lines that set the values.
     package var origins = ConfigurationOrigins(files: [], sections: [])
-    /// `true` if the files have a valid `[Store] Path=`.
+    /// Whether the files have a valid `[Store] Path=`.
     package var namesStore = false
 
-    /// `true` if there are no errors, apart from missing credentials.
+    /// Whether there are no errors, apart from missing credentials.
     package var isValid: Bool { problems.allSatisfy(\.scope.isCredential) }
 }
 
@@ -150,7 +150,7 @@ package struct ConfigurationOrigins: Sendable {
         files.isEmpty ? "# No configuration file.\n\n" : "# Files: \(files.joined(separator: ", "))\n\n"
     }
 
-    /// A phrase that names the files, such as `/etc/issued/issued.conf and 2 files in issued.conf.d`.
+    /// Returns a phrase that names the files, such as `/etc/issued/issued.conf and 2 files in issued.conf.d`.
     ///
     /// - Parameter path: The path of the main file, which need not exist.
     func phrase(mainFile path: String) -> String {
@@ -201,9 +201,9 @@ struct ConfigurationMerger {
         /// The effective values: the last one, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
-        /// Keys with an invalid value. They are not reported as missing, too.
+        /// Keys with an invalid value. They are not also reported as missing.
         var wrongKeys: Set<String> = []
-        /// `true` for a destination or notifier that one file defines twice. Errors that follow from it are not
+        /// Whether one file defines the destination or notifier twice. Errors that follow from it are not
         /// reported.
         var isDefinedTwice = false
 
@@ -252,7 +252,7 @@ struct ConfigurationMerger {
             indices.append(index)
             if kind.isTarget, !assignedKeys.insert(AssignedKey(section: index)).inserted {
                 sections[index].isDefinedTwice = true
-                complain(
+                addProblem(
                     location,
                     "\(kind.isDestination ? "Destination" : "Notifier") \(section.title) is defined twice; "
                         + "give this one another name.",
@@ -276,7 +276,8 @@ struct ConfigurationMerger {
         let section = sections[index]
         let location = ConfigurationLocation(file: file, line: assignment.line)
         guard let key = section.keys.first(where: { $0.name == assignment.key }) else {
-            return complain(location, UnknownKeyMessage.message(for: assignment.key, in: section), scope: section.scope)
+            return addProblem(
+                location, UnknownKeyMessage.message(for: assignment.key, in: section), scope: section.scope)
         }
         guard !assignment.value.isEmpty else {
             // An empty value resets the key to its default.
@@ -286,9 +287,9 @@ struct ConfigurationMerger {
         }
         guard key.accepts(assignment.value) else {
             sections[index].wrongKeys.insert(key.name)
-            let value = key.isRepeated ? assignment.value.truncatedForLog : "…"
+            let value = key.isQuotable ? assignment.value.truncatedForLog : "…"
             let hasComment = assignment.value.split(whereSeparator: \.isBlank).contains { $0.hasPrefix("#") }
-            return complain(
+            return addProblem(
                 location,
                 "Invalid \(key.name)=\(value); expected \(key.expected)."
                     + (hasComment ? " A comment must be on a line of its own." : ""), scope: section.scope)
@@ -299,7 +300,7 @@ struct ConfigurationMerger {
         } else {
             let isNew = assignedKeys.insert(AssignedKey(section: index, key: key.name)).inserted
             if !isNew, !section.isDefinedTwice {
-                complain(
+                addProblem(
                     location, "\(key.name)= is set twice; expected it once.",
                     scope: section.scope)
             }
@@ -312,12 +313,12 @@ struct ConfigurationMerger {
     ) -> ConfigurationSection? {
         guard let kind = ConfigurationSection.named(section.kind) else {
             if ConfigurationSection.planned.contains(section.kind) {
-                complain(location, "This version does not support [\(section.kind)] yet; remove the section.")
+                addProblem(location, "This version does not support [\(section.kind)] yet; remove the section.")
             } else {
                 let names = ConfigurationSection.all.map(\.name)
                 let nearest = NearestName.find(section.kind, among: names)
                 let suggestion = nearest.map { " Did you mean [\($0)]?" } ?? ""
-                complain(
+                addProblem(
                     location,
                     "Unknown section [\(section.kind.truncatedForLog)]; "
                         + "expected one of \(names.joined(separator: ", ")).\(suggestion)")
@@ -326,11 +327,11 @@ struct ConfigurationMerger {
         }
         guard let name = section.name else { return kind }
         guard kind.allowsName else {
-            complain(location, "Section [\(kind.name)] takes no name; expected [\(kind.name)].")
+            addProblem(location, "Section [\(kind.name)] takes no name; expected [\(kind.name)].")
             return nil
         }
         if kind.isTarget, ValueForm.name().parse(name) == nil {
-            complain(
+            addProblem(
                 location,
                 "Invalid \(kind.isDestination ? "destination" : "notifier") name “\(name.truncatedForLog)”; "
                     + "expected at most 64 letters, digits, “_”, “-” and “.”.")
@@ -349,7 +350,7 @@ struct ConfigurationMerger {
         return sections.count - 1
     }
 
-    private mutating func complain(
+    private mutating func addProblem(
         _ location: ConfigurationLocation, _ message: String, scope: ConfigurationProblem.Scope = .everything
     ) {
         problems.append(ConfigurationProblem(at: location, message, scope: scope))
@@ -360,7 +361,7 @@ extension ConfigurationMerger.Section {
     var keys: [KeyMetadata] { kind.keys(named: name != nil) }
     var title: String { "[\(kind.name)\(name.map { " " + $0 } ?? "")]" }
 
-    /// Returns an error at the line of a key, or at the header of the section if the key is nil or not set.
+    /// Returns an error at the line of a key. If the key is nil or not set, the error is at the section's header.
     ///
     /// - Parameter scope: The scope of the error; nil for that of the section.
     func problem(
@@ -400,7 +401,7 @@ enum UnknownKeyMessage {
                 return isNamed ? "[\(other.name) NAME]" : "[\(other.name)]"
             }
         }
-        // A key that destinations can override is listed first with its general section.
+        // Of a key that destinations can override, the message names only the general section, which is the first one.
         let isShared = others.first.map { first in
             ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
         }

@@ -25,7 +25,7 @@ enum ConfigurationTable {
             "The maximum memory for messages of all senders and the replies to them."),
         .init(
             "ReadTimeout", \.socket.readTimeout, .duration(.milliseconds(100)...(.seconds(3600))),
-            "When to close a connection that has sent part of a call."),
+            "How long a client may take to send the rest of a call."),
     ]
 
     static let store: [ConfigurationKey<Configuration>] = [
@@ -39,7 +39,7 @@ enum ConfigurationTable {
         .init(
             "ResolveAfter", \.store.retention.resolveAfter,
             .duration(.seconds(60)...(.seconds(36_525 * 86_400)), zero: "never"),
-            "When to resolve an issue that has not occurred."),
+            "The time without occurrences after which an issue is resolved."),
     ]
 
     static let access: [ConfigurationKey<Configuration>] = [
@@ -90,7 +90,7 @@ enum ConfigurationTable {
             "The age of its oldest record at which a batch is sent."),
         .init(
             "CriticalDelay", \.criticalDelay, .duration(.zero...(.seconds(3600))),
-            "The same for critical records, new issues and regressions."),
+            "BatchDelay= for critical records, new issues and regressions."),
         .init("SendRate", \.sendRate, .rate, "The maximum rate of records sent."),
         .init(
             "ConnectTimeout", \.connectTimeout, .duration(.milliseconds(100)...(.seconds(600))),
@@ -156,11 +156,12 @@ extension ConfigurationTable {
         .init(optional: "User", \.uid, .user, "The user who runs the application."),
         .init(optional: "GroupBurst", \.groupBurst, burst, "The burst of records of one issue."),
         .init(optional: "GroupRefill", \.groupRefill, .rate, "The rate at which GroupBurst= refills."),
-        .init(optional: "ApplicationBurst", \.applicationBurst, burst, "The burst of its records."),
-        .init(optional: "ApplicationRefill", \.applicationRefill, .rate, "The rate at which that refills."),
+        .init(optional: "ApplicationBurst", \.applicationBurst, burst, "The burst of records of the application."),
+        .init(
+            optional: "ApplicationRefill", \.applicationRefill, .rate, "The rate at which ApplicationBurst= refills."),
         .init(
             optional: "MaxAge", \.maxAge, .duration(.seconds(1)...(.seconds(36_525 * 86_400))),
-            "The maximum age of its records; the general one is in [Store]."),
+            "The maximum age of the application's records, instead of the one in [Store]."),
     ]
 
     private static let burst: ValueForm<Int64> = .count(1...1_000_000_000, zero: "no limit")
@@ -178,7 +179,8 @@ extension ConfigurationTable {
                 optional: "CAFile", \.caFile, .path, default: "", "The certificates to trust instead of the system's."),
             .init(optional: "Proxy", \.proxy, .proxy, default: "", "The proxy to use."),
             .init(
-                "Backlog", \.backlog, .choice, default: "new", "Whether to forward records from before it was added."),
+                "Backlog", \.backlog, .choice, default: "new",
+                "Whether to forward only new records, or also those stored before the section was added."),
         ]
         return shared
             + kind.format.options.map {
@@ -224,7 +226,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     /// Sections that are planned but not supported by this version.
     static let planned: Set<String> = ["Crashes"]
 
-    /// `true` if the section may have a name of its own, as in `[Section NAME]`.
+    /// Whether the section may have a name of its own, as in `[Section NAME]`.
     package var allowsName: Bool { self == .limits || isTarget }
 
     /// The kind of destination that the section configures; nil for any other section.
@@ -233,15 +235,15 @@ package enum ConfigurationSection: Hashable, Sendable {
         return kind
     }
 
-    /// `true` if the section configures a destination.
+    /// Whether the section configures a destination.
     package var isDestination: Bool { destination != nil }
 
-    /// `true` if the section configures a destination or a notifier, so that there may be several.
+    /// Whether the section configures a destination or a notifier, so that there may be several.
     package var isTarget: Bool { isDestination || self == .notify }
 
     /// Returns the keys that the section may contain.
     ///
-    /// - Parameter named: `true` if the section has a name of its own. It makes a difference for `[Limits NAME]` only.
+    /// - Parameter named: `true` if the section has a name of its own. It matters only for `[Limits NAME]`.
     package func keys(named: Bool) -> [KeyMetadata] {
         switch self {
         case .limits where named: ConfigurationTable.application.map(\.metadata)
@@ -286,8 +288,8 @@ struct ConfigurationKey<Root>: Sendable {
 }
 
 extension ConfigurationKey {
-    /// Creates a key whose default is not the initial value of the property, because it depends on other settings or on
-    /// the kind of destination.
+    /// Creates a key with an explicit default. The initial value of its property can't be used, because it depends on
+    /// other settings or on the kind of destination.
     init<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String
@@ -344,12 +346,12 @@ package struct KeyMetadata: Sendable {
     package let defaultText: String
     /// A one-line description.
     package let help: String
-    /// `true` if the key may occur several times.
+    /// Whether the key may occur several times.
     package let isList: Bool
     /// A description of valid values, which follows "expected" in error messages.
     package let expected: String
-    /// `false` if error messages must not quote an invalid value, because it may be a secret.
-    let isRepeated: Bool
+    /// Whether error messages may quote an invalid value. `false` if it may be a secret.
+    let isQuotable: Bool
     /// Returns `true` if a text is a valid value.
     package let accepts: @Sendable (String) -> Bool
 
@@ -357,6 +359,6 @@ package struct KeyMetadata: Sendable {
         _ name: String, _ form: ValueForm<Value>, default defaultText: String, _ help: String, isList: Bool = false
     ) {
         (self.name, self.defaultText, self.help, self.isList) = (name, defaultText, help, isList)
-        (expected, isRepeated, accepts) = (form.expected, form.isRepeated, { form.parse($0) != nil })
+        (expected, isQuotable, accepts) = (form.expected, form.isQuotable, { form.parse($0) != nil })
     }
 }

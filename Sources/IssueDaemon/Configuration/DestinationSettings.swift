@@ -79,9 +79,9 @@ package struct DestinationSettings: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - kind: The kind of destination. Its own keys get their defaults.
-    ///   - limits: The settings of `[Limits]`.
-    ///   - forward: The settings of `[Forward]`. If the kind has no limits by default, the batch sizes, the send rate
-    ///     and the daily limit have other defaults.
+    ///   - limits: The settings of `[Limits]`. A kind without default limits takes only the overrides from them.
+    ///   - forward: The settings of `[Forward]`. A kind without default limits has its own batch sizes, send rate and
+    ///     daily limit.
     package init(_ kind: DestinationKind, limits: LimitSettings, forward: ForwardSettings) {
         self.limits = limits
         self.forward = forward

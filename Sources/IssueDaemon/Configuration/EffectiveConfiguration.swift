@@ -1,7 +1,7 @@
 import IssueCore
 package import UnixIO
 
-/// The configuration that the daemon uses, decided from its files and the last valid configuration.
+/// The configuration that the daemon uses. It depends on the files and on the last valid configuration.
 package struct EffectiveConfiguration: Sendable {
     /// The source of the configuration in use.
     package enum Basis: Hashable, Sendable {
@@ -16,7 +16,7 @@ package struct EffectiveConfiguration: Sendable {
     package var configuration: Configuration
     package var basis: Basis
     package var problems: [ConfigurationProblem]
-    /// `true` if retention must not remove records, because it is unknown how many of them the operator wants to keep.
+    /// Whether retention removes no records, because it is unknown how many of them the operator wants to keep.
     package var suspendsRetention = false
     /// The database that is used because the files name none; nil if they do.
     package private(set) var separateStore: String?
@@ -52,7 +52,7 @@ package struct EffectiveConfiguration: Sendable {
         suspendsRetention = affects(.store) || affects(.limits)
     }
 
-    /// `true` if the configuration has no errors, apart from missing credentials, so that later starts can use a copy.
+    /// Whether the configuration has no errors, apart from missing credentials, so that later starts can use a copy.
     package var isValid: Bool {
         basis == .files && problems.allSatisfy(\.scope.isCredential)
     }
@@ -68,23 +68,23 @@ extension EffectiveConfiguration {
 
     /// Reads the files, and the last valid configuration if they have errors.
     package init(
-        _ source: ConfigurationSource, in surroundings: HostEnvironment, lastValid: Configuration? = nil,
+        _ source: ConfigurationSource, in environment: HostEnvironment, lastValid: Configuration? = nil,
         running: EffectiveConfiguration? = nil
     ) {
-        var reader = ConfigurationReader(surroundings: surroundings, purpose: .running)
+        var reader = ConfigurationReader(environment: environment, purpose: .running)
         let reading = reader.read(source)
         let path = reading.configuration.store.path
         let lastValid =
             reading.isValid || lastValid != nil
-            ? lastValid : LastValidConfiguration(source: source, surroundings: surroundings).read(besides: path)
+            ? lastValid : LastValidConfiguration(source: source, environment: environment).read(nextTo: path)
         self.init(reading, lastValid: lastValid, running: running)
         guard suspendsRetention else { return }
-        if let path = surroundings.separateStore(for: source), !reading.namesStore {
+        if let path = environment.separateStore(for: source), !reading.namesStore {
             configuration.store.path = path
             separateStore = path
         }
-        // The database may grow by as much as the default of `MaxSize=`, so that an error that is never fixed does not
-        // fill the disk.
+        // The database may grow by at most the default of `MaxSize=`, so that an error that nobody fixes does not fill
+        // the disk.
         let store = configuration.store
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
         configuration.store.retention.maxSize = max(store.retention.maxSize, size + StoreSettings().retention.maxSize)
@@ -166,17 +166,17 @@ package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 
     let source: ConfigurationSource
-    let surroundings: HostEnvironment
+    let environment: HostEnvironment
 
     /// Reads the newest copy.
     ///
     /// - Parameter database: The path of the database according to the files, even if they have errors.
-    /// - Returns: nil if there is no copy for these files, or if it is not valid on this host any longer.
-    package func read(besides database: String) -> Configuration? {
-        let found = files(besides: database).compactMap { path in trusted(path).map { (path: path, file: $0) } }
+    /// - Returns: nil if there is no copy for these files, or if it is no longer valid on this host.
+    package func read(nextTo database: String) -> Configuration? {
+        let found = files(nextTo: database).compactMap { path in trusted(path).map { (path: path, file: $0) } }
         let newest = found.max { $0.file.status.modifiedNanoseconds < $1.file.status.modifiedNanoseconds }
         guard let newest else { return nil }
-        var reader = ConfigurationReader(surroundings: surroundings, purpose: .running)
+        var reader = ConfigurationReader(environment: environment, purpose: .running)
         let reading = reader.read(newest.file.content, from: newest.path)
         return reading.problems.contains { $0.scope.isGeneral } ? nil : reading.configuration
     }
@@ -187,7 +187,7 @@ package struct LastValidConfiguration: Sendable {
     package func write(_ configuration: Configuration) throws(Errno) {
         let content = Array((header + configuration.text).utf8)
         var failure: Errno?
-        for path in files(besides: configuration.store.path) where trusted(path)?.content != content {
+        for path in files(nextTo: configuration.store.path) where trusted(path)?.content != content {
             do throws(Errno) {
                 try FileSystem.writeAtomically(content, to: path, mode: 0o600)
             } catch {
@@ -202,21 +202,21 @@ package struct LastValidConfiguration: Sendable {
         """
         # The last valid configuration, written by issued. It is used while the files
         # have errors. Do not edit it; edit the files instead.
-        # Files: \(source.path(in: surroundings))
+        # Files: \(source.path(in: environment))
 
         """
     }
 
-    private func files(besides database: String) -> [String] {
+    private func files(nextTo database: String) -> [String] {
         let folder = FileSystem.parentFolder(of: database)
-        let folders = [folder] + [surroundings.stateFolder(for: source)].compactMap { $0 }.filter { $0 != folder }
+        let folders = [folder] + [environment.stateFolder(for: source)].compactMap { $0 }.filter { $0 != folder }
         return folders.map { "\($0)/\(Self.fileName)" }
     }
 
     /// Returns the status and content of a copy; nil if it is for other files, or if another user may have written it.
     private func trusted(_ path: String) -> (status: FileStatus, content: [UInt8])? {
         guard let file = try? FileDescriptor.open(path, [.noFollow, .nonBlocking]), let status = try? file.status(),
-            status.kind == .regular, status.uid == surroundings.userID, status.mode & 0o022 == 0,
+            status.kind == .regular, status.uid == environment.userID, status.mode & 0o022 == 0,
             let content = try? FileSystem.read(file, limit: ConfigurationFile.sizeLimit),
             content.starts(with: Array(header.utf8))
         else { return nil }
@@ -225,10 +225,10 @@ package struct LastValidConfiguration: Sendable {
 }
 
 extension HostEnvironment {
-    /// Returns the database of a daemon that was started with `--config` but can't read which database it should use.
+    /// Returns the database to use if the file of `--config` has errors and no valid `[Store] Path=`.
     ///
-    /// The default one may belong to another daemon of the host. Returns nil for a service with a state directory and
-    /// for the default files, because then the default one is this daemon's own.
+    /// The default database may belong to another daemon of the host. Returns nil for a service with a state directory
+    /// and for the default files, because then the default database belongs to this daemon.
     fileprivate func separateStore(for source: ConfigurationSource) -> String? {
         guard source != .default, folder("STATE_DIRECTORY") == nil else { return nil }
         let configuration = isOrdinaryUser ? userConfiguration : .default

@@ -10,7 +10,7 @@ package struct HostEnvironment: Sendable {
     package var systemFile = "/etc/issued/issued.conf"
     /// The folder from which the service manager reads credentials.
     package var credentialStore = "/etc/credstore"
-    /// The beginning of the path of the folder for a user without a runtime folder. A hyphen and the user id follow.
+    /// The path of the folder for a user without a runtime folder, up to the hyphen and the user id that follow.
     package var temporaryFolder = "/tmp/issued"
     /// The folder that contains the runtime folders of users.
     package var runtimeFolder = "/run/user"
@@ -22,7 +22,7 @@ package struct HostEnvironment: Sendable {
     ]
 
     /// The environment of the current process.
-    package static var present: HostEnvironment {
+    package static var current: HostEnvironment {
         var variables: [String: String] = [:]
         for name in ["CREDENTIALS_DIRECTORY", "HOME", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"] {
             variables[name] = ProcessEnvironment[name]
@@ -53,7 +53,7 @@ extension HostEnvironment {
         return configuration
     }
 
-    /// `true` if the daemon belongs to an ordinary user, and not to the host.
+    /// Whether the daemon belongs to an ordinary user, and not to the host.
     var isOrdinaryUser: Bool { userID != 0 && folder("STATE_DIRECTORY") == nil }
 
     /// The folder for a user without a runtime folder, in a directory that other users can write to.
@@ -70,13 +70,13 @@ extension HostEnvironment {
         return isTemporaryFolderTaken ? userStateFolder : userTemporaryFolder
     }
 
-    /// `true` if the path of this user's temporary folder belongs to another user, or is not a folder.
+    /// Whether the path of this user's temporary folder belongs to another user, or is not a folder.
     private var isTemporaryFolderTaken: Bool {
         guard let status = try? FileSystem.status(of: userTemporaryFolder, followingLinks: false) else { return false }
         return status.kind != .directory || status.uid != userID
     }
 
-    /// The socket to use because another user created the folder of this user in `/tmp`; nil if that is not the case.
+    /// The path of the socket if another user has created this user's folder in `/tmp`; nil if that is not the case.
     var fallbackSocketPath: String? {
         guard isOrdinaryUser, userRuntimeFolder == userStateFolder, isTemporaryFolderTaken else { return nil }
         return "\(userRuntimeFolder)/issued.sock"

@@ -24,7 +24,7 @@ package struct NotifierSettings: Hashable, SectionSettings {
     package var burst: Int64 = 20
     package var rate = Rate(60, per: .seconds(3600))
     package var requestTimeout: Duration = .seconds(10)
-    /// How long a message is retried before it is given up.
+    /// How long sending a message is retried before it is given up.
     package var retryFor: Duration = .seconds(3600)
 
     package init() {}
@@ -32,7 +32,7 @@ package struct NotifierSettings: Hashable, SectionSettings {
     /// The limit for messages.
     package var limit: BucketLimit { BucketLimit(burst: burst, refill: rate) }
 
-    /// The same number; nil if escalations are not reported.
+    /// The value of `escalated`; nil if escalations are not reported.
     var escalation: Rate? {
         escalated.isUnlimited || !filter.kinds.contains(.escalated) ? nil : escalated
     }
@@ -66,7 +66,7 @@ extension NotifierConfiguration {
         let kinds = settings.filter.kinds
         if settings.escalated.isUnlimited, kinds.contains(.escalated), kinds != NotificationFilter().kinds {
             warnings.append(
-                "Notifier \(name): On= contains escalated, but Escalated= is not set, for example to 100/h.")
+                "Notifier \(name): On= contains escalated, but Escalated= is not set; set it, for example to 100/h.")
         }
         if !settings.escalated.isUnlimited, !kinds.contains(.escalated) {
             warnings.append("Notifier \(name): Escalated= has no effect, because On= does not contain escalated.")
@@ -86,7 +86,7 @@ extension ConfigurationTable {
         .init(optional: "Template", \.template, .template, "JSON with placeholders, instead of Format=."),
         .init("On", \.filter.kinds, .notificationKinds, "The events that are reported."),
         .init(
-            "Escalated", \.escalated, .escalation, "The number of occurrences in a time that makes an issue escalate."),
+            "Escalated", \.escalated, .escalation, "The rate of occurrences at which an issue escalates."),
         .init("Apps", \.filter.apps, .patterns, "Only issues of these applications."),
         .init("Environments", \.filter.environments, .patterns, "Only issues of these environments."),
         .init("Units", \.filter.units, .patterns, "Only issues of these systemd units."),
@@ -110,18 +110,18 @@ extension ConfigurationTable {
 extension ValueForm where Value == WebhookURL {
     static var webhook: Self {
         ValueForm(
-            expected: "a URL such as https://hooks.example.com/issued; one with a “?” or a secret belongs into the "
-                + "file of URLCredential=",
-            parse: { text in text.contains("?") ? nil : WebhookURL(text) }, text: { $0.text }, isRepeated: false)
+            expected: "a URL such as https://hooks.example.com/issued; a URL with a “?” or a secret belongs in the "
+                + "file that URLCredential= names",
+            parse: { text in text.contains("?") ? nil : WebhookURL(text) }, text: { $0.text }, isQuotable: false)
     }
 }
 
 extension ValueForm where Value == WebhookTemplate {
     static var template: Self {
         ValueForm(
-            expected: "JSON in which placeholders stand within strings: "
+            expected: "JSON with placeholders inside its strings: "
                 + WebhookTemplate.placeholders.map { "{\($0)}" }.joined(separator: ", "),
-            parse: { WebhookTemplate($0) }, text: { $0.text }, isRepeated: false)
+            parse: { WebhookTemplate($0) }, text: { $0.text }, isQuotable: false)
     }
 }
 
@@ -130,7 +130,7 @@ extension ValueForm where Value == Rate {
     static var escalation: Self {
         let periods: ClosedRange<Duration> = .seconds(10)...(.seconds(30 * 86_400))
         return ValueForm(
-            expected: "a number of occurrences in a time from 10s to 30d, such as 100/h or 500/15min, or 0: never",
+            expected: "a rate such as 100/h or 500/15min, with a period from 10s to 30d, or 0: never",
             parse: { text in
                 RateText.parse(text).flatMap { $0.isUnlimited || periods ~= $0.period ? $0 : nil }
             }, text: { RateText.text($0) })
@@ -153,7 +153,7 @@ extension ValueForm where Value == NotificationKinds {
 }
 
 extension ValueForm where Value == [String] {
-    /// Names separated by blanks. Each may end with `*`.
+    /// Names separated by blanks. Each may end with `*`, which stands for any text.
     static var patterns: Self {
         ValueForm(
             expected: "at most 50 names separated by blanks; only the end of a name can be *",
@@ -239,6 +239,6 @@ extension ValueForm where Value == NotifierCommand {
         ValueForm(
             expected:
                 "the absolute path of a program and its arguments, such as /usr/local/bin/page --urgent \"on call\"",
-            parse: { NotifierCommand($0) }, text: { $0.text }, isRepeated: false)
+            parse: { NotifierCommand($0) }, text: { $0.text }, isQuotable: false)
     }
 }

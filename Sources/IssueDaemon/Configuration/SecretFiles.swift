@@ -65,7 +65,7 @@ package struct TokenFile: Hashable, Sendable {
     }
 }
 
-/// The reason why a file yields no token. It never contains any of the file's content.
+/// Why a file yields no token. The error never contains any of the file's content.
 package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(Errno)
     case notAFile
@@ -98,16 +98,16 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// The file with the key of redacted values' hashes, next to the database.
+/// The file with the key for hashing redacted values, next to the database.
 ///
-/// It is not part of the database, so no one can test guesses of a value with only a backup or a copy of the database.
+/// The key is not part of the database, so that nobody can test guesses of a value with only a copy of the database.
 struct RedactionKeyFile {
     static let name = "redaction.key"
 
     let path: String
 
     /// - Parameter database: The path of the database.
-    init(besides database: String) {
+    init(nextTo database: String) {
         path = "\(FileSystem.parentFolder(of: database))/\(Self.name)"
     }
 

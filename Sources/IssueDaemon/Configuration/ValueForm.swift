@@ -9,15 +9,15 @@ struct ValueForm<Value>: Sendable {
     /// Returns nil for an invalid text.
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
-    /// `false` if error messages must not quote an invalid value, because it may be a token in the wrong place.
-    var isRepeated = true
+    /// Whether error messages may quote an invalid value. `false` if it may be a token in the wrong place.
+    var isQuotable = true
 
     /// Returns the same syntax for an optional value. An empty text means nil.
     func optional() -> ValueForm<Value?> {
         let form = self
         return ValueForm<Value?>(
             expected: expected, parse: { text in form.parse(text).map { $0 } },
-            text: { $0.map { form.text($0) } ?? "" }, isRepeated: isRepeated)
+            text: { $0.map { form.text($0) } ?? "" }, isQuotable: isQuotable)
     }
 }
 
@@ -147,7 +147,7 @@ extension ValueForm where Value == [HostGroup] {
 }
 
 extension ValueForm where Value == [String] {
-    /// Names of values, separated by blanks.
+    /// Names of values that are redacted or not, separated by blanks. Each contains at least one letter.
     static var names: Self {
         ValueForm(
             expected: "names of at most 64 letters, digits, “_”, “-” and “.”, separated by blanks",
@@ -161,9 +161,9 @@ extension ValueForm where Value == [String] {
 
 extension ValueForm where Value == String {
     private init(
-        _ expected: String, isRepeated: Bool = true, where isValid: @escaping @Sendable (String) -> Bool
+        _ expected: String, isQuotable: Bool = true, where isValid: @escaping @Sendable (String) -> Bool
     ) {
-        self.init(expected: expected, parse: { isValid($0) ? $0 : nil }, text: { $0 }, isRepeated: isRepeated)
+        self.init(expected: expected, parse: { isValid($0) ? $0 : nil }, text: { $0 }, isQuotable: isQuotable)
     }
 
     static var path: Self {
@@ -192,7 +192,7 @@ extension ValueForm where Value == String {
     /// An absolute path, or the name of a file in `$CREDENTIALS_DIRECTORY`.
     static var credential: Self {
         .init(
-            "the name of a service credential, or the absolute path of a file with the token", isRepeated: false
+            "the name of a service credential, or the absolute path of a file with the token", isQuotable: false
         ) { text in
             if text.hasPrefix("/") { return path.parse(text) != nil }
             return text != "." && text != ".." && text.utf8.count <= 255
@@ -202,7 +202,7 @@ extension ValueForm where Value == String {
 
     static var proxy: Self {
         .init(
-            "the URL of a proxy, such as http://proxy.example.com:3128, without a password", isRepeated: false,
+            "the URL of a proxy, such as http://proxy.example.com:3128, without a password", isQuotable: false,
             where: ProxyURL.isUsable)
     }
 }
@@ -211,7 +211,7 @@ extension ValueForm where Value == HTTPAddress {
     static var listener: Self {
         ValueForm(
             expected: "an address such as https://listener.example.com:8071, without a user, a “?” or the token",
-            parse: { HTTPAddress(url: $0) }, text: { $0.url }, isRepeated: false)
+            parse: { HTTPAddress(url: $0) }, text: { $0.url }, isQuotable: false)
     }
 }
 
@@ -321,7 +321,8 @@ package struct HostGroup: Hashable, Sendable {
 }
 
 extension HostGroup {
-    /// Looks up a group by name or number. Returns nil if this host has none of that name.
+    /// Looks up a group by name. Returns nil if this host has none of that name. A number is taken as the id of a
+    /// group.
     init?(named name: String) {
         let isNumber = name.allSatisfy(\.isASCIIDigit)
         guard let groupID = isNumber ? UInt32(name) : UserDatabase.groupID(named: name), groupID != .max else {
@@ -366,14 +367,13 @@ enum ProxyURL {
 
 /// Rates: a count per duration, as in `1/5min` or `60/min`. `0` means no limit.
 package enum RateText {
-    /// The maximum count.
-    private static let largest: Int64 = 1_000_000_000
+    private static let maxCount: Int64 = 1_000_000_000
 
     /// Returns the rate; nil if the text is invalid.
     package static func parse(_ text: String) -> Rate? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { $0.trimmingBlanks }
         guard let digits = parts.first, !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit),
-            let count = Int64(digits), count <= largest
+            let count = Int64(digits), count <= maxCount
         else { return nil }
         if parts.count == 1 { return count == 0 ? .unlimited : nil }
         guard parts.count == 2 else { return nil }

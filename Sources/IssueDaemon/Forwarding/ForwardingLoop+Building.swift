@@ -10,7 +10,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         cursor = max(cursor, try reader.destination(service.destination.id)?.cursor ?? cursor)
     }
 
-    /// Returns the counts of records after the cursor.
+    /// Returns the counts of what waits to be sent: records after the cursor, requeued records, summaries and
+    /// corrections.
     func pending() throws -> PendingCounts {
         try advancePastRetention()
         let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
@@ -22,7 +23,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let summaries = backlog.unsentSummaries + backlog.corrections
         let records = Int(backlog.records + backlog.requeued + summaries)
         var oldest = instant(backlog.oldest) ?? (summaries > 0 ? now : nil)
-        // An operator has requested these, so they are sent at once.
+        // An operator has requeued these records, so they are sent at once.
         if backlog.requeued > 0 { oldest = now.advanced(by: .zero - service.settings.forward.batchDelay) }
         return PendingCounts(
             records: records, bytes: 512 * records, oldest: oldest, priorityRecords: Int(backlog.priorityRecords),
@@ -66,16 +67,16 @@ extension ForwardingLoop where Destination: ~Copyable {
             admission = try Self.admission(service, reader)
             types = try reader.fieldTypes(of: service.destination.id)
             defer { wasOutdated = true }
-            // The reason may remain, so only the first repetition is immediate.
+            // The reason may remain, so only the first retry is immediate.
             if wasOutdated { return machine.nothingToSend(try pending(), hasAdvanced: false, at: now) }
             return new.kind == .priority ? .preempt(scan.limit) : .build(scan.limit)
         }
         wasOutdated = false
-        // Only after this thread has the new state, because it may look up names.
+        // Deferred until this thread has the new state, because it may look up names in the store.
         defer { service.settings.limitMonitor?.heldBack(scan.reachedLimits, by: service.destination.name, reader) }
         cursor = new.span?.upperBound ?? cursor
         priority = max(priority, new.priorityThrough ?? priority)
-        if new.span != nil { fatesMoved() }
+        if new.span != nil { fatesChanged() }
         guard new.lineCount > 0 else {
             return machine.nothingToSend(try pending(), hasAdvanced: new.span != nil, at: now)
         }
@@ -107,8 +108,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
     }
 
-    /// Returns the ids of summaries and lines of corrections that wait to be sent. If there are fewer than `limit`, it
-    /// makes lines of further corrections.
+    /// Returns the ids of summaries and lines of corrections that wait to be sent. If there are fewer than `limit`,
+    /// first makes the lines of further corrections.
     private func unsentSummaries(limit: Int) throws -> [Int64] {
         let id = service.destination.id
         let unsent = try reader.unsentSummaries(of: id, limit: limit)
@@ -118,8 +119,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Summaries
 
-    /// Returns when the next window closes; nil while the scan has not reached the end of the record log, because the
-    /// scan closes windows until then.
+    /// Returns when the next window closes; nil if none is open. Also nil while the scan has not reached the end of the
+    /// record log, because the scan closes windows until then.
     func summariesDue() throws -> MonotonicInstant? {
         guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return nil }
         let wait = due.milliseconds - (Clock.wall.millisecondsSince1970 + (try reader.recordLogOffset()))
@@ -254,14 +255,14 @@ extension ForwardingLoop where Destination: ~Copyable {
         scan.batch.changes = admission.takeChanges()
         scan.batch.fieldTypes = types.takeAdded()
         guard scan.lineCount == 0 else { return try store(scan) }
-        // None was admitted. This is stored, so that they are not evaluated again, and the scan is next.
+        // None was admitted. That is stored, so that these records are not evaluated again, and the scan is next.
         let refused = scan.finished
         _ = try service.writer.perform { try $0.store(refused) }
         priority = max(priority, refused.priorityThrough ?? priority)
         return nil
     }
 
-    /// Returns the record with its line if it may be sent before the scan reaches it.
+    /// Returns the record with its line if it may be sent before the scan reaches it; otherwise nil.
     private func evaluatePriority(_ record: OutboxRecord) throws -> (SentRecord, line: [UInt8])? {
         let candidate = record.candidate
         // Records that are not for this destination are left to the scan.
@@ -276,7 +277,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: State of the limiter
 
-    /// Loads the limiter's state of the record's account and group from the store, if it is missing.
+    /// Loads the limiter's state for the record's account and group from the store, unless it is loaded already.
     func recall(_ candidate: AdmissionCandidate) throws {
         let lacks = admission.lacks(candidate)
         guard lacks.account || lacks.group else { return }
@@ -300,8 +301,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard let found = try reader.account(account) else { continue }
             known[account] = limits.limits(uid: found.uid, application: found.app)
         }
-        // Up to a second of it may be lost. It is only shown.
-        let history = service.board.limitHistory(of: service.destination.name)
+        // Up to a second of the history may be lost. That does no harm, because it is only shown.
+        let history = service.statusRegistry.limitHistory(of: service.destination.name)
         var admission = Admission(settings: limits, state: state, history: history) {
             known[$0] ?? limits.defaultApplicationLimits
         }
@@ -378,7 +379,7 @@ struct BatchLines {
     }
 
     /// The indices of the lines that can't be sent again because their records were removed.
-    var left: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
+    var removed: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 
     /// Keeps only these lines. The individual lines must have been built.
     mutating func keep(_ left: LineSet) {
@@ -418,7 +419,7 @@ struct BatchInFlight {
     /// The last reply that rejected lines of the batch, and the last one that accepted some.
     var refusal: String?
     var acceptance: String?
-    /// `true` if some of its lines were delivered.
+    /// Whether some of its lines were delivered.
     var hasDelivered = false
     /// The number of attempts until the batch was preempted.
     var attempts: Int64 = 0

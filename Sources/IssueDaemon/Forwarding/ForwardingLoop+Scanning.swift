@@ -15,7 +15,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             // The writer waits for this snapshot, so the rows scanned so far become a batch.
             if service.writer.snapshots.isClosed { break }
         }
-        count(position.runs.end(), &scan)
+        count(position.runs.takeCounted(), &scan)
         for (reason, rows) in position.runs.held { scan.batch.held[reason, default: []] += rows }
         if position.row > cursor { scan.batch.unreadable = reader.blocks.unreadable(in: cursor + 1...position.row) }
         return position.row
@@ -65,13 +65,13 @@ extension ForwardingLoop where Destination: ~Copyable {
         var record = series.record(step, offset: offset)
         let isDue = position.due.map { $0 <= record.at } ?? false
         if isDue {
-            count(position.runs.end(), &scan)
+            count(position.runs.takeCounted(), &scan)
             // The next record of each series must open its window again, so that its summary is on time.
-            position.runs.forget()
+            position.runs.endAll()
             scan.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }
         record.candidate.wasPriority = ahead.refused.contains(step.row)
-        count(position.runs.end(ofGroup: series.group), &scan)
+        count(position.runs.takeCounted(ofGroup: series.group), &scan)
         let isAdmitted = try evaluate(record, number, &position.runs, &scan)
         // Admitting a record opens no window.
         if !isAdmitted || isDue { position.due = admission.nextSummaryDue }
@@ -105,7 +105,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             return true
         case .suppress(let reason):
             scan.summarise(candidate, reason)
-            runs.begin(admission.run(after: candidate, heldFor: reason, at: record.at), number)
+            runs.begin(admission.makeRun(after: candidate, heldFor: reason, at: record.at), number)
             return false
         case .withhold:
             scan.withhold(candidate)
@@ -142,7 +142,11 @@ struct OutboxScan {
     var lineCount: Int { builder.count }
     var lineBytes: Int { builder.bytes }
 
-    /// - Parameter user: The user whose record it is; nil for a summary.
+    /// Adds a line to the batch.
+    ///
+    /// - Parameters:
+    ///   - line: The line, without the line break.
+    ///   - user: The user whose record it is; nil for a summary.
     mutating func add(_ line: [UInt8], of user: UInt32?) {
         body.add(line)
         builder.add(bytes: line.count + 1)
@@ -261,20 +265,20 @@ struct SuppressedRuns {
         if let run, run.endsWithAdmission { shared.append(number) }
     }
 
-    /// Returns the runs of a group, or of all groups, that contain records. The runs continue without these records.
-    mutating func end(ofGroup group: GroupID? = nil) -> [SuppressedRun] {
+    /// Removes and returns what the runs of a group, or of all groups, have counted. The runs continue.
+    mutating func takeCounted(ofGroup group: GroupID? = nil) -> [SuppressedRun] {
         let numbers = group.map { series[$0] ?? [] } ?? Array(entries.indices)
-        var ended: [SuppressedRun] = []
+        var taken: [SuppressedRun] = []
         for number in numbers {
             guard let run = runs[number], run.records > 0 else { continue }
-            ended.append(run)
+            taken.append(run)
             runs[number] = run.emptied
         }
-        return ended
+        return taken
     }
 
     /// Ends all runs, so that the next record of each series is evaluated.
-    mutating func forget() {
+    mutating func endAll() {
         for number in entries.indices { entries[number].until = nil }
         shared.removeAll(keepingCapacity: true)
     }
@@ -330,7 +334,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let isComplete = name(&view, at: logTime)
         // Names that could not be read are read again the next time.
         if isComplete { (published.cursor, published.priority) = (cursor, priority) }
-        service.board.update(view, of: service.destination.name)
+        service.statusRegistry.update(view, of: service.destination.name)
     }
 
     /// Adds the names of applications and groups, and removes those that no longer exist from the history.

@@ -68,12 +68,12 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.batchAttempts = 0
     }
 
-    /// Before the first request with these lines, stores that they may have arrived. The daemon may crash during the
-    /// request.
+    /// Stores that these lines may have arrived. This happens before the first request with them, because the daemon
+    /// may crash during the request.
     private func markUnacknowledged(_ shipment: Forwarding.Shipment) throws {
         guard let known = state.unacknowledged[shipment.batch], !known.contains(shipment.range) else { return }
         // A single line is a probe of a bisection and is added alone. Any other request is followed by more, so all
-        // lines of the batch are marked at once, by removing the entry. Nothing is then stored for later requests.
+        // lines of the batch are marked at once, by removing the entry. Later requests then need not store anything.
         state.unacknowledged[shipment.batch] = nil
         if shipment.range.count == 1 {
             var known = known
@@ -181,7 +181,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     private func settle(
         _ outcome: BatchOutcome, _ answer: DeliveryResult, at now: MonotonicInstant
     ) throws -> Forwarding.NextAction {
-        let rest = try book(outcome, answer.summary.text, at: now)
+        let rest = try storeOutcome(outcome, answer.summary.text, at: now)
         if outcome.left.isEmpty {
             service.log.info(
                 .destinationBatchFinished,
@@ -196,7 +196,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         } else {
             current = nil
         }
-        fatesMoved()
+        fatesChanged()
         let left = current.map {
             ForwardingBatch(id: $0.batch.id, count: $0.lines.count, bytes: $0.lines.bytes)
         }
@@ -251,12 +251,12 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Stores the fates of a batch, or of its finished lines. Returns the batch with the remaining lines, if any.
     @discardableResult
-    func book(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {
+    func storeOutcome(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {
         if !outcome.left.isEmpty { _ = try allLines() }
         guard let current else { preconditionFailure("The finished batch was never stored") }
-        let (batch, left) = (current.batch, current.lines.left)
+        let (batch, removed) = (current.batch, current.lines.removed)
         // Lines whose records were removed count as delivered, but were not sent.
-        let isAnyDelivered = outcome.delivered.contains { lines in lines.contains { !left.contains($0) } }
+        let isAnyDelivered = outcome.delivered.contains { lines in lines.contains { !removed.contains($0) } }
         let wall = Clock.wall
         if isAnyDelivered {
             state.lastSuccess = wall
@@ -270,7 +270,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.unacknowledged = unacknowledged.filter { $0.key != batch.id && state.unacknowledged[$0.key] != nil }
         updatePace(at: now)
         var dead: [Int: [UInt8]] = [:]
-        for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
+        for line in outcome.dead where !removed.contains(line.line) { dead[line.line] = try allLines()[line.line] }
         // The last reply may be about a rejected line, or about the lines that were left after the rejected ones had
         // been found.
         let rejection = dead.isEmpty ? answer : current.refusal ?? answer
@@ -280,8 +280,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             state.lastDeadLetter = wall
-            // Health compares the two times. If the destination has accepted other lines of the batch, even some time ago,
-            // the cause is in the rejected lines.
+            // Health compares the two times. If the destination has accepted other lines of the batch, even some time
+            // ago, the cause is in the rejected lines.
             if current.hasDelivered { state.lastSuccess = wall }
             service.log.warning(
                 .destinationDeadLetters,
@@ -289,7 +289,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         var settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: attempts, answer: acceptance, refusal: rejection,
-            deadLines: dead, left: left, at: wall, state: state)
+            deadLines: dead, left: removed, at: wall, state: state)
         settlement.unacknowledgedOfRest = unacknowledged[batch.id]?.counted(among: outcome.left) ?? LineSet()
         let (stored, id) = (settlement, service.destination.id)
         let rest = try service.writer.perform { try $0.settle(stored, destination: id) }
@@ -386,7 +386,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
                     "left_out": leftOut,
                 ])
-            // The earlier run has reported it to the notifiers.
+            // An earlier run has already reported it to the notifiers.
             guard !entry.isRepeated else { return }
             service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
         case .waiting:
@@ -408,7 +408,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 }
 
 extension DeliveryResult {
-    /// `true` if there was no usable reply to the request.
+    /// Whether there was no usable reply to the request.
     fileprivate var isFailure: Bool {
         switch verdict {
         case .again, .ambiguous: true
@@ -416,7 +416,7 @@ extension DeliveryResult {
         }
     }
 
-    /// `true` if the destination may have received the lines although it did not reply.
+    /// Whether the destination may have received the lines although it did not reply.
     fileprivate var mayHaveArrived: Bool {
         if case .ambiguous = verdict { true } else { mayHaveArrivedTwice }
     }

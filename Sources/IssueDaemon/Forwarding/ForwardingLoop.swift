@@ -11,7 +11,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     let service: ForwardingService
     var shipper: Destination
     let reader: StoreReader
-    let fatesMoved: @Sendable () -> Void
+    let fatesChanged: @Sendable () -> Void
 
     var machine: Forwarding
     var admission: Admission
@@ -23,14 +23,14 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var state: DestinationRow.State
     var outages: OutageLog
     var current: BatchInFlight?
-    /// The batch that another one has preempted: one with priority records, or with any records if the destination does
-    /// not respond to this one.
+    /// The batch that waits while the current one is sent first; nil if there is none. The current one has priority
+    /// records, or it has any records and the destination does not respond to this batch.
     var preempted: BatchInFlight?
     /// The number of resent lines that `state.resent` includes. The machine counts from its start.
     var countedResent: Int64 = 0
     /// Flushes that wait until the cursor has passed a row and no batch is in flight.
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
-    /// `true` if the last batch was not stored because some of its records had been removed.
+    /// Whether the last batch was not stored because some of its records had been removed.
     var wasOutdated = false
     var deadline: MonotonicInstant?
     var published = PublishedLimits(at: Clock.monotonic)
@@ -39,11 +39,11 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     private let credentialCheckInterval: Duration = .seconds(5)
 
     init(
-        _ service: ForwardingService, _ shipper: consuming Destination, fatesMoved: @escaping @Sendable () -> Void
+        _ service: ForwardingService, _ shipper: consuming Destination, fatesChanged: @escaping @Sendable () -> Void
     ) throws {
         self.service = service
         self.shipper = shipper
-        self.fatesMoved = fatesMoved
+        self.fatesChanged = fatesChanged
         credentialCheck = Clock.monotonic.advanced(by: credentialCheckInterval)
         reader = try StoreReader(
             path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
@@ -118,7 +118,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         try saveState()
         machine.learned(pending)
         let known = current.resumed(state.unacknowledged)
-        // A change of the wall clock must not delay it beyond what a destination may request.
+        // A change of the wall clock must not delay the batch by more than a destination may request.
         let earliest = state.retryAt.map { retryAt in
             let left = Duration.milliseconds(retryAt.millisecondsSince1970 &- Clock.wall.millisecondsSince1970)
             return now.advanced(by: min(max(.zero, left), RetrySchedule.maxRetryAfter))
@@ -156,7 +156,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         state.unacknowledged.merge(machine.unacknowledged) { $1 }
         if let (id, outcome) = machine.takeUnstored() {
             makeCurrent(id)
-            try book(outcome, state.lastAnswer ?? "", at: now)
+            try storeOutcome(outcome, state.lastAnswer ?? "", at: now)
         }
         try closeAllWindows()
         try saveState()
@@ -214,7 +214,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     // MARK: Status
 
     func publishStatus() {
-        service.board.update(
+        service.statusRegistry.update(
             StatusRegistry.Forwarder(name: service.destination.name, view: view, state: state))
         publishLimits()
     }
@@ -223,7 +223,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var view: ForwardingView {
         var view = machine.view
         if [.idle, .sending].contains(view.state), shipper.lacksCredential {
-            // There has been no request yet that would have failed.
+            // The machine does not know it, because no request has failed yet.
             view.state = .paused
             view.reason = PauseReason.noCredential.rawValue
         }
@@ -242,7 +242,8 @@ struct ForwardingInbox: Sendable {
     /// Called when all records that were pending at the time of the request have a fate.
     var flushes: [@Sendable () -> Void] = []
     var isStopping = false
-    /// `true` if records were erased that a batch in memory may contain. Checked before each request; wakes no one.
+    /// Whether records were erased that a batch in memory may contain. It is checked before each request, and does not
+    /// wake the thread.
     var hasErasure = false
 
     var isEmpty: Bool { !hasChanges && flushes.isEmpty && !isStopping }
@@ -266,7 +267,7 @@ final class ForwardingService: Sendable {
         var host: String
         /// Called with the name and the reason when the destination is paused.
         var paused: @Sendable (String) -> Void = { _ in }
-        /// Nil if no limits are reported.
+        /// Reports reached limits to notifiers; nil if they are not reported.
         var limitMonitor: LimitMonitor?
     }
 
@@ -274,21 +275,22 @@ final class ForwardingService: Sendable {
     let settings: Settings
     let path: String
     let writer: WriterService
-    let board: StatusRegistry
+    let statusRegistry: StatusRegistry
     let log: Log
     /// Cancels the request in flight.
     let cancellation = HTTPCancellation()
     let inbox = Monitor(ForwardingInbox())
 
     init(
-        destination: DestinationRow, settings: Settings, path: String, writer: WriterService, board: StatusRegistry,
+        destination: DestinationRow, settings: Settings, path: String, writer: WriterService,
+        statusRegistry: StatusRegistry,
         log: Log
     ) {
         self.destination = destination
         self.settings = settings
         self.path = path
         self.writer = writer
-        self.board = board
+        self.statusRegistry = statusRegistry
         self.log = log
     }
 
@@ -328,7 +330,7 @@ final class ForwardingService: Sendable {
         inbox.signal()
     }
 
-    /// Cancels the request in flight, too.
+    /// Cancels the request in flight, so that a stopped service ends at once.
     func abandon() {
         cancellation.cancel()
     }
@@ -339,9 +341,9 @@ final class ForwardingService: Sendable {
     ///
     /// - Parameters:
     ///   - makeShipper: Creates the shipper, again after each failure.
-    ///   - fatesMoved: Called when the fates of records have changed.
+    ///   - fatesChanged: Called when the fates of records have changed.
     func run<Destination: Shipper & ~Copyable>(
-        _ makeShipper: () -> Destination, fatesMoved: @escaping @Sendable () -> Void
+        _ makeShipper: () -> Destination, fatesChanged: @escaping @Sendable () -> Void
     ) {
         // Receiving reports has a higher priority. What is forwarded is already on disk.
         Thread.yieldToOthers()
@@ -349,7 +351,7 @@ final class ForwardingService: Sendable {
         while true {
             let begun = Clock.monotonic
             do {
-                let loop = try ForwardingLoop(self, makeShipper(), fatesMoved: fatesMoved)
+                let loop = try ForwardingLoop(self, makeShipper(), fatesChanged: fatesChanged)
                 try loop.run()
                 break
             } catch is WriterClosed {

@@ -5,7 +5,7 @@ import UnixIO
 
 /// A client's connection. Used only by the socket thread.
 ///
-/// ``ConnectionState`` decides what happens next. The connection holds what its actions need.
+/// ``ConnectionState`` decides what happens next. This class holds the data that the resulting actions need.
 final class ClientConnection {
     let id: UInt64
     let descriptor: FileDescriptor
@@ -19,11 +19,12 @@ final class ClientConnection {
     var intake: ConnectionIntake
     /// The connection's share of its user's load, and of the memory of all users.
     var bytes = ConnectionBytes()
-    /// The round and the number of bytes of the last read. Before the first one, the round in which it was accepted.
+    /// The round and the number of bytes of the last read. Before the first read, the round in which the connection was
+    /// accepted.
     var lastRead: (round: UInt64, bytes: Int)
     /// The file that is passed with the next bytes sent; nil if there is none.
     var file: PassedFile?
-    /// The rights of the client when the last query was submitted.
+    /// The records that the client could read when its last query was submitted.
     var queryViewer: Viewer = .nothing
 
     init(
@@ -47,14 +48,14 @@ final class ClientConnection {
     }
 }
 
-/// A user with connections or unstored reports, including all user ids that share the user's limits.
+/// A user with connections or unstored reports. All user ids that share one user's limits count as that user.
 final class SocketUser {
     let uid: UInt32
     var load: UserLoad
     var connections: Set<UInt64> = []
     /// The last round in which one of the connections was served.
     var lastRound: UInt64 = 0
-    /// `true` if the user's load has dropped since the last round.
+    /// Whether the user's load has dropped since the last round.
     var hasFreedCapacity = false
 
     init(uid: UInt32, limits: UserLoad.Limits) {
@@ -76,7 +77,7 @@ struct SocketUsers {
     /// Adds the user, unless they are known already.
     mutating func insert(_ user: SocketUser) { users[user.uid] = user }
 
-    /// `true` if throttled connections may resume.
+    /// Whether throttled connections may resume.
     var haveFreedCapacity: Bool { !withFreedCapacity.isEmpty }
 
     /// Marks a user whose load has dropped.
@@ -125,7 +126,7 @@ struct SocketUsers {
     }
 }
 
-/// The reports of a closed connection, which count until they are stored.
+/// The reports of a closed connection. They count towards their user's load until they are stored.
 private struct Orphan {
     var user: SocketUser
     var bytes: Int
@@ -154,15 +155,18 @@ struct SocketLimits: Equatable, Sendable {
     /// A connection with less in flight is not throttled because of its user's other connections.
     var little = 4 << 10
 
-    var ofUser: UserLoad.Limits {
+    /// The limits of one user.
+    var userLimits: UserLoad.Limits {
         UserLoad.Limits(calls: bytesInFlightPerUser, replies: unreadBytesPerUser, quantum: quantum, little: little)
     }
 
-    var ofConnections: ConnectionShares.Limits {
+    /// The limits for the numbers of connections.
+    var connectionLimits: ConnectionShares.Limits {
         ConnectionShares.Limits(total: connections, perUser: connectionsPerUser)
     }
 
-    var ofMemory: MemoryPressure {
+    /// The limits for the memory of all users together, with no memory in use.
+    var memoryPressure: MemoryPressure {
         MemoryPressure(
             // Half of the memory is for calls, partially received or not yet answered.
             calls: MemoryBudget(limit: memory / 2, guaranteed: 256 << 10),
@@ -175,7 +179,7 @@ struct SocketLimits: Equatable, Sendable {
 
     var timeouts: ConnectionState.Timeouts { ConnectionState.Timeouts(read: readTimeout, write: writeTimeout) }
 
-    /// The budget by which queries share the memory for replies.
+    /// How queries share the memory for replies.
     var replyBudget: ReplyBudget { ReplyBudget(limit: memory / 2, limitPerUser: unreadBytesPerUser) }
     /// The timeout for a client that does not read its reply while other users wait for its memory.
     var stalledReplyTimeout: Duration = .seconds(1)

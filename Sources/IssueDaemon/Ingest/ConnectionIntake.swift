@@ -4,21 +4,22 @@ import IssueStore
 
 /// The part of a connection that changes when calls are read and reports are answered.
 ///
-/// It is a struct, so that a run of reports is read with a single access to the connection. An access for each property
-/// would cost as much as decoding a field of a record.
+/// It is a struct, so that a run of reports is read with a single access to the connection object. A separate access to
+/// each property would cost as much as decoding a field of a record.
 struct ConnectionIntake {
     var state = ConnectionState()
     var frames: FrameDecoder
-    /// Reports that were read but not handed to the writer yet.
+    /// The records that were decoded but not handed to the writer yet.
     private(set) var batch = RecordBatch()
+    /// The reports that contain these records.
     private(set) var calls: [ReportCall] = []
     var replies = ReplyQueue()
-    /// Tokens of calls that want no reply.
+    /// The tokens of calls that want no reply.
     var silent: Set<UInt64> = []
-    /// Rejects numbered reports that would leave a gap after a refused one.
+    /// Refuses numbered reports that would leave a gap after a refused one.
     var numbers = NumberGate()
 
-    /// The number of records that a connection gathers before they are handed to the writer.
+    /// The number of gathered records at which they are handed to the writer.
     static let maxGathered = WriterService.maxRecords / 8
 
     init(messageBytes: Int) {
@@ -27,18 +28,18 @@ struct ConnectionIntake {
 
     // MARK: Reading
 
-    /// The changes that reading a run of calls has made.
+    /// What reading a run of calls has changed.
     struct Counts {
-        /// The bytes that the begun reports count against their user's limit.
+        /// How many bytes the reports that have begun count towards their user's limit.
         var bytes = 0
-        /// The number of begun reports.
+        /// The number of reports that have begun.
         var reports = 0
         var rejectedRecords = 0
         /// The number of reports that were answered with an error.
         var refusedReports = 0
     }
 
-    /// The reason for which reading calls has stopped.
+    /// Why `readCalls` stopped.
     enum Stop {
         /// All complete messages were read.
         case noMessage
@@ -52,10 +53,10 @@ struct ConnectionIntake {
         case invalid(CollectorError)
     }
 
-    /// `true` if there are calls that were received but have not begun.
+    /// Whether there are calls that were received but have not begun.
     var hasCalls: Bool { state.held != nil || !frames.wantsBytes }
 
-    /// `true` if the gathered reports must be handed to the writer before others are read.
+    /// Whether the gathered reports must be handed to the writer before others are read.
     var isFull: Bool { batch.records.count >= Self.maxGathered }
 
     /// Reads the calls that were received, and decodes the reports among them into the batch.
@@ -63,9 +64,10 @@ struct ConnectionIntake {
     /// - Parameters:
     ///   - reader: Decodes the reports. It is passed inout, because an access through the loop for each report is
     ///     costly.
-    ///   - room: The number of bytes of begun reports after which no other report begins.
+    ///   - room: No further report begins once `counts.bytes` exceeds this number.
     ///   - maxQueryBytes: The maximum size of a message other than a report.
     ///   - counts: Receives what has changed.
+    /// - Returns: Why reading stopped.
     mutating func readCalls(
         with reader: inout ReportReader, upTo room: Int, maxQueryBytes: Int, _ counts: inout Counts
     ) -> Stop {
@@ -79,7 +81,7 @@ struct ConnectionIntake {
                 guard let message = isHeld ? state.takeHeld() : try nextMessage() else { return .noMessage }
                 isHeld = false
                 var envelope: VarlinkCall.Envelope?
-                if !ReportReader.beginsFast(frames[message]) {
+                if !ReportReader.hasDefaultStart(frames[message]) {
                     let scanned = try scan(message)
                     guard CollectorMethod(scanned, in: frames[message]) == .report else {
                         if begun > 0 { state.reportsBegan(begun) }
@@ -110,7 +112,7 @@ struct ConnectionIntake {
 
     /// Parses a call except for its parameters. If that fails, replaces escapes of lone surrogates and tries again.
     ///
-    /// - Throws: The error with which the connection must end, because the message is not a call.
+    /// - Throws: The error with which the connection must end, if the message is not a call.
     private mutating func scan(_ message: Range<Int>) throws(CollectorError) -> VarlinkCall.Envelope {
         do throws(CollectorError) {
             return try Self.scan(message, of: frames)
@@ -155,11 +157,11 @@ struct ConnectionIntake {
         return (JSONScanner(text).string(envelope.method), text.json(in: envelope.parameters))
     }
 
-    /// Reads one report. It is refused if it can't be read, or if it would leave a gap in the numbers of its producer.
+    /// Reads one report. Refuses it if it can't be decoded, or if it would leave a gap in the numbers of its producer.
     ///
-    /// - Parameter envelope: Nil if the message starts as most clients write it.
+    /// - Parameter envelope: nil if the message starts as most clients write it.
     /// - Returns: `true` if the report has begun.
-    /// - Throws: The error with which the connection must end, because the message is not a call.
+    /// - Throws: The error with which the connection must end, if the message is not a call.
     @inline(__always)
     private mutating func read(
         _ message: Range<Int>, _ envelope: VarlinkCall.Envelope?, with reader: inout ReportReader,
@@ -189,7 +191,7 @@ struct ConnectionIntake {
         }
     }
 
-    /// Decodes a report in a single pass, or else its envelope and parameters one after the other.
+    /// Decodes a report in a single pass if possible. Otherwise decodes first its envelope and then its parameters.
     ///
     /// - Throws: The error with which the report is refused.
     @inline(__always)
@@ -197,7 +199,7 @@ struct ConnectionIntake {
         _ message: Range<Int>, of frames: borrowing FrameDecoder, _ envelope: VarlinkCall.Envelope?, token: UInt64,
         with reader: inout ReportReader, into batch: inout RecordBatch
     ) throws(CollectorError) -> ReportReader.Report {
-        if envelope == nil, let report = try reader.readFast(frames[message], token: token, into: &batch) {
+        if envelope == nil, let report = try reader.readInOnePass(frames[message], token: token, into: &batch) {
             return report
         }
         let envelope = if let envelope { envelope } else { try scan(message, of: frames) }
@@ -213,15 +215,15 @@ struct ConnectionIntake {
         if last < 0 || !calls[last].join(call) { calls.append(copy call) }
     }
 
-    /// Returns the memory that a call needs in addition to its bytes. The reply to a rejected record of two bytes can
-    /// take a hundred bytes, and a short record is smaller than its decoded form.
+    /// Returns the memory that a call needs in addition to its text, in bytes. The reply to a rejected record of two
+    /// bytes can take a hundred bytes, and a short record is smaller than its decoded form.
     private static func weight(of call: borrowing ReportCall) -> Int {
         100 * call.rejected.count + MemoryLayout<DecodedRecord>.stride * call.records.count
     }
 
-    /// Refuses a report with an error. Later numbered reports are refused until it is resent.
+    /// Refuses a report with an error. If it has a number, later ones are refused until it is resent.
     ///
-    /// - Throws: The error with which the connection must end, because the message is not a call.
+    /// - Throws: The error with which the connection must end, if the message is not a call.
     private mutating func refuse(
         _ message: Range<Int>, _ envelope: VarlinkCall.Envelope?, _ error: CollectorError
     ) throws(CollectorError) {
@@ -253,7 +255,7 @@ struct ConnectionIntake {
         if state.partialSince == nil { state.receivedPart(at: now()) }
         guard frames.pendingCount > maxQueryBytes, !state.isReceivingReport else { return nil }
         let message = frames.partialFrame
-        if ReportReader.beginsFast(frames[message]) {
+        if ReportReader.hasDefaultStart(frames[message]) {
             state.recognisedReport()
             return nil
         }
@@ -290,7 +292,7 @@ struct ConnectionIntake {
     /// - Parameters:
     ///   - outcomes: The outcomes of a commit.
     ///   - range: The range of this connection's outcomes.
-    /// - Returns: The bytes that the reports counted, and the action that follows: a held call may begin now.
+    /// - Returns: The bytes that the reports no longer use, and the next action: a held call may begin now.
     mutating func answer(
         _ outcomes: [CallOutcome], _ range: Range<Int>, with receipts: inout ReceiptWriter
     ) -> (bytes: Int, action: ConnectionState.AnsweredAction) {
@@ -311,7 +313,7 @@ struct ConnectionIntake {
 
     /// Writes the error with which the writer has refused a report.
     ///
-    /// - Returns: The bytes that the report counted, and the action that follows: a held call may begin now.
+    /// - Returns: The bytes that the report no longer uses, and the next action: a held call may begin now.
     mutating func refuse(_ refusal: Refusal, _ error: CollectorError) -> (
         bytes: Int, action: ConnectionState.AnsweredAction
     ) {
@@ -331,7 +333,7 @@ struct ConnectionIntake {
         return true
     }
 
-    /// Writes an error that is not the reply to a call. Nothing more is received.
+    /// Writes an error that is not the reply to a call, and stops receiving.
     mutating func end(with error: CollectorError) -> ConnectionState.QueueAction {
         let token = replies.open()
         replies.close(token) { $0.append(contentsOf: error.reply.message) }
@@ -341,7 +343,7 @@ struct ConnectionIntake {
     /// Releases memory that an idle connection does not need.
     mutating func releaseMemory() {
         replies.releaseMemory()
-        // A recycled batch is as large as the largest one that was stored before.
+        // A recycled batch keeps the capacity of the largest batch it has held.
         if calls.isEmpty, batch.bytes.capacity > 16 << 10 || batch.records.capacity > 256 { batch = RecordBatch() }
     }
 }

@@ -8,7 +8,7 @@ struct ReportReader {
     private var parameters = ParameterTable()
     private var producers = ProducerReader()
     private var numberings = NumberingReader()
-    /// The numbers of values that were removed from reports and not yet returned; nil if there are none.
+    /// The numbers of values redacted since they were last taken; nil if there are none.
     private var redactions: RedactionCounts?
 
     init(limits: RecordLimits, seed: UInt64, redactor: Redactor = Redactor()) {
@@ -20,10 +20,10 @@ struct ReportReader {
         decoder.use(redactor)
     }
 
-    /// Returns a text without its secrets; nil for nil.
+    /// Returns a text with its secrets redacted; nil for nil.
     mutating func redacted(_ text: String?) -> String? { text.map { decoder.redacted($0) } }
 
-    /// Returns the numbers of values removed since the last call; nil if there are none.
+    /// Returns the numbers of values redacted since the last call; nil if there are none.
     mutating func takeRedactions() -> RedactionCounts? {
         defer { redactions = nil }
         return redactions
@@ -38,7 +38,7 @@ struct ReportReader {
     /// A decoded report.
     struct Report {
         var call: ReportCall
-        /// `true` if the client wants no reply.
+        /// Whether the client wants no reply.
         var oneway: Bool
     }
 
@@ -46,16 +46,16 @@ struct ReportReader {
     private static let defaultStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
 
     /// Returns `true` if a message starts as most clients write a report.
-    static func beginsFast(_ message: Span<UInt8>) -> Bool {
+    static func hasDefaultStart(_ message: Span<UInt8>) -> Bool {
         guard message.count > defaultStart.count else { return false }
         let expected = defaultStart.span
         return message.equals(from: 0, expected, from: 0, count: expected.count)
     }
 
-    /// Reads a message for which `beginsFast` is true.
+    /// Decodes a message for which `hasDefaultStart(_:)` is `true`, in a single pass.
     ///
     /// - Returns: nil if the rest of the message is unusual, so that it must be parsed as a whole.
-    mutating func readFast(
+    mutating func readInOnePass(
         _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
     ) throws(CollectorError) -> Report? {
         let before = (records: batch.records.count, bytes: batch.bytes.count)
@@ -74,7 +74,7 @@ struct ReportReader {
         return report
     }
 
-    /// Reads the members after the parameters, and returns the value of `oneway`; nil if there are unknown members.
+    /// Reads the members after the parameters, and returns the value of `oneway`; nil if they are unknown or invalid.
     private static func readRest(_ scanner: inout JSONScanner) -> Bool? {
         var oneway = false
         do throws(JSONError) {
@@ -111,7 +111,7 @@ struct ReportReader {
     }
 
     private mutating func undo(_ batch: inout RecordBatch, _ before: (records: Int, bytes: Int)) {
-        // The report is read again, or refused.
+        // The report will be read again or refused, so its redactions are not counted now.
         _ = decoder.takeRedactionCounts()
         batch.truncate(records: before.records, bytes: before.bytes)
     }
@@ -169,10 +169,10 @@ struct ReportReader {
         }
         guard hasRecords else { throw .invalidParameter("records") }
         guard call.count > 0 else {
-            throw .invalidRecord(index: nil, field: "records", reason: "a call carries at least one record")
+            throw .invalidRecord(index: nil, field: "records", reason: "a call needs at least one record")
         }
         if let id {
-            // The numbers of all its records, and of the next ones, are below the largest integer.
+            // The numbers of its records, and of the following ones, must not overflow.
             guard let number, number >= 0, number < Int64.max - 1000 - Int64(call.count) else {
                 throw .invalidParameter("sequence")
             }
@@ -256,8 +256,8 @@ struct ParameterTable: Sendable {
     private let producer = KnownParameter("producer")
     private let sequence = KnownParameter("sequence")
 
-    /// Advances past the next key and returns its parameter; nil at the end. Most clients write the parameters in the
-    /// order of the interface description, which is tried first.
+    /// Advances past the next key and returns its parameter; nil at the end. It first tries the order of the interface
+    /// description, in which most clients write the parameters.
     @inline(__always)
     mutating func next(
         _ scanner: inout JSONScanner, after last: ReportParameter?
@@ -276,7 +276,7 @@ struct ParameterTable: Sendable {
     }
 }
 
-/// Reads the producer id, which most calls of a connection write in exactly the same way.
+/// Remembers how the last call wrote its producer id, because most calls of a connection write it in the same way.
 struct NumberingReader {
     /// The bytes between the records and the number in the last call, starting with the comma.
     private var before = ByteBuffer()
@@ -285,8 +285,8 @@ struct NumberingReader {
     /// The maximum size of these bytes. Longer ones are parsed each time.
     private static let maxBytes = 96
 
-    /// Advances past the bytes up to the sequence number and returns the producer, if these bytes are the same as in
-    /// the last call. Otherwise returns nil.
+    /// Compares the bytes up to the sequence number with those of the last call. If they are the same, advances past
+    /// them and returns the producer; otherwise returns nil.
     @inline(__always)
     mutating func skipExpectedKey(_ scanner: inout JSONScanner) -> ProducerID? {
         scanner.passMembers(before.span) ? producer : nil

@@ -46,12 +46,13 @@ extension SocketLoop {
         accept(from: acceptor.listener)
     }
 
-    /// Accepts waiting connections of a listening socket for the time of a turn.
+    /// Accepts waiting connections of a listening socket, for at most one turn.
     func accept(from listener: ListeningSocket) {
         var turn = AcceptTurn(from: Clock.monotonic)
         while !acceptor.gate.isStopped, turn.mayAccept(at: Clock.monotonic) {
             do throws(Errno) {
-                // A connection in the backlog is served later; one that was accepted would have to be refused.
+                // Without spare descriptors, an accepted connection would have to be refused. One that stays in the
+                // backlog is served later.
                 try acceptor.reserve.fill(from: service.wakeUp.descriptor)
                 guard let descriptor = try listener.descriptor.accept() else { return emptiedBacklog() }
                 try admit(descriptor)
@@ -92,8 +93,8 @@ extension SocketLoop {
     ///
     /// - Throws: The error of the kernel if a resource of the host, such as descriptors, is exhausted.
     private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
-        // A client that has disconnected again without a call costs no more than closing its connection. Reading the
-        // metadata of its process takes ten times as long, and others would wait for that.
+        // For a client that has already disconnected without a call, the connection is only closed. Reading the
+        // metadata of its process would take ten times as long, and others would wait for that.
         if descriptor.isAtEnd() { return }
         guard let peer = try? descriptor.peerCredentials() else { return }
         let access = service.access.withLock { $0 }
@@ -105,7 +106,7 @@ extension SocketLoop {
         case .replace(let other) where makeRoom(of: other): break
         case .replace, .refuse: return refuse(descriptor)
         }
-        let user = users[owner] ?? SocketUser(uid: owner, limits: service.limits.ofUser)
+        let user = users[owner] ?? SocketUser(uid: owner, limits: service.limits.userLimits)
 
         let metadata: ProcessMetadata?
         do throws(Errno) {
@@ -136,7 +137,7 @@ extension SocketLoop {
         user.connections.insert(connection.id)
         user.load.connected()
         users.insert(user)
-        service.board.counted(connections: connections.count)
+        service.statusRegistry.counted(connections: connections.count)
     }
 
     /// Reads a sender's process metadata. Uses the spare descriptors if there are no others.
@@ -168,10 +169,9 @@ extension SocketLoop {
         acceptor.refused.add(descriptor, at: Clock.monotonic)
     }
 
-    /// Closes the connection of a user whose loss costs least. Of several such connections, closes the one that was
-    /// idle for longest.
+    /// Closes one of a user's connections: the one that matters least, and among equals the one that was idle longest.
     ///
-    /// - Returns: `false` if all of them are being answered. One of them is then closed as soon as it has been
+    /// - Returns: `false` if none was closed. If all are being answered, one of them is closed as soon as it has been
     ///   answered, so that a later attempt succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
         guard let user = users[owner] else { return false }
@@ -253,7 +253,8 @@ struct RefusedConnections {
     private static let otherDescriptors = 1024
 
     private let capacity: Int
-    /// In the order of their times. Those before `head` have been answered.
+    /// The connections and the times at which they are answered, in the order of these times. Those before `head` have
+    /// been answered.
     private var waiting: [(connection: DescriptorReference, time: MonotonicInstant)?] = []
     private var head = 0
     /// The end of the pause after a portion.

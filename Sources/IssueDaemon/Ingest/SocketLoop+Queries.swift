@@ -33,7 +33,7 @@ extension SocketLoop {
             return finish(try Introspection.reply(to: name, parameters), connection)
         }
         switch method {
-        case .report: preconditionFailure("Reports are read before they come here")
+        case .report: preconditionFailure("A report is not a query")
         case .list: job(.list(try read(parameters)), connection)
         case .records:
             let query: RecordsParameters = try read(parameters)
@@ -63,20 +63,20 @@ extension SocketLoop {
             try allowOperators(connection)
             let purge: PurgeParameters = try read(parameters)
             try check(purge.filter)
-            try order(.purge(purge), more: more, connection)
+            try enqueueJob(.purge(purge), more: more, connection)
         case .backup:
             try allowOperators(connection)
-            try order(.backup(try read(parameters)), more: more, connection)
+            try enqueueJob(.backup(try read(parameters)), more: more, connection)
         case .repair:
             try allowOperators(connection)
-            try order(.repair(try read(parameters)), more: more, connection)
+            try enqueueJob(.repair(try read(parameters)), more: more, connection)
         case .requeue:
             try allowOperators(connection)
             let requeue: RequeueParameters = try read(parameters)
             try within { () throws(QueryLimits.Excess) in
                 try QueryLimits.check("records", count: requeue.records?.count)
             }
-            try order(.requeue(requeue), more: more, connection)
+            try enqueueJob(.requeue(requeue), more: more, connection)
         case .setState: job(.setState(try read(parameters)), connection)
         case .deploy: job(.deploy(try read(parameters)), connection)
         case .removeDeployment: job(.removeDeployment(try read(parameters)), connection)
@@ -85,7 +85,7 @@ extension SocketLoop {
         case .testNotifier:
             try allowOperators(connection)
             let test: TestNotifierParameters = try read(parameters)
-            try order(.testNotifier(test.notifier), more: more, connection)
+            try enqueueJob(.testNotifier(test.notifier), more: more, connection)
         case .addSilence:
             try allowOperators(connection)
             let message: AddSilenceMessage = try read(parameters)
@@ -179,12 +179,12 @@ extension SocketLoop {
     }
 
     /// Submits a long-running job. The caller has checked that the user is an operator.
-    private func order(_ work: Job.Work, more: Bool, _ connection: ClientConnection) throws(CollectorError) {
+    private func enqueueJob(_ work: Job.Work, more: Bool, _ connection: ClientConnection) throws(CollectorError) {
         guard let token = connection.state.queryToken else { preconditionFailure("A job belongs to a query") }
         let job = Job(
             connection: connection.id, queryToken: token, requester: connection.process.sender, wantsProgress: more,
             work: work)
-        guard handlers.order(job) else { throw .busy(retryAfter: .seconds(10)) }
+        guard handlers.enqueueJob(job) else { throw .busy(retryAfter: .seconds(10)) }
         request(.job, connection)
         settleSending(of: connection)
     }
@@ -213,7 +213,7 @@ extension SocketLoop {
 
     func handle(_ answer: QueryAnswer) {
         if let memory = answer.memory { schedule.arrivedReplies.append(memory) }
-        // A query may have been answered although it was withdrawn.
+        // The answer may have been ready when the query was cancelled.
         guard let connection = connections[answer.connection], connection.state.queryToken == answer.queryToken else {
             return
         }
@@ -282,7 +282,7 @@ extension SocketLoop {
 
     // MARK: Queries that end early
 
-    /// Gives up the query of a client that has disconnected. Calls that it sent afterwards are still handled.
+    /// Gives up the query of a client that has disconnected. Calls that it sent after the query are still handled.
     func abandonQuery(of connection: ClientConnection) {
         guard connection.state.queryToken != nil else { return }
         cancelQuery(of: connection)
@@ -290,9 +290,9 @@ extension SocketLoop {
         resume(connection)
     }
 
-    /// Withdraws the job or the flush of a connection's query.
+    /// Cancels the job of a connection's query. A flush can't be cancelled; the log says that it was given up.
     func cancelQuery(of connection: ClientConnection) {
-        if connection.state.hasJob { handlers.withdraw(connection.id, connection.user.uid) }
+        if connection.state.hasJob { handlers.cancelWork(connection.id, connection.user.uid) }
         if connection.state.isFlushing {
             service.log.ended("flush", by: connection.process.sender, result: "given up")
         }

@@ -7,7 +7,7 @@ extension SocketLoop {
     /// Reads available bytes and begins the calls in them.
     func read(_ connection: ClientConnection, isHungUp: Bool) {
         guard connection.state.mayReceive, connection.intake.frames.wantsBytes else { return watch(connection) }
-        let maxBytes = mayRead(connection, isHungUp: isHungUp)
+        let maxBytes = maxReadBytes(of: connection, isHungUp: isHungUp)
         guard maxBytes > 0 else { return }
         switch receive(atMost: maxBytes, connection) {
         case .bytes(let count):
@@ -62,12 +62,12 @@ extension SocketLoop {
         var counts = ConnectionIntake.Counts()
         let stop = connection.intake.readCalls(
             with: &reader, upTo: room, maxQueryBytes: limits.queryMessageBytes, &counts)
-        service.board.counted(rejected: counts.rejectedRecords, duplicates: 0)
-        if let redactions = reader.takeRedactions() { service.board.counted(redactions) }
+        service.statusRegistry.counted(rejected: counts.rejectedRecords, duplicates: 0)
+        if let redactions = reader.takeRedactions() { service.statusRegistry.counted(redactions) }
         if counts.reports > 0 { changed(inFlight: counts.bytes, of: connection) }
         if counts.refusedReports > 0 {
             for _ in 0..<counts.refusedReports {
-                service.board.countedRefusal(isLackOfResources: false)
+                service.statusRegistry.countedRefusal(isLackOfResources: false)
             }
             queueSending(to: connection)
         }
@@ -115,9 +115,9 @@ extension SocketLoop {
         return false
     }
 
-    /// Returns the maximum number of bytes that may be read from a connection now. If it is 0, the connection resumes
-    /// when its user's load has dropped, or in the next round.
-    func mayRead(_ connection: ClientConnection, isHungUp: Bool) -> Int {
+    /// Returns the maximum number of bytes to read from a connection now. If it is 0, the connection resumes in the
+    /// next round, or when its user's load has dropped.
+    func maxReadBytes(of connection: ClientConnection, isHungUp: Bool) -> Int {
         // The peer has hung up, so the remaining bytes are limited by the kernel's buffer.
         if isHungUp { return Self.chunk }
         let user = connection.user
@@ -216,8 +216,8 @@ extension SocketLoop {
         }
     }
 
-    /// Returns the bytes that count for the decision to resume a connection. The bytes of a held message do not: it
-    /// must not wait for itself.
+    /// Returns the bytes that count in the decision whether to resume a connection. A held message is left out, because
+    /// it must not wait for itself.
     private static func bytesWaitedFor(_ connection: ClientConnection) -> Int {
         connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
     }
@@ -237,12 +237,12 @@ extension SocketLoop {
         }
     }
 
-    /// Closes the connections that hold the most.
+    /// Closes connections that hold much memory.
     ///
     /// - Parameters:
     ///   - cut: The limit that is exceeded. It chooses the connections.
-    ///   - held: Returns the time since when a connection has made no progress, and the bytes it holds; nil if it holds
-    ///     nothing.
+    ///   - held: Returns since when a connection has made no progress, and how many bytes it holds; nil if it holds
+    ///     none.
     func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in

@@ -26,7 +26,7 @@ extension SocketLoop {
     private func count(_ receipts: ReceiptList) {
         guard case .mixed(let receipts) = receipts else { return }
         let duplicates = receipts.count { if case .duplicate = $0 { true } else { false } }
-        service.board.counted(rejected: 0, duplicates: duplicates)
+        service.statusRegistry.counted(rejected: 0, duplicates: duplicates)
     }
 
     /// Handles a report that the writer has refused.
@@ -36,7 +36,7 @@ extension SocketLoop {
             close(connection)
             return orphanAnswered(refusal.connection)
         }
-        service.board.countedRefusal(isLackOfResources: error.isLackOfResources)
+        service.statusRegistry.countedRefusal(isLackOfResources: error.isLackOfResources)
         answered(connection.intake.refuse(refusal, error), connection)
     }
 
@@ -108,7 +108,7 @@ extension Interest {
 }
 
 extension CollectorError {
-    /// `true` if the call was refused because the daemon lacked space or time, and not because the call is invalid.
+    /// Whether the call was refused because the daemon lacked space or time, and not because the call is invalid.
     fileprivate var isLackOfResources: Bool {
         switch self {
         case .busy, .noSpace: true
@@ -125,12 +125,12 @@ struct ReceiptWriter {
 
     /// The store and the block of rows of the last receipts. Ids of one block differ only in the last digit.
     private var block: (store: UInt64, number: Int64)?
-    /// The text of a reply up to the last digit of its first id, if that is in the block. The last byte is replaced by
-    /// the digit.
+    /// The start of a reply whose first id is in the block, up to the last digit of that id. The last byte is a
+    /// placeholder for the digit.
     private var replyStart = ByteBuffer()
-    /// The text between two ids, up to the last digit of the second one.
+    /// The text between two ids, followed by the second id up to its last digit. The last byte is a placeholder, too.
     private var idStart = ByteBuffer()
-    /// The lengths of the beginnings of `replyStart` and `idStart` that depend only on the store.
+    /// How many bytes at the start of `replyStart` and `idStart` depend only on the store.
     private var storeEnds = (reply: 0, id: 0)
     /// The last digit of the id of each row in a block.
     private let digits: [UInt8]
@@ -149,7 +149,7 @@ struct ReceiptWriter {
     /// - Parameters:
     ///   - receipts: The receipts of all these calls.
     ///   - part: The index of the call.
-    ///   - parts: The number of calls. It is 1 unless all records were stored one after the other.
+    ///   - parts: The number of calls. It is 1 unless all records have consecutive ids.
     ///   - output: The buffer to append to.
     mutating func append(_ receipts: ReceiptList, part: Int, of parts: Int, to output: inout ByteBuffer) {
         switch receipts {
@@ -166,7 +166,7 @@ struct ReceiptWriter {
             }
             output.append(lastEnd)
         case .mixed(let receipts):
-            precondition(parts == 1, "Calls that were not all stored are answered one by one")
+            precondition(parts == 1, "Several calls are answered together only if all their records were stored")
             output.append(contentsOf: Self.start)
             for (index, receipt) in receipts.enumerated() {
                 if index > 0 { output.append(UInt8(ascii: ",")) }
@@ -209,7 +209,7 @@ struct ReceiptWriter {
     }
 }
 
-/// Orders replies by their calls, regardless of the order in which they are ready.
+/// The replies of a connection. They are sent in the order of their calls, regardless of which is ready first.
 struct ReplyQueue {
     /// Replies that are ready to be sent, from index `sent` on.
     private var bytes = ByteBuffer()
@@ -218,7 +218,7 @@ struct ReplyQueue {
     private var sizes: [Int] = []
     private var head = 0
     private var firstOpen: UInt64 = 0
-    /// Replies that are ready before those of earlier calls. Empty for a call without a reply.
+    /// Replies that are ready before those of earlier calls. The buffer of a call without a reply is empty.
     private var early: [UInt64: ByteBuffer] = [:]
 
     var unsentCount: Int { bytes.count - sent }
@@ -235,7 +235,7 @@ struct ReplyQueue {
     /// The token of the next call.
     var nextToken: UInt64 { firstOpen + UInt64(sizes.count - head) }
 
-    /// Reserves the place of a call's reply.
+    /// Reserves the position of the next call's reply.
     ///
     /// - Parameter size: The size of the call in bytes.
     /// - Returns: The token of the call.
@@ -244,8 +244,11 @@ struct ReplyQueue {
         return nextToken
     }
 
-    /// Adds the last reply to a call. The closure writes the reply. For a call without a reply, it writes no bytes.
+    /// Adds the last reply to a call.
     ///
+    /// - Parameters:
+    ///   - token: The token of the call.
+    ///   - write: Appends the reply; appends nothing for a call without a reply.
     /// - Returns: The size of the call in bytes.
     @discardableResult
     mutating func close(_ token: UInt64, _ write: (inout ByteBuffer) -> Void) -> Int {

@@ -19,7 +19,7 @@ final class SocketLoop {
     var readBuffer: [UInt8] = []
     var connections: [UInt64: ClientConnection] = [:]
     var users = SocketUsers()
-    /// The memory that all users use together.
+    /// The memory used by all users together.
     var memory: MemoryPressure
     var schedule = Schedule()
     var phase = Phase.running
@@ -28,7 +28,7 @@ final class SocketLoop {
         case running
         /// Pending calls are answered, and no others begin.
         case stopping
-        /// The services that answer have ended.
+        /// The services that answer calls have ended, so the loop ends without waiting.
         case ending
     }
 
@@ -40,7 +40,8 @@ final class SocketLoop {
         var order = ReadOrder()
         /// Connections whose replies are sent at the end of this round.
         var queued: [ClientConnection] = []
-        /// The replies that arrived in this round. They count as unread at its end.
+        /// The memory reserved for replies that arrived in this round. It is released at the end of the round, when
+        /// their bytes count as unread.
         var arrivedReplies: [QueryAnswer.Memory] = []
         var deadlines = DeadlineQueue<UInt64>()
     }
@@ -48,19 +49,19 @@ final class SocketLoop {
     static let listenerToken: UInt64 = 0
     static let inboxToken: UInt64 = 1
     static let metricsListenerToken: UInt64 = 2
-    /// The maximum time between two checks, while the daemon stops, of the condition for ending the loop.
-    static let sweep: Duration = .milliseconds(250)
+    /// While the daemon stops, the maximum time until the loop checks again whether it can end.
+    static let stopCheckInterval: Duration = .milliseconds(250)
     /// The maximum number of bytes that are read from a connection at once.
     static let chunk = 128 << 10
-    /// How long a round serves connections. Connections that become ready meanwhile, and receipts of reports that are
-    /// stored meanwhile, wait for the next round.
+    /// How long a round serves connections. Receipts, and connections that become ready, wait that long for the next
+    /// round.
     static let roundLength: Duration = .milliseconds(1)
 
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
         self.service = service
         self.handlers = handlers
-        acceptor = Acceptor(listener: service.listener, limits: service.limits.ofConnections)
-        memory = service.limits.ofMemory
+        acceptor = Acceptor(listener: service.listener, limits: service.limits.connectionLimits)
+        memory = service.limits.memoryPressure
         poller = try Poller()
         reader = ReportReader(limits: service.recordLimits, seed: Randomness.uint64(), redactor: service.redactor)
         try poller.add(acceptor.listener.descriptor, token: Self.listenerToken, for: [.read])
@@ -98,7 +99,7 @@ final class SocketLoop {
         }
     }
 
-    /// Handles the events of a round. The poller reports connections again for which no time is left.
+    /// Handles the events of a round. The poller reports connections again if the round had no time for them.
     private func serve(_ events: [PollEvent]) {
         schedule.order.removeAll()
         for (index, event) in events.enumerated() {
@@ -118,7 +119,7 @@ final class SocketLoop {
         let end = Clock.monotonic.advanced(by: Self.roundLength)
         for candidate in candidates {
             let event = events[candidate.index]
-            // A connection accepted in this round may have taken the place of this one.
+            // This connection may have been closed in favour of one that was accepted in this round.
             guard let connection = connections[event.token] else { continue }
             serve(connection, event)
             if Clock.monotonic >= end { break }
@@ -132,7 +133,7 @@ final class SocketLoop {
         if event.isHungUp {
             // The client can't receive replies.
             abandonQuery(of: connection)
-            // A query that this has begun is given up in the next round.
+            // If that has begun a held query, the next round gives it up.
             switch connection.state.hungUp() {
             case .detach: try? poller.remove(connection.descriptor)
             case .none: break
@@ -162,8 +163,8 @@ final class SocketLoop {
 
     // MARK: Closing
 
-    /// Ends receiving. The connection is closed when the calls that have begun are answered. Other calls are discarded;
-    /// the client resends them.
+    /// Stops receiving. The connection is closed when the calls that have begun are answered. Other calls are
+    /// discarded; the client resends them.
     func drain(_ connection: ClientConnection) {
         perform(connection.state.drain(), connection)
         settleReading(of: connection)
@@ -186,7 +187,7 @@ final class SocketLoop {
         schedule.deadlines.remove(connection.id)
         cancelQuery(of: connection)
         depart(connection)
-        service.board.counted(connections: connections.count)
+        service.statusRegistry.counted(connections: connections.count)
     }
 
     // MARK: Inbox
@@ -194,7 +195,7 @@ final class SocketLoop {
     private func readInbox() {
         _ = service.wakeUp.take()
         let inbox = service.inbox.withLock { $0.take() }
-        for pulse in inbox.pulses { pulse.beat(.socket) }
+        for heartbeats in inbox.heartbeatRequests { heartbeats.answered(by: .socket) }
         if let redactor = inbox.redactor { reader.use(redactor) }
         handle(inbox.outcomes)
         for refusal in inbox.refusals { handle(refusal) }
@@ -229,7 +230,7 @@ final class SocketLoop {
             acceptor.gate.deadline, acceptor.refused.deadline, memory.replyDeadline, schedule.deadlines.next,
         ]
         let next = deadlines.compactMap { $0 }.min().map { Clock.monotonic.duration(to: $0) }
-        return phase == .running ? next : min(next ?? Self.sweep, Self.sweep)
+        return phase == .running ? next : min(next ?? Self.stopCheckInterval, Self.stopCheckInterval)
     }
 
     private func checkDeadlines() {

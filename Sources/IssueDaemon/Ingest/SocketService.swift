@@ -12,12 +12,12 @@ final class SocketService: Sendable {
         var submit: @Sendable (Submission) -> RecordBatch
         /// Submits a query. The answer arrives through ``SocketService/answered(_:)``.
         var query: @Sendable (QueryJob) -> Void
-        /// Gives up the queries and jobs of a connection.
-        var withdraw: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
+        /// Cancels the queries and jobs of a connection.
+        var cancelWork: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
         /// Adds a difference, which may be negative, to the number of bytes of unread replies to a user.
         var repliesChanged: @Sendable (_ user: UInt32, _ difference: Int) -> Void
         /// Enqueues a job. Returns `false` if too many are waiting.
-        var order: @Sendable (Job) -> Bool
+        var enqueueJob: @Sendable (Job) -> Bool
         /// Forwards pending records to the named destination, or to all, without delay. Returns the number of
         /// destinations that do so, or nil if no destination has that name. Each of them calls `completed` once. A
         /// destination with a configuration error does not forward and is not counted.
@@ -34,13 +34,13 @@ final class SocketService: Sendable {
     /// The redactor at the start. Later ones arrive through the inbox.
     let redactor: Redactor
     let access: Mutex<AccessPolicy>
-    let board: StatusRegistry
+    let statusRegistry: StatusRegistry
     let log: Log
 
     init(
         listener: ListeningSocket, metricsListener: ListeningSocket? = nil, limits: SocketLimits,
         recordLimits: RecordLimits, redactor: Redactor = Redactor(),
-        access: AccessPolicy, board: StatusRegistry, log: Log
+        access: AccessPolicy, statusRegistry: StatusRegistry, log: Log
     ) throws(Errno) {
         wakeUp = try EventCounter()
         self.listener = listener
@@ -49,18 +49,18 @@ final class SocketService: Sendable {
         self.recordLimits = recordLimits
         self.redactor = redactor
         self.access = Mutex(access)
-        self.board = board
+        self.statusRegistry = statusRegistry
         self.log = log
     }
 
     convenience init(
         listener: ListeningSocket, metricsListener: ListeningSocket?, _ configuration: Configuration,
-        redactor: Redactor = Redactor(), board: StatusRegistry, log: Log
+        redactor: Redactor = Redactor(), statusRegistry: StatusRegistry, log: Log
     ) throws(Errno) {
         try self.init(
             listener: listener, metricsListener: metricsListener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), redactor: redactor,
-            access: AccessPolicy(configuration.access), board: board, log: log)
+            access: AccessPolicy(configuration.access), statusRegistry: statusRegistry, log: log)
     }
 
     /// Adds to the inbox of the socket thread, and wakes it.
@@ -69,7 +69,7 @@ final class SocketService: Sendable {
         wakeUp.signal()
     }
 
-    /// Reports the outcomes of a commit, and that clients that follow records may get new ones.
+    /// Enqueues the outcomes of a commit, and makes the socket thread query the new records for followers.
     func stored(_ outcomes: [CallOutcome]) {
         enqueue {
             if $0.outcomes.isEmpty { $0.outcomes = outcomes } else { $0.outcomes += outcomes }
@@ -86,7 +86,7 @@ final class SocketService: Sendable {
         enqueue { $0.answers.append(answer) }
     }
 
-    func fatesMoved() {
+    func fatesChanged() {
         enqueue { $0.hasNewFates = true }
     }
 
@@ -118,7 +118,7 @@ final class SocketService: Sendable {
 /// The completion of a flush by one destination.
 struct FlushCompletion: Sendable {
     let connection: UInt64
-    /// The query that asked for the flush. It may have reached its timeout before.
+    /// The query that asked for the flush. It may have timed out since.
     let queryToken: UInt64
 }
 
@@ -128,18 +128,17 @@ struct SocketInbox: Sendable {
     var refusals: [Refusal] = []
     var answers: [QueryAnswer] = []
     var flushed: [FlushCompletion] = []
-    /// Heartbeat requests.
-    var pulses: [Pulse] = []
+    var heartbeatRequests: [Heartbeats] = []
     /// The redactor for the following records; nil if it has not changed.
     var redactor: Redactor?
     /// The listening socket to continue with.
     var listener: ListeningSocket?
-    /// `true` if queries wait because unread replies take all memory.
+    /// Whether queries wait because unread replies take all memory.
     var lacksReplyRoom = false
     var hasNewRecords = false
     var hasNewFates = false
     var isStopping = false
-    /// `true` if the services that answer have ended, so that the loop must end without waiting for replies.
+    /// Whether the services that answer have ended, so that the loop must end without waiting for replies.
     var isEnding = false
 
     /// Removes and returns the contents. A request to stop remains.
@@ -153,14 +152,14 @@ struct SocketInbox: Sendable {
 
 /// Keeps the socket reachable at its path, even if its file is removed.
 ///
-/// Existing connections are not affected, but new clients can't connect without the file. The daemon creates its own
-/// socket again. A socket of the service manager can only be created by the service manager, so the daemon just logs
-/// that.
+/// If the file is removed, existing connections continue, but new clients can't connect. The daemon recreates a socket
+/// that it created itself. If the service manager created it, only the service manager can recreate it, so the daemon
+/// logs a warning.
 final class ListenerMonitor {
     private(set) var listener: ListeningSocket
-    /// `true` if the file is missing and creating it must be tried again.
+    /// Whether the file is missing and creating it must be tried again.
     private(set) var isMissing = false
-    /// `true` once it was logged that the service manager must create the socket again.
+    /// Whether a warning has been logged that the service manager must recreate the socket.
     private var hasReportedUnit = false
     let path: String
     /// Creates the socket and its folder; nil if the service manager created it.
@@ -188,7 +187,7 @@ final class ListenerMonitor {
         remember()
     }
 
-    /// `true` if the service manager made the socket, and keeps it when the daemon ends.
+    /// Whether the service manager made the socket, and keeps it when the daemon ends.
     var isInherited: Bool { make == nil }
 
     /// Adds the folder watch to a poller.
@@ -196,7 +195,9 @@ final class ListenerMonitor {
         if let watch { try? poller.add(watch.descriptor, token: token, for: [.read]) }
     }
 
-    /// Checks that the file is still there. If it had to be created again, returns the new listener; otherwise nil.
+    /// Checks whether the socket file is still there, and recreates it if necessary.
+    ///
+    /// - Returns: The new listener; nil if the file was not recreated.
     func checkSocketFile() -> ListeningSocket? {
         watch?.clear()
         let found = try? FileSystem.status(of: path, followingLinks: false)
@@ -244,8 +245,8 @@ final class ListeningSocket: Sendable {
 
 /// Serves the socket while the store can't be opened.
 ///
-/// Reports and queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry. Only
-/// `Status` and metrics are answered, with the reason.
+/// Reports and most queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry. The
+/// replies to `Status` and to queries for metrics contain the reason.
 final class UnavailableStoreServer {
     private let socket: SocketService
     private let thread: JoinableThread
@@ -253,14 +254,15 @@ final class UnavailableStoreServer {
     private static let retryAfter: Duration = .seconds(1)
 
     init(
-        _ effective: EffectiveConfiguration, board: StatusRegistry, listener: ListeningSocket,
+        _ effective: EffectiveConfiguration, statusRegistry: StatusRegistry, listener: ListeningSocket,
         metricsListener: ListeningSocket?, reason: StoreFailure, log: Log
     ) throws {
         let configuration = effective.configuration
-        board.update(reason)
-        board.update(effective)
+        statusRegistry.update(reason)
+        statusRegistry.update(effective)
         let socket = try SocketService(
-            listener: listener, metricsListener: metricsListener, configuration, board: board, log: log)
+            listener: listener, metricsListener: metricsListener, configuration, statusRegistry: statusRegistry,
+            log: log)
         self.socket = socket
         let answer: CollectorError = reason == .noSpace ? .noSpace : .busy(retryAfter: Self.retryAfter)
         let handlers = SocketService.Handlers(
@@ -272,17 +274,17 @@ final class UnavailableStoreServer {
             query: { job in
                 let reply: [UInt8]
                 switch job.work {
-                case .status: reply = QueryService.reply(board.statusWithoutStore(viewer: job.viewer))
+                case .status: reply = QueryService.reply(statusRegistry.statusWithoutStore(viewer: job.viewer))
                 case .metrics:
-                    let status = board.statusWithoutStore(viewer: job.viewer)
+                    let status = statusRegistry.statusWithoutStore(viewer: job.viewer)
                     reply = MetricsMethod.valueReplies(MetricSource(status, now: Clock.wall))
                 default: return socket.answered(job.answer(.refusal(answer)))
                 }
                 socket.answered(job.answer(.reply(reply)))
             },
-            withdraw: { _, _ in },
+            cancelWork: { _, _ in },
             repliesChanged: { _, _ in },
-            order: { _ in false },
+            enqueueJob: { _ in false },
             flush: { name, _ in name == nil ? 0 : nil })
         thread = try JoinableThread(name: "socket") { socket.run(handlers) }
     }

@@ -88,7 +88,7 @@ struct BackupJob {
 
     /// Reads all blocks of a copy, and returns the number of records in damaged ones.
     ///
-    /// Also adds them to the database's own list of damaged blocks, except those that are damaged only in the copy.
+    /// Also adds the damaged blocks to the list of the database itself, except those that are damaged only in the copy.
     private func checkBlocks(of path: String, _ size: Int64, _ run: inout JobRun) throws -> Int64 {
         var unreadable: Int64 = 0
         do {
@@ -113,7 +113,7 @@ struct BackupJob {
         return unreadable
     }
 
-    /// Removes the files of a backup or repair that the end of the daemon has interrupted.
+    /// Removes the files of a backup or repair that was interrupted when the daemon ended.
     static func removeLeftovers(of path: String, _ log: Log) {
         removeUnfinished(of: path, log)
         RepairJob.removeLeftovers(of: path)

@@ -6,16 +6,16 @@ import UnixIO
 
 /// Runs long jobs one after the other, on a thread of its own.
 ///
-/// The writer thread does the writing for it, in small steps between commits. Some jobs end when their client
-/// disconnects (`Job.Work.endsWithClient`), all of them when the daemon stops.
+/// The jobs write on the writer thread, in small steps between commits. Some jobs end when their client disconnects
+/// (`Job.Work.endsWithClient`), and all end when the daemon stops.
 final class JobService: Sendable {
     private struct JobQueue: Sendable {
         var jobs: [Job] = []
         var isStopping = false
         /// The connection whose job is running; nil if none is.
         var running: UInt64?
-        /// `true` if the client of the running job has disconnected.
-        var isWithdrawn = false
+        /// Whether the client of the running job has disconnected.
+        var isCancelled = false
     }
 
     private let queue = Monitor(JobQueue())
@@ -45,7 +45,7 @@ final class JobService: Sendable {
     }
 
     /// Enqueues a job. Returns `false` if too many are waiting or the service is stopping.
-    func order(_ job: Job) -> Bool {
+    func enqueue(_ job: Job) -> Bool {
         let isTaken = queue.withLock { queue in
             guard !queue.isStopping, queue.jobs.count < Self.maxWaiting else { return false }
             queue.jobs.append(job)
@@ -57,14 +57,14 @@ final class JobService: Sendable {
 
     /// Enqueues a job that removes unreferenced rows.
     func collect() {
-        _ = order(Job(connection: 0, queryToken: 0, requester: nil, wantsProgress: false, work: .collect))
+        _ = enqueue(Job(connection: 0, queryToken: 0, requester: nil, wantsProgress: false, work: .collect))
     }
 
-    /// Gives up the jobs of a closed connection, except those that are completed without their client.
-    func withdraw(_ connection: UInt64) {
+    /// Cancels the jobs of a closed connection, except those that are completed without their client.
+    func cancel(connection: UInt64) {
         queue.withLock { queue in
             queue.jobs.removeAll { $0.connection == connection && $0.work.endsWithClient }
-            if queue.running == connection { queue.isWithdrawn = true }
+            if queue.running == connection { queue.isCancelled = true }
         }
     }
 
@@ -96,13 +96,13 @@ final class JobService: Sendable {
 
     /// Returns `true` if a running job must be given up.
     fileprivate func isStopping(_ job: Job) -> Bool {
-        queue.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient }
+        queue.withLock { $0.isStopping || $0.isCancelled && job.work.endsWithClient }
     }
 
     private func nextJob() -> Job? {
         let next: Job?? = queue.wait { queue in
             queue.running = nil
-            queue.isWithdrawn = false
+            queue.isCancelled = false
             if queue.isStopping { return .some(nil) }
             guard !queue.jobs.isEmpty else { return nil }
             let job = queue.jobs.removeFirst()
@@ -134,7 +134,7 @@ final class JobService: Sendable {
         }
     }
 
-    /// Announces stored records that no sender reported.
+    /// Tells followers and destinations about new pending records, which no sender has reported.
     private func recordsArrived() {
         socket.stored([])
         destinations.recordsArrived()
@@ -165,7 +165,7 @@ struct Job: Sendable {
     var queryToken: UInt64
     /// The process that requested the job, with the credentials from the kernel; nil for the daemon's own jobs.
     var requester: Sender?
-    /// `true` if the client accepts progress replies.
+    /// Whether the client accepts progress replies.
     var wantsProgress: Bool
     var work: Work
 
@@ -175,7 +175,7 @@ struct Job: Sendable {
 }
 
 extension Job.Work {
-    /// `true` if the job is given up when its client disconnects.
+    /// Whether the job is given up when its client disconnects.
     ///
     /// A copy or a count is useless without its client. A repair can be requested again and then continues. A purge or
     /// a requeue is completed: the number of stored records limits its work.

@@ -18,7 +18,8 @@ struct PurgeJob {
 
     func run(_ run: inout JobRun) throws -> PurgeReply {
         guard filter != IssueFilter() else {
-            throw QueryFailure.invalidFilter(field: "filter", reason: "an empty one would erase everything")
+            throw QueryFailure.invalidFilter(
+                field: "filter", reason: "an empty filter would erase all records; set a condition")
         }
         let reader = try run.reader()
         let last = try reader.newest()
@@ -64,7 +65,7 @@ struct PurgeJob {
             damaged.merge(found.damaged) { $1 }
             try run.progress(PurgeReply(count: count))
         }
-        // The records of other damaged blocks may be in no posting list, so it is not known if they match.
+        // The records of other damaged blocks may be in no posting list, so it is not known whether they match.
         var examined = RowID.min
         while let some = try run.reading({ try reader.unlistedDamagedBlocks(above: examined) }) {
             for block in some.blocks { damaged[block.rows.lowerBound] = block }
@@ -84,7 +85,7 @@ struct PurgeJob {
         ]
     }
 
-    /// Erases what only the erased records have referenced.
+    /// Erases the rows that only erased records referenced.
     ///
     /// - Returns: A text if something is kept because of damaged blocks; otherwise none.
     private func finish(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
@@ -137,7 +138,7 @@ struct PurgeJob {
                 return ["\(pass.unread) pages of the database that can't be read: see issuectl status"]
             case .waiting, nil:
                 guard lastStep.duration(to: Clock.monotonic) < Self.timeout else {
-                    return ["the free space of the database, which was in use by readers: repeat the purge"]
+                    return ["the free space of the database, because readers blocked erasing it: repeat the purge"]
                 }
                 Clock.sleep(for: .milliseconds(5))
             }
@@ -164,7 +165,8 @@ struct PurgeJob {
         if try run.reading({ try run.reader().mayOverflow(filter) }) {
             let name = (filter.apps?.count ?? 0) > 1 ? "one of these names" : "this name"
             remaining.append(
-                "records under the application overflow, some of which may have reported \(name): see RateLimits.md")
+                "records of the overflow application, some of which may have been reported with \(name): "
+                    + "see RateLimits.md")
         }
         return remaining
     }
@@ -172,9 +174,11 @@ struct PurgeJob {
 
 /// Removes rows that are no longer referenced after retention or a purge.
 struct Collection {
-    /// `true` for a purge. The newest rows, which are never removed, are then reduced to their ids.
+    /// Whether this is part of a purge. If so, the newest rows, which are never removed, are reduced to their ids.
     var isErasing = false
 
+    /// Removes the rows.
+    ///
     /// - Returns: The number of processes without records that are kept because of damaged blocks.
     @discardableResult
     func run(_ run: JobRun) throws -> Int {

@@ -27,27 +27,27 @@ struct RepairJob {
     }
 
     private func repair(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws {
-        let log = "\(run.folder)/\(name)-wal"
-        let hadLog: Bool
+        let wal = "\(run.folder)/\(name)-wal"
+        let hadWAL: Bool
         do throws(Errno) {
-            _ = try FileSystem.status(of: log)
-            hadLog = true
+            _ = try FileSystem.status(of: wal)
+            hadWAL = true
         } catch {
-            hadLog = error != .noSuchFile
+            hadWAL = error != .noSuchFile
         }
         let isDone: Bool
         do {
             // SQLite creates these to read the database.
             defer {
                 try? FileSystem.remove("\(run.folder)/\(name)-shm")
-                if !hadLog { try? FileSystem.remove(log) }
+                if !hadWAL { try? FileSystem.remove(wal) }
             }
             isDone = try recover(name, &reply, &run)
         }
         if isDone { try markRepaired(name, run) }
     }
 
-    /// Recovers the records of one database. Returns `true` if all of it that is readable was read.
+    /// Recovers the records of one database. Returns `true` if all its readable parts were read.
     private func recover(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws -> Bool {
         let path = "\(run.folder)/\(name)"
         let before = reply
@@ -78,7 +78,7 @@ struct RepairJob {
         )
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
-            let end = store.hasGivenUp ? "reading it took too long" : "everything was tried"
+            let end = store.hasGivenUp ? "reading it took too long" : "no record could be read"
             run.log.warning(
                 .repairNoRecords, ["file": path, "records": records, "unreadable": unreadable, "ended": end])
             return false
@@ -87,7 +87,7 @@ struct RepairJob {
         return true
     }
 
-    /// Imports something other than records from a set-aside database, a part at a time.
+    /// Imports data other than records from a set-aside database, one part at a time.
     ///
     /// - Parameters:
     ///   - read: Returns the part after a position, at first 0, and the next position; nil at the end.
@@ -122,7 +122,7 @@ struct RepairJob {
     /// The path of the temporary copy of a database whose schema is replaced.
     private static func copy(of path: String) -> String { "\(path).repairing" }
 
-    /// Removes the files of a repair that the end of the daemon has interrupted.
+    /// Removes the files of a repair that was interrupted when the daemon ended.
     static func removeLeftovers(of path: String) {
         StoreFiles.remove(copy(of: path))
     }
@@ -133,8 +133,8 @@ struct RepairJob {
         StoreFiles.remove(copy)
         // The opened file can still be read after its removal, and a crash leaves nothing behind.
         defer { StoreFiles.remove(copy) }
-        let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
-        try run.requireSpace(for: try FileSystem.status(of: path).size + log)
+        let walSize = (try? FileSystem.status(of: path + "-wal").size) ?? 0
+        try run.requireSpace(for: try FileSystem.status(of: path).size + walSize)
         try SchemaPages(makingStoreAt: copy).copy(path, to: copy, checkCancellation: run.checkCancellation)
         guard
             let store = try? QuarantinedStore(
@@ -206,7 +206,9 @@ struct SchemaPages {
     /// Returns the child pages of an interior page: one per cell and the rightmost one (section 1.6).
     private static func children(of page: [UInt8], treeOffset start: Int) -> [Int] {
         guard page[start] == interior else { return [] }
-        func number(_ place: Int, _ count: Int) -> Int { page[place..<place + count].reduce(0) { $0 << 8 | Int($1) } }
+        func number(_ offset: Int, _ count: Int) -> Int {
+            page[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
+        }
         let cells = (0..<number(start + 3, 2)).map { number(start + 12 + 2 * $0, 2) }
         return cells.map { number($0, 4) } + [number(start + 8, 4)]
     }

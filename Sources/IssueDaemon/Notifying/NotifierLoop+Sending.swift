@@ -7,7 +7,7 @@ import UnixIO
 
 /// Sending messages, and storing the results.
 extension NotifierLoop {
-    /// `true` if a message can be sent now, or if it is unknown when one can be sent.
+    /// Whether a message can be sent now, or it is unknown when one can be sent.
     var isMessageDue: Bool {
         guard let row = opened?.row, row.message != nil || !row.waiting.isEmpty else { return false }
         guard let next = row.message == nil ? nextMessage : nextAttempt else { return true }
@@ -70,7 +70,7 @@ extension NotifierLoop {
             nextAttempt = Clock.monotonic.advanced(by: delay)
         }
         lastVerdict = result.verdict
-        note(outcome, result, content)
+        logOutcome(outcome, result, content)
         let (id, number, answer) = (service.id, message.id, result.summary.text)
         let isRepeated = mayBeRepetition || result.mayHaveArrivedTwice
         try update(
@@ -81,7 +81,7 @@ extension NotifierLoop {
     }
 
     /// Logs the first failure of a message, a message that is given up, and the end of an outage.
-    private func note(_ outcome: NotificationOutcome, _ result: DeliveryResult, _ message: NotificationMessage) {
+    private func logOutcome(_ outcome: NotificationOutcome, _ result: DeliveryResult, _ message: NotificationMessage) {
         let fields: KeyValuePairs = [
             "notifier": service.name, "message": message.id, "events": "\(message.total)",
             "answer": result.summary.text,
@@ -135,7 +135,8 @@ extension NotifierLoop {
         var url = settings.url
         if let file = configuration.urlFile { url = (try? file.read()).flatMap { WebhookURL($0.text) } }
         guard let url else {
-            return DeliveryResult(.paused(.noCredential), ResponseSummary("the file of the URL can't be used"))
+            return DeliveryResult(
+                .paused(.noCredential), ResponseSummary("the file of URLCredential= can't be read or contains no URL"))
         }
         var token: ShippingToken?
         if let file = configuration.tokenFile {
@@ -225,7 +226,7 @@ struct CommandNotifier: Sendable {
         // The program itself states that it has not delivered the message.
         case .exit(temporaryFailure): .again(.tooManyRequests, retryAfter: nil)
         case .exit: .partial(PartialAnswer(successful: 0))
-        // It may have delivered the message before.
+        // It may have delivered the message before it was killed.
         case .signal, .timeout, .tooMuchOutput, .cancelled: .ambiguous(.noAnswer)
         }
     }

@@ -246,7 +246,7 @@ final class NotifierLoop {
 
     // MARK: Status
 
-    /// `true` while events are gathered for `Delay=`.
+    /// Whether events are being gathered for `Delay=`.
     private var isGathering: Bool { waitingSince.map { Clock.sinceBoot < $0.advanced(by: settings.delay) } ?? false }
 
     /// Publishes the status of the notifier.
@@ -281,7 +281,7 @@ final class NotifierLoop {
             status.reason = isGathering ? "gathering" : "rate"
             status.nextAttempt = Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
         }
-        service.board.update(status)
+        service.statusRegistry.update(status)
     }
 }
 
@@ -336,7 +336,7 @@ final class EscalationScan {
     private var counter: EscalationCounter
     private var position: RowID
     private var lastTime = RecordLogInstant(milliseconds: 0)
-    /// When counts were last stored; nil before the first time. They are then stored at once, so that a scan advances
+    /// When counts were last stored. Nil before the first time, so that they are stored at once and a scan advances
     /// even if errors keep interrupting it.
     private var lastStored: MonotonicInstant?
     /// Attributes of series, valid for the current `move`.
@@ -364,8 +364,8 @@ final class EscalationScan {
 
     /// Counts the next records.
     ///
-    /// - Returns: The groups to report, each with the record that reached the number, in the order of these records;
-    ///   nil if there are no further records to count.
+    /// - Returns: The groups to report, each with the record that reached the configured number, in the order of these
+    ///   records; nil if there are no further records to count.
     func next(_ reader: StoreReader) throws -> [StoredAlert]? {
         try reader.snapshot {
             let page = try reader.stretch(after: position, limit: Self.pageRows)
@@ -392,10 +392,10 @@ final class EscalationScan {
         return found
     }
 
-    /// `true` if the counts were not stored in the last ten seconds.
+    /// Whether the counts were not stored in the last ten seconds.
     var isDue: Bool { lastStored.map { $0.duration(to: Clock.monotonic) >= Self.storeInterval } ?? true }
 
-    /// Returns the counts to store. If storing them fails, this scan must not be used any longer.
+    /// Returns the counts to store. If storing them fails, this scan must not be used again.
     func takeProgress() -> EscalationProgress {
         lastStored = Clock.monotonic
         return EscalationProgress(

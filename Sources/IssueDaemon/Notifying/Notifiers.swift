@@ -12,7 +12,7 @@ final class Notifiers: Sendable {
 
     private struct Entry: Sendable {
         let service: NotifierService
-        /// Nil until the thread could be started. Events wait in the inbox of the service in the meantime.
+        /// The thread; nil until it could be started. In the meantime, events wait in the inbox of the service.
         var thread: JoinableThread?
         var isFailureLogged = false
     }
@@ -24,17 +24,17 @@ final class Notifiers: Sendable {
         var early: [DaemonEvent]? = []
         /// Events that a stopped service neither stored nor sent, by the name of the notifier. Its next service
         /// continues with them.
-        var left: [String: [DaemonEvent]] = [:]
+        var unsentEvents: [String: [DaemonEvent]] = [:]
 
         /// Adds services, with the events that were reported before.
         ///
         /// - Parameter kept: The names of notifiers that have no service at present and whose events are kept.
         mutating func add(_ services: [NotifierService], keeping kept: [String]) {
             for service in services {
-                for event in (left[service.name] ?? []) + (early ?? []) { service.report(event) }
+                for event in (unsentEvents[service.name] ?? []) + (early ?? []) { service.report(event) }
                 entries.append(Entry(service: service))
             }
-            left = left.filter { kept.contains($0.key) }
+            unsentEvents = unsentEvents.filter { kept.contains($0.key) }
             if !services.isEmpty {
                 early = []
             } else if kept.isEmpty {
@@ -44,16 +44,16 @@ final class Notifiers: Sendable {
     }
 
     private let state = Mutex(State())
-    /// `true` if the commit in progress changes a group.
+    /// Whether the commit in progress changes a group.
     private let isChange = Atomic(false)
-    /// `true` if a notifier counts the occurrences in all records.
+    /// Whether a notifier counts the occurrences in all records.
     private let countsRecords = Atomic(false)
     private let startThread: ThreadStart
 
     /// The maximum number of events in `early`. Further events are dropped; they are in the log.
     private static let maxEarly = 100
 
-    /// - Parameter startThread: Starts the threads of the services. Tests let it fail.
+    /// - Parameter startThread: Starts the threads of the services. Tests pass a closure that fails.
     init(startThread: @escaping ThreadStart = { name, body in try JoinableThread(name: name, body) }) {
         self.startThread = startThread
     }
@@ -63,7 +63,7 @@ final class Notifiers: Sendable {
     /// - Returns: `false` if the thread of a notifier can't be started. The others run, and another call tries again.
     /// - Throws: The error of the store. In that case, no service was started.
     func start(
-        _ configuration: Configuration, path: String, writer: WriterService, board: StatusRegistry, log: Log
+        _ configuration: Configuration, path: String, writer: WriterService, statusRegistry: StatusRegistry, log: Log
     ) throws -> Bool {
         if state.withLock({ $0.entries.isEmpty }) {
             let notifiers = configuration.notifiers
@@ -77,14 +77,15 @@ final class Notifiers: Sendable {
             let users = AccountableUsers.onThisHost(configuration.access)
             let services = zip(notifiers, rows).map { notifier, row in
                 NotifierService(
-                    notifier, id: row.id, users: users, path: path, host: Host.name, writer: writer, board: board,
+                    notifier, id: row.id, users: users, path: path, host: Host.name, writer: writer,
+                    statusRegistry: statusRegistry,
                     log: log)
             }
             // Before the services read the store, so that they are notified of every later commit.
             countsRecords.store(services.contains(where: \.countsRecords), ordering: .relaxed)
             state.withLock { $0.add(services, keeping: kept) }
             for name in kept {
-                board.update(
+                statusRegistry.update(
                     NotifierStatus(
                         name: name, format: "", state: .paused, reason: StatusRegistry.Forwarder.misconfigured))
             }
@@ -111,7 +112,7 @@ final class Notifiers: Sendable {
         return isComplete
     }
 
-    /// Records that the commit in progress changes groups, if it does. Called on the writer thread.
+    /// Notes whether the commit in progress changes groups. Called on the writer thread.
     func recordsStored(_ records: [PriorityRecord]) {
         if records.contains(where: { !$0.change.isEmpty }) { isChange.store(true, ordering: .relaxed) }
     }
@@ -183,7 +184,7 @@ final class Notifiers: Sendable {
         for entry in stopped {
             entry.thread?.join()
             let events = entry.service.takeEvents()
-            if !events.isEmpty { state.withLock { $0.left[entry.service.name] = events } }
+            if !events.isEmpty { state.withLock { $0.unsentEvents[entry.service.name] = events } }
         }
     }
 }
@@ -203,11 +204,11 @@ struct NotifierInbox: Sendable {
     /// they are in the log.
     private static let maxEvents = 100
 
-    /// `true` at first, because the store may have events of the last run.
+    /// Whether changes of groups were stored. `true` at first, because the store may have events of the last run.
     var hasChanges = true
-    /// `true` if records were stored that a notifier has to count. Only the first of them wakes it until the next scan.
+    /// Whether records were stored that a notifier has to count. Only the first of them wakes it until the next scan.
     var hasRecords = false
-    /// `true` if the notifier will scan the record log, so that new records need not wake it.
+    /// Whether the notifier will scan the record log, so that new records need not wake it.
     var isScanPlanned = true
     private(set) var events: [DaemonEvent] = []
     /// Called with the result of a test message.
@@ -216,7 +217,7 @@ struct NotifierInbox: Sendable {
 
     var isEmpty: Bool { hasOnlyRecords && !hasRecords }
 
-    /// `true` if there is nothing to do except counting records.
+    /// Whether there is nothing to do except counting records.
     var hasOnlyRecords: Bool { !hasChanges && events.isEmpty && tests.isEmpty && !isStopping }
 
     mutating func append(_ event: DaemonEvent) {
@@ -249,7 +250,7 @@ final class NotifierService: Sendable {
     let path: String
     let host: String
     let writer: WriterService
-    let board: StatusRegistry
+    let statusRegistry: StatusRegistry
     let log: Log
     /// The time before the store is tried again after an error, and before a message that can't be stored is sent
     /// again.
@@ -260,12 +261,12 @@ final class NotifierService: Sendable {
 
     init(
         _ configuration: NotifierConfiguration, id: Int64, users: AccountableUsers, path: String, host: String,
-        writer: WriterService, board: StatusRegistry, log: Log, recoveryTime: Duration = .seconds(5)
+        writer: WriterService, statusRegistry: StatusRegistry, log: Log, recoveryTime: Duration = .seconds(5)
     ) {
         (self.configuration, self.id, self.users) = (configuration, id, users)
         self.recoveryTime = recoveryTime
         (self.path, self.host) = (path, host)
-        (self.writer, self.board, self.log) = (writer, board, log)
+        (self.writer, self.statusRegistry, self.log) = (writer, statusRegistry, log)
     }
 
     var name: String { configuration.name }
@@ -276,7 +277,7 @@ final class NotifierService: Sendable {
         inbox.signal()
     }
 
-    /// `true` if the notifier counts the occurrences in all records.
+    /// Whether the notifier counts the occurrences in all records.
     var countsRecords: Bool { configuration.settings.escalation != nil }
 
     /// Tells the service that records were stored.

@@ -34,10 +34,10 @@ struct GroupingQueries {
     let viewer: Viewer
     let requester: Sender
     let isOperator: Bool
-    /// Returns a reason without the values that redaction removes; nil if nothing of it remains.
+    /// Returns a reason without the values that redaction removes; nil if nothing remains.
     let redacted: (String?) -> String?
-    /// Called before the writer makes a change. Throws if the user must not change anything now. Afterwards the query
-    /// is not interrupted, because the reply must report the change.
+    /// Protects the query from interruption, because its reply must report the change. Called before the writer makes a
+    /// change. Throws if the user must not change anything now.
     let protect: () throws -> Void
 
     /// The maximum number of groups that a rule merges when it is added.
@@ -124,7 +124,8 @@ struct GroupingQueries {
             }
             groups = found
             guard !groups.isEmpty else {
-                throw QueryFailure.invalidFilter(field: "group", reason: "no user has merged this group")
+                throw QueryFailure.invalidFilter(
+                    field: "group", reason: "no user has merged this group, so there is no merge to undo")
             }
         }
         return (
@@ -149,13 +150,13 @@ struct GroupingQueries {
                 reason: "all records of the issue have "
                     + (value.map { "the same \(field.rawValue), \($0)" } ?? "no \(field.rawValue)")
                     + (others.isEmpty
-                        ? "; they do not differ in any field of a split"
+                        ? "; they do not differ in any field that an issue can be split by"
                         : "; they differ in \(others.joined(separator: ", "))"))
         }
         guard values.count <= Self.maxSplit else {
             throw QueryFailure.invalidFilter(
                 field: "field",
-                reason: "the issue has more than \(Self.maxSplit) values, and a split makes at most as many issues")
+                reason: "the issue has too many values of \(field.rawValue); a split allows at most \(Self.maxSplit)")
         }
         guard parameters.isDryRun != true else {
             return (QueryService.reply(SplitByFieldReply(groups: [], values: values)), nil)
@@ -281,7 +282,7 @@ struct GroupingQueries {
         guard let pattern = TitlePattern(text) else {
             throw QueryFailure.invalidFilter(
                 field: "template",
-                reason: "a pattern has at most \(TitlePattern.maxBytes) bytes, and something besides *")
+                reason: "a pattern needs a character other than * and has at most \(TitlePattern.maxBytes) bytes")
         }
         return pattern
     }
@@ -298,10 +299,10 @@ struct GroupingQueries {
             field: "group",
             reason:
                 """
-                an application has at most \(StoreWriter.maxCorrections) corrections, \(StoreWriter.maxRules) rules and \
-                \(StoreWriter.maxRules) splits; a user has at most \(StoreWriter.maxCorrectionsByUser) corrections, which \
-                cause at most as many lines at destinations in 24 hours; at most \(StoreWriter.maxDepth) merges follow \
-                each other
+                too many corrections; the limits are \(StoreWriter.maxCorrections) corrections, \
+                \(StoreWriter.maxRules) rules and \(StoreWriter.maxRules) splits per application, \
+                \(StoreWriter.maxCorrectionsByUser) corrections per user, as many lines to destinations per user in 24 \
+                hours, and \(StoreWriter.maxDepth) merges in a chain
                 """
         )
     }

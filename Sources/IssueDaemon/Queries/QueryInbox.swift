@@ -9,7 +9,7 @@ struct QueryInbox: Sendable {
     enum Lane: Sendable {
         /// Only queries of users who are not operators, so that operators can't keep this thread busy.
         case shared
-        /// Queries of users who are not operators first. Those of operators only if there are no others.
+        /// Queries of users who are not operators. If there are none, those of operators.
         case mixed
         /// Only queries of root, the daemon's user and operators.
         case privileged
@@ -28,9 +28,9 @@ struct QueryInbox: Sendable {
     private var shared = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: 1)
     private var privileged = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: .max)
     private var replies: ReplyBudget
-    /// `true` if a query waits because other users' replies take all memory.
+    /// Whether a query waits because other users' replies take all memory.
     private var lacksRoom = false
-    /// `true` if a thread has got the action `requestMemory` since `lacksRoom` was set.
+    /// Whether a thread has got the action `requestMemory` since `lacksRoom` was set.
     private var hasRequestedMemory = false
     var isStopping = false
 
@@ -164,8 +164,8 @@ struct QueryJob: Sendable {
     var queryToken: UInt64
     var viewer: Viewer
     var process: ReportingProcess
-    /// `true` for root, the daemon's user and operators. They may change all groups, and have a query thread of their
-    /// own.
+    /// Whether the user is root, the daemon's user or an operator. Such users may change all groups, and have a query
+    /// thread of their own.
     var isPrivileged = false
     var work: Work
 
@@ -192,14 +192,14 @@ struct QueryAnswer: Sendable {
         case fates([IssueFate])
     }
 
-    /// The memory of a reply, which the budget counts until the socket thread counts it as unread.
+    /// The memory of a reply. The `ReplyBudget` counts it until the socket thread counts it as unread.
     struct Memory: Sendable {
         var user: UInt32
         var bytes: Int
     }
 
     var connection: UInt64
-    /// The index of the query among the calls of its connection. The query may have been withdrawn meanwhile.
+    /// The index of the query among the calls of its connection. The query may have been cancelled since.
     var queryToken: UInt64
     var content: Content
     /// The memory that counts in the `ReplyBudget`; nil for short replies of other threads.

@@ -6,7 +6,7 @@ import UnixIO
 
 /// Answers queries on threads of their own, each with a read-only connection.
 ///
-/// `Status` is answered by `StatusService`, which does not wait for any of these threads.
+/// A `StatusService` answers `Status`, metrics and `Limits`. It does not wait for any of these threads.
 final class QueryService: Sendable {
     private let inbox: Monitor<QueryInbox>
     private let watch = QueryWatchdog(slice: QueryInbox.slice)
@@ -20,23 +20,25 @@ final class QueryService: Sendable {
     /// The threads, in the order of `startThreads`: the watch thread is the first. They start with the first query,
     /// because each of them takes memory.
     private let threads = Mutex<[JoinableThread]>([])
-    private let forecasts = Mutex(ForecastSettings())
+    private let forecastSettings = Mutex(ForecastSettings())
     /// The queries that were refused because a thread could not be started, since this was last logged.
     private let threadShortages = Mutex(RepeatedEventCounter())
 
     init(
-        path: String, writer: WriterService, board: StatusRegistry, socket: SocketService, replies: ReplyBudget,
+        path: String, writer: WriterService, statusRegistry: StatusRegistry, socket: SocketService,
+        replies: ReplyBudget,
         log: Log, announcements: @escaping @Sendable () -> [LimitStatus] = { [] }
     ) {
         inbox = Monitor(QueryInbox(replies: replies))
         (self.path, self.writer, self.socket, self.log) = (path, writer, socket, log)
         status = StatusService(
-            path: path, writer: writer, board: board, socket: socket, log: log, announcements: announcements)
+            path: path, writer: writer, statusRegistry: statusRegistry, socket: socket, log: log,
+            announcements: announcements)
     }
 
     /// Sets the settings for answering `ExplainRecord` and for redacting notes and reasons.
     func use(_ settings: ForecastSettings) {
-        forecasts.withLock { $0 = settings }
+        forecastSettings.withLock { $0 = settings }
     }
 
     /// Enqueues a query. Returns immediately; the answer goes to the socket thread.
@@ -74,7 +76,7 @@ final class QueryService: Sendable {
     }
 
     /// Drops the queries of a closed connection, and interrupts the one in progress.
-    func withdraw(_ connection: UInt64, user: UInt32) {
+    func cancel(connection: UInt64, user: UInt32) {
         inbox.withLock { $0.closed(connection, user: user) }
         watch.cancel(connection: connection)
     }
@@ -184,11 +186,11 @@ final class QueryService: Sendable {
                 isOperator: job.isPrivileged, redacted: { [self] in redacted($0) }
             ) { [self] in try beginChange(.grouping, job, thread) }
             let (reply, change) = try grouping.answer(work)
-            if let change { note(change, .auditGroupingChanged, job) }
+            if let change { logChange(change, .auditGroupingChanged, job) }
             return .reply(reply)
         case .explainRecord(let parameters):
             let forecasting = RecordForecasting(
-                settings: forecasts.withLock { $0 }, reader: reader, viewer: job.viewer,
+                settings: forecastSettings.withLock { $0 }, reader: reader, viewer: job.viewer,
                 requester: job.process.sender)
             return .reply(Self.reply(try forecasting.forecast(parameters)))
         case .retention:
@@ -200,7 +202,7 @@ final class QueryService: Sendable {
             return .reply(Self.reply(SilencesReply(silences: try reader.silences(at: Clock.wall).map(\.silence))))
         case .addSilence(let silence): return .reply(Self.reply(try add(silence, job, thread)))
         case .endSilence(let id): return .reply(Self.reply(try endSilence(id, job, reader, thread)))
-        case .status, .metrics, .limits, .destinations: preconditionFailure("Status is asked of its own service")
+        case .status, .metrics, .limits, .destinations: preconditionFailure("The status service answers this query")
         }
     }
 
@@ -282,7 +284,7 @@ final class QueryService: Sendable {
         }
         let change = GroupChange(
             request: "set_state", group: parameters.group, detail: (name: "state", value: parameters.state.name))
-        note(change, .auditStateChanged, job)
+        logChange(change, .auditStateChanged, job)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
 
@@ -291,13 +293,13 @@ final class QueryService: Sendable {
     /// The limit on its length applies to the original text.
     private func redacted(_ text: String?) -> String? {
         guard let text else { return nil }
-        var redactor = forecasts.withLock { $0.redactor }
+        var redactor = forecastSettings.withLock { $0.redactor }
         let kept = redactor.text(text)
         return kept.isEmpty ? nil : kept
     }
 
-    /// Called before the writer makes a change for a user. Afterwards the query is not interrupted, because the writer
-    /// makes the change in any case and the answer must report it.
+    /// Checks the user's rate limit for changes, and protects the query from interruption. Must be called before the
+    /// writer makes a change, because the writer completes the change in any case and the answer must report it.
     ///
     /// - Throws: `CollectorError.busy` if the user has changed too much lately, or `StoreFailure.tooSlow` if the query
     ///   was ended already.
@@ -322,7 +324,8 @@ final class QueryService: Sendable {
             "add_silence", String(decoding: added.json, as: UTF8.self), job, result: { "done: \($0.silence.id)" }
         ) {
             guard let stored = try writer.perform({ try $0.add(added, at: now) }) else {
-                throw QueryFailure.invalidFilter(field: "silence", reason: "too many silences are in effect")
+                throw QueryFailure.invalidFilter(
+                    field: "silence", reason: "too many silences are in effect; end one first")
             }
             return AddSilenceMessage(silence: stored)
         }
@@ -365,7 +368,7 @@ final class QueryService: Sendable {
     }
 
     /// Logs a change of a group.
-    private func note(_ change: GroupChange, _ event: LogEvent, _ job: QueryJob) {
+    private func logChange(_ change: GroupChange, _ event: LogEvent, _ job: QueryJob) {
         guard mayLogChange(job) else { return }
         let requester = job.process.sender
         log.log(
@@ -387,7 +390,7 @@ final class QueryService: Sendable {
         own.note = redacted(parameters.note)
         let declared = own
         let result = try writer.perform { try $0.declare(declared, of: scope, by: author, at: now) }
-        if !result.isKnown { note(result.deployment, .auditDeployed, job) }
+        if !result.isKnown { logDeployment(result.deployment, .auditDeployed, job) }
         return DeployReply(deployment: result.deployment, isKnown: result.isKnown ? true : nil)
     }
 
@@ -402,12 +405,12 @@ final class QueryService: Sendable {
             try $0.removeDeployment(of: ApplicationVersion(text: parameters.version), app: parameters.app, scope)
         }
         guard let removed else { throw QueryFailure.notFound(id: "\(parameters.app) \(parameters.version)") }
-        note(removed, .auditDeploymentRemoved, job)
+        logDeployment(removed, .auditDeploymentRemoved, job)
         return DeployReply(deployment: removed)
     }
 
-    /// Returns the users whose application a deployment is for. Throws if its parameters are invalid or the user may
-    /// not declare it.
+    /// Returns the users whose application a deployment is for. Throws if the parameters are invalid or the requester
+    /// may not declare it.
     private func scope(
         of parameters: DeployParameters, _ job: QueryJob, at now: IssueTimestamp
     ) throws -> DeploymentScope {
@@ -419,7 +422,7 @@ final class QueryService: Sendable {
     }
 
     /// Logs a deployment.
-    private func note(_ deployment: IssueDeployment, _ event: LogEvent, _ job: QueryJob) {
+    private func logDeployment(_ deployment: IssueDeployment, _ event: LogEvent, _ job: QueryJob) {
         guard mayLogChange(job) else { return }
         let requester = job.process.sender
         log.notice(
@@ -465,8 +468,8 @@ final class QueryService: Sendable {
 }
 
 extension CollectorError {
-    /// Creates the reply to a query or job that failed because of its parameters or the state of the store; nil for
-    /// other errors.
+    /// Creates the reply to a query or job that failed because of its parameters or the state of the store. Returns nil
+    /// for other errors.
     init?(knownCause error: any Error) {
         switch error {
         case let error as CollectorError: self = error

@@ -1,12 +1,12 @@
 import IssueStore
 import UnixIO
 
-/// Interrupts queries that must not run any longer, on a thread of its own.
+/// Interrupts queries that have run too long or are no longer needed. Runs on a thread of its own.
 ///
-/// A connection's own deadline is checked by SQLite's progress handler, which is not called between two statements. An
-/// interruption from another thread prevents the next one, too.
+/// A connection also has a deadline of its own, but SQLite's progress handler checks it only while a statement runs. An
+/// interruption from another thread also prevents the next statement.
 final class QueryWatchdog: Sendable {
-    /// The reason for which a query was ended.
+    /// Why a query was ended.
     enum Reason: Equatable, Sendable {
         /// The client has disconnected.
         case clientGone
@@ -23,7 +23,7 @@ final class QueryWatchdog: Sendable {
         /// Returns `true` if the query must yield after running for this time. Called with the lock held.
         let mustYield: @Sendable (Duration) -> Bool
         var reason: Reason?
-        /// `true` while the query waits for the writer, which completes the change in any case.
+        /// Whether the query waits for the writer, which completes the change in any case.
         var isProtected = false
     }
 
@@ -44,7 +44,7 @@ final class QueryWatchdog: Sendable {
     /// The interval at which an interruption is repeated until the query ends. SQLite forgets an interruption that
     /// arrives between two statements.
     fileprivate static let repetition: Duration = .milliseconds(10)
-    /// The interval at which a query is checked after its slice: it must end if others wait.
+    /// How often a query is checked after its slice, because it must end if others wait.
     fileprivate static let interval: Duration = .milliseconds(250)
 
     /// - Parameter slice: How long a query may run even if other users wait.
@@ -71,7 +71,7 @@ final class QueryWatchdog: Sendable {
         if wakes { state.signal() }
     }
 
-    /// Stops watching the query of a thread. Returns the reason for which it was interrupted; nil if it was not.
+    /// Stops watching the query of a thread. Returns why it was interrupted; nil if it was not.
     func end(_ thread: Int) -> Reason? {
         state.withLock { state in
             let running = state.running.removeValue(forKey: thread)

@@ -30,8 +30,8 @@ struct ForecastSettings: Sendable {
 /// Answers `ExplainRecord`: decodes a record like a reported one and makes the same decisions about it, without storing
 /// or counting anything.
 ///
-/// Users get answers about their own applications only. Only users who may read everything see the notifiers, and the
-/// limits of a destination that all users share.
+/// Users get answers about their own applications only. The notifiers, and the limits that all users of a destination
+/// share, are shown only to users who may read everything.
 struct RecordForecasting {
     let settings: ForecastSettings
     let reader: StoreReader
@@ -107,7 +107,7 @@ struct RecordForecasting {
 
     // MARK: Limits
 
-    /// Returns the limit for new groups, if the record needs one.
+    /// Returns the limit for new groups if the record needs a new group and there is a limit; otherwise nothing.
     private func ingestLimits(_ preview: RecordPreview) -> [ForecastLimit] {
         guard let left = preview.newGroupsLeft else { return [] }
         let limit = settings.ingest.newGroupsPerApplication

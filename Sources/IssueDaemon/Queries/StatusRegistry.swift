@@ -12,7 +12,7 @@ final class StatusRegistry: Sendable {
         var view: ForwardingView
         var state: DestinationRow.State
 
-        /// The reason for a destination whose section has an error.
+        /// The reason in the status of a destination whose section has an error.
         static let misconfigured = "misconfigured"
 
         /// A destination that is paused until its section is fixed.
@@ -40,7 +40,7 @@ final class StatusRegistry: Sendable {
     }
 
     private struct State: Sendable {
-        /// `true` if a changed setting takes effect only after a restart.
+        /// Whether a changed setting takes effect only after a restart.
         var needsRestart = false
         var connections = 0
         var forwarders: [Forwarder] = []
@@ -48,7 +48,7 @@ final class StatusRegistry: Sendable {
         var failingSince: [String: IssueTimestamp] = [:]
         /// The notifiers, by name.
         var notifiers: [String: NotifierStatus] = [:]
-        /// The reason for which reports are refused, and the time since which they are.
+        /// Why reports are refused, and since when; nil if they are not.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
         var configurationFaults: [String] = []
         /// The short form of the errors for the service manager; nil without errors.
@@ -103,7 +103,7 @@ final class StatusRegistry: Sendable {
         state.withLock { $0.needsRestart = needsRestart }
     }
 
-    /// Counts values that were removed from records.
+    /// Counts values that were redacted in records.
     func counted(_ redactions: RedactionCounts) {
         counts.withLock { $0.redactions.add(redactions) }
     }
@@ -112,7 +112,7 @@ final class StatusRegistry: Sendable {
         state.withLock { $0.connections = connections }
     }
 
-    /// Sets the reason for which reports can't be stored; nil if they can.
+    /// Sets why reports can't be stored; nil if they can.
     func update(_ failure: StoreFailure?) {
         state.withLock { state in
             state.obstacle = failure.map { ($0, state.obstacle?.since ?? Clock.wall) }
@@ -193,7 +193,7 @@ final class StatusRegistry: Sendable {
             let (own, more) = view.statuses(destination: name, wall: wall)
             limits += own
             unlisted += more
-            // A history begins anew when the limits of the destination change.
+            // A history starts again when the limits of the destination change.
             since = max(since, view.history.start ?? since)
         }
         let isAll = viewer == .everything
@@ -204,7 +204,7 @@ final class StatusRegistry: Sendable {
     /// A line about the state for the service manager.
     var summary: String {
         let state = state.withLock { $0 }
-        var text = "\(state.connections) connections"
+        var text = "\(state.connections) \(state.connections == 1 ? "connection" : "connections")"
         if let obstacle = state.obstacle { text += ", refusing reports: \(obstacle.failure)" }
         for forwarder in state.forwarders {
             text += ", \(forwarder.name) \(forwarder.view.state.rawValue)"
@@ -257,7 +257,7 @@ final class StatusRegistry: Sendable {
             notifiers: isAll ? state.notifiers.values.sorted { $0.name < $1.name } : [])
     }
 
-    /// Returns the rules that have removed values, with their counts.
+    /// Returns the rules that have redacted values, with their counts.
     private static func redactions(_ counts: RedactionCounts) -> [RedactionCount] {
         RedactionRule.allCases.filter { counts[$0] > 0 }.map { RedactionCount(rule: $0.rawValue, count: counts[$0]) }
     }
@@ -285,7 +285,7 @@ final class StatusRegistry: Sendable {
     }
 
     /// Returns the error in the configuration that pauses a destination, with its file and line; nil if the destination
-    /// is not paused, or for another reason.
+    /// is not paused or is paused for another reason.
     private static func advice(on forwarder: Forwarder, _ state: State) -> String? {
         guard forwarder.view.state == .paused,
             [PauseReason.noCredential.rawValue, Forwarder.misconfigured].contains(forwarder.view.reason)
@@ -302,8 +302,8 @@ final class StatusRegistry: Sendable {
 
     /// The status of one destination.
     ///
-    /// Only a viewer of everything gets the traffic, the advice, and the last answer, which may quote records of any
-    /// user and name the address.
+    /// Only a viewer who may read everything gets the traffic, the advice and the last answer. The answer may quote
+    /// records of any user and name the address of the destination.
     private func destination(
         _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {

@@ -7,14 +7,13 @@ import UnixIO
 /// Answers `Status`, metrics and `Limits` from published figures, so that no client waits for another client's query.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes them; another answers. An answer
-/// includes everything stored before the query, unless reading takes too long: then it is the last published one.
+/// includes everything stored before the query. If reading takes too long, it contains the last published figures.
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
-        /// The number of the last query that needs figures. Figures that were read for it are valid for earlier ones,
-        /// too.
+        /// The number of the last query that needs figures. Figures that are read for it also serve earlier queries.
         var submitted: UInt64 = 0
-        /// The last query for which figures were read or could not be read.
+        /// The number of the last query for which reading figures has succeeded or failed.
         var settled: UInt64 = 0
         var figures: StoreFigures?
         /// The time at which the figures were published; nil before that.
@@ -29,7 +28,7 @@ final class StatusService: Sendable {
     private let reading = Mutex<QueryInterruption?>(nil)
     private let path: String
     private let writer: WriterService
-    private let board: StatusRegistry
+    private let statusRegistry: StatusRegistry
     private let socket: SocketService
     private let log: Log
     private let announcements: @Sendable () -> [LimitStatus]
@@ -43,10 +42,12 @@ final class StatusService: Sendable {
 
     /// - Parameter announcements: Returns the limits of announcements in the log.
     init(
-        path: String, writer: WriterService, board: StatusRegistry, socket: SocketService, log: Log,
+        path: String, writer: WriterService, statusRegistry: StatusRegistry, socket: SocketService, log: Log,
         announcements: @escaping @Sendable () -> [LimitStatus]
     ) {
-        (self.path, self.writer, self.board, self.socket, self.log) = (path, writer, board, socket, log)
+        (self.path, self.writer, self.statusRegistry, self.socket, self.log) = (
+            path, writer, statusRegistry, socket, log
+        )
         self.announcements = announcements
     }
 
@@ -113,7 +114,7 @@ final class StatusService: Sendable {
         var replies = ReplyCache<[UInt8]>()
         for job in jobs {
             let reply = replies.reply(to: job.viewer) {
-                QueryService.reply(board.limits(announcements: announcements, viewer: job.viewer))
+                QueryService.reply(statusRegistry.limits(announcements: announcements, viewer: job.viewer))
             }
             socket.answered(job.answer(.reply(reply)))
         }
@@ -126,7 +127,7 @@ final class StatusService: Sendable {
             let (status, reply) = replies.reply(to: job.viewer) {
                 var own = figures.visible(to: job.viewer)
                 if job.viewer == .everything { own.damagedRecords += writer.unstoredDamagedRecords }
-                let status = board.status(own, viewer: job.viewer)
+                let status = statusRegistry.status(own, viewer: job.viewer)
                 return (status, QueryService.reply(status))
             }
             switch job.work {

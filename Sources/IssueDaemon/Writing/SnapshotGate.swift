@@ -116,14 +116,14 @@ final class SnapshotGate: Sendable {
         }
     }
 
-    /// `true` if a snapshot is held for a query, a job or a backup, which may last long.
+    /// Whether a snapshot is held for a query, a job or a backup, which may last long.
     var hasLongSnapshots: Bool {
         state.withLock { state in state.holders.values.contains { $0.kind != .background } }
     }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// `true` if a backup holds a snapshot. The WAL may grow further during a backup.
+    /// Whether a backup holds a snapshot. The WAL may grow further during a backup.
     var isBackingUp: Bool { state.withLock { $0.backups > 0 } }
 
     private struct Control: SnapshotControl {
@@ -239,9 +239,9 @@ struct WALRelief {
     ///
     /// - Parameters:
     ///   - writer: The writer of the database.
-    ///   - wantsCommit: `true` if there is something to commit. If the WAL is full, it waits until the snapshots have
-    ///     ended.
-    ///   - checkpoint: Copies the WAL into the database so that it starts again from the beginning.
+    ///   - wantsCommit: `true` if there is something to commit. If the WAL is full, this call then waits until the
+    ///     snapshots have ended.
+    ///   - checkpoint: Copies the WAL into the database and resets it.
     /// - Returns: `true` if commits may continue.
     mutating func relieve(_ writer: StoreWriter, wantsCommit: Bool, _ checkpoint: () -> Void) -> Bool {
         let limits = snapshots.isBackingUp ? duringBackup : normal

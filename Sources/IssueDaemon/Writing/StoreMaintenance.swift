@@ -51,13 +51,13 @@ struct StoreMaintenance {
     /// Called when unreferenced rows should be removed.
     private let removed: () -> Void
     private let log: Log
-    private var forgetting: ExpiryRun?
+    private var expiry: ExpiryRun?
     private var collecting: CollectionStep?
     /// The estimated space of series without records; nil if it has not been counted since the start.
     private var unreferenced: UnreferencedSeries?
-    /// `true` if there may be old producer marks to delete.
+    /// Whether there may be old producer marks to delete.
     private var hasOldMarks = false
-    /// `true` while free pages are returned to the file system.
+    /// Whether free pages are being returned to the file system.
     private var isShrinking = false
     /// How long one call may continue with further steps. Above zero only if the store exceeds `MaxSize=` by more than
     /// a sixteenth.
@@ -68,10 +68,11 @@ struct StoreMaintenance {
     private var nextSinglesCheck: MonotonicInstant
     /// The earliest time at which an expired mute is ended, after a failure.
     private var nextMuteCheck: MonotonicInstant
-    /// The number of groups that were moved to the newest fingerprint rule, and when the next ones are moved.
+    /// The numbers of groups that were moved to the newest fingerprint rule, and not logged yet.
     private var regrouped = (changed: 0, merged: 0)
+    /// The earliest time at which groups are moved, after a failure.
     private var nextRegrouping: MonotonicInstant
-    /// `true` if records were removed since unreferenced rows, such as series without records, were last removed.
+    /// Whether records were removed since unreferenced rows, such as series without records, were last removed.
     private var hasUnreferencedRows = false
     private var nextCollection: MonotonicInstant
     /// The last group that the current pass over quiet issues has examined; nil between passes.
@@ -79,7 +80,7 @@ struct StoreMaintenance {
     private var quietCount = 0
     private var nextQuietPass: MonotonicInstant
     private var lastFailure: StoreFailure?
-    /// `true` if other files left too little free space at the last check, which is logged once.
+    /// Whether other files left too little free space at the last check, which is logged once.
     private var isFreeSpaceUnreachable = false
     /// The number of closed ranges and the settings at the last check. If one of them changes, there is a new check.
     private var seen: (ranges: Int64, settings: RetentionSettings)?
@@ -92,7 +93,7 @@ struct StoreMaintenance {
     /// The time before the next check after a failure, and the same for a full disk.
     private static let pause: Duration = .seconds(60)
     private static let shortPause: Duration = .seconds(1)
-    /// The number of free bytes from which returning pages is worth the work.
+    /// The minimum number of free bytes for which returning pages is worth the work.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesPerStep: Int64 = 64
     /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth, and by more than a quarter.
@@ -108,7 +109,7 @@ struct StoreMaintenance {
 
     /// Returns when the next step is due, if there is no other work until then.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
-        if forgetting != nil || collecting != nil || hasOldMarks || isShrinking || quietGroup != nil {
+        if expiry != nil || collecting != nil || hasOldMarks || isShrinking || quietGroup != nil {
             return MonotonicInstant(sinceBoot: .zero)
         }
         let nextCheck = writer.mustRegroup ? min(nextCheck, nextRegrouping) : nextCheck
@@ -120,10 +121,10 @@ struct StoreMaintenance {
 
     /// Performs one step, if one is due.
     mutating func step(_ writer: StoreWriter, isIdle: Bool, at now: MonotonicInstant) throws(StoreFailure) {
-        if forgetting != nil {
+        if expiry != nil {
             repeat {
-                try forget(writer, at: now)
-            } while forgetting != nil && now.duration(to: Clock.monotonic) < turn
+                try removeRecords(writer, at: now)
+            } while expiry != nil && now.duration(to: Clock.monotonic) < turn
         } else if collecting != nil {
             repeat {
                 try collect(writer, at: now)
@@ -132,7 +133,7 @@ struct StoreMaintenance {
             try writer.endMutes(at: Clock.wall)
             lastFailure = nil
         } else if now >= nextCheck || seen?.ranges != writer.closedRanges || seen?.settings != writer.retention {
-            try look(writer, at: now)
+            try chooseNextStep(writer, at: now)
         } else if writer.mustRegroup, now >= nextRegrouping {
             try regroup(writer)
         } else if hasOldMarks {
@@ -151,7 +152,7 @@ struct StoreMaintenance {
     ///
     /// - Returns: `true` if the failure must be logged: of several equal failures in a row, only the first one.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
-        (forgetting, hasOldMarks, isShrinking, quietGroup) = (nil, false, false, nil)
+        (expiry, hasOldMarks, isShrinking, quietGroup) = (nil, false, false, nil)
         // If series without records can't be removed, retention continues with records.
         collecting = nil
         // If the disk was full, the step may succeed as soon as the WAL has been reset.
@@ -176,8 +177,8 @@ struct StoreMaintenance {
         regrouped = (0, 0)
     }
 
-    /// Decides what to do next.
-    private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
+    /// Chooses the next step.
+    private mutating func chooseNextStep(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
         if now >= nextSinglesCheck {
@@ -208,10 +209,10 @@ struct StoreMaintenance {
         let retention = Retention(settings: writer.retention)
         noteFreeSpace(retention.freeSpace(facts), facts)
         switch retention.next(facts) {
-        case .forget(let range, let reason): forgetting = ExpiryRun(part: .range(range), reason: reason)
+        case .forget(let range, let reason): expiry = ExpiryRun(part: .range(range), reason: reason)
         case .thin(let holding, let reason):
             let thinning = try writer.planThinning(of: holding.range, user: holding.user)
-            forgetting = ExpiryRun(
+            expiry = ExpiryRun(
                 part: thinning.isWhole ? .range(holding.range) : .selected(thinning, .user(holding.user)),
                 reason: reason, unreferenced: thinning.unreferenced)
         case .countUnreferenced: collecting = .counting(UnreferencedSeries(), above: 0)
@@ -219,7 +220,7 @@ struct StoreMaintenance {
             collecting = .series(of: users, above: 0)
             unreferenced?.remove(users)
         case .expire(let aged):
-            forgetting = ExpiryRun(part: .selected(try writer.planExpiry(of: aged), .age), reason: .age)
+            expiry = ExpiryRun(part: .selected(try writer.planExpiry(of: aged), .age), reason: .age)
         case .closeRange: try writer.closeOpenRange()
         case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
@@ -234,8 +235,8 @@ struct StoreMaintenance {
         log.warning(
             .storeMaintenanceFailed,
             [
-                "error": "other files fill the disk: even without any records, less than KeepFree= would be free, so "
-                    + "none are removed for it",
+                "error": "other files fill the disk: removing all records would not free enough for KeepFree=, so none "
+                    + "are removed for it",
                 "free": free, "database": "\(facts.usedBytes)",
             ])
     }
@@ -276,8 +277,8 @@ struct StoreMaintenance {
     }
 
     /// Performs the next step of removing records.
-    private mutating func forget(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
-        guard var current = forgetting else { return }
+    private mutating func removeRecords(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
+        guard var current = expiry else { return }
         let progress: ExpiryProgress
         switch current.part {
         case .range(let range): progress = try writer.forget(range)
@@ -287,7 +288,7 @@ struct StoreMaintenance {
         }
         current.records += progress.records
         current.expired += progress.expired
-        forgetting = progress.isDone ? nil : current
+        expiry = progress.isDone ? nil : current
         guard progress.isDone else { return }
         lastFailure = nil
         hasUnreferencedRows = true

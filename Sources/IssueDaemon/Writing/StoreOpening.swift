@@ -4,7 +4,7 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Opens the store, whatever the state of its files is.
+/// Opens the store, whatever the state of its files.
 ///
 /// A file that can't be used is moved aside unchanged, with its WAL, and a new one is created. Such a file never keeps
 /// the daemon from starting.
@@ -32,8 +32,8 @@ struct StoreOpening: Sendable {
         } catch .foreign(let message) {
             log.error(.storeForeign, ["error": message])
         } catch {
-            let isOfTheFile = error.isDamage && !error.isUnreadable
-            guard error.isFixedByNewFile, isOfTheFile || canCreateNewFile else { throw error }
+            let isFileDamaged = error.isDamage && !error.isUnreadable
+            guard error.isFixedByNewFile, isFileDamaged || canCreateNewFile else { throw error }
             log.error(error.isDamage ? .storeDamaged : .storeUnusable, ["error": "\(error)"])
         }
         setAside(log: log)
@@ -52,7 +52,7 @@ struct StoreOpening: Sendable {
             guard writer.walPages < frames else { return }
             log.error(.storeCommitsLost)
         } catch {
-            // Unknown. A new code does no harm.
+            // It is unknown how much was recovered. A new code does no harm.
         }
         writer.assignNewCode(at: Clock.wall)
     }
@@ -73,7 +73,7 @@ struct StoreOpening: Sendable {
 
     /// Checks a file that was reported as damaged. Blocks for a few seconds.
     ///
-    /// If no new file can be used next to it either, the disk may be the cause, and the result is inconclusive.
+    /// If no new file can be created next to it either, the disk may be the cause, and the result is inconclusive.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.CheckResult {
         let verdict = corruptionCheck.verdict(on: damage, at: path)
         return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .inconclusive : verdict
@@ -104,19 +104,20 @@ struct StoreOpening: Sendable {
     /// Moves the file and its WAL aside. Programs that have them open continue with the moved files.
     func setAside(log: Log) {
         let name = "\(path).damaged-\(Clock.wall.description)"
-        // The WAL gets a second name first. A WAL without its database would be deleted when a new database is created,
-        // and a database without its WAL is an older one. So a crash in between must not leave the WAL alone.
-        let isLogKept = (try? FileSystem.link(path + "-wal", to: name + "-wal")) != nil
+        // First, the WAL gets a second name. A WAL without its database would be deleted when a new database is
+        // created, and a database without its WAL lacks its latest commits. So a crash in between must not separate the
+        // two.
+        let isWALKept = (try? FileSystem.link(path + "-wal", to: name + "-wal")) != nil
         move("", to: name, log)
-        if isLogKept {
+        if isWALKept {
             try? FileSystem.remove(path + "-wal")
         } else {
             move("-wal", to: name, log)
         }
         for ending in ["-shm", "-journal"] { move(ending, to: name, log) }
-        let isLogAlone = isLogKept && (try? FileSystem.status(of: name)) == nil
+        let isWALAlone = isWALKept && (try? FileSystem.status(of: name)) == nil
         corruptionCheck.noteSetAside(name)
-        log.notice(isLogAlone ? .storeKeptWAL : .storeKeptDatabase, ["file": isLogAlone ? name + "-wal" : name])
+        log.notice(isWALAlone ? .storeKeptWAL : .storeKeptDatabase, ["file": isWALAlone ? name + "-wal" : name])
     }
 
     private func move(_ ending: String, to name: String, _ log: Log) {
@@ -129,7 +130,7 @@ struct StoreOpening: Sendable {
         }
     }
 
-    /// Keeps a WAL whose database is missing or empty. Creating a new database would delete it.
+    /// Moves aside a WAL whose database is missing or empty, because creating a new database would delete it.
     ///
     /// - Returns: `true` if there was one.
     private func setAsideOrphanedWAL(_ log: Log) -> Bool {
@@ -141,7 +142,7 @@ struct StoreOpening: Sendable {
         return true
     }
 
-    /// `true` if a new database can be created next to the file. The folder and the disk are then not the cause of a
+    /// Whether a new database can be created next to the file. If so, the folder and the disk are not the cause of a
     /// failure.
     private var canCreateNewFile: Bool {
         let trial = path + ".trial"
@@ -159,10 +160,10 @@ enum StoreFiles {
     }
 }
 
-/// Keeps a second daemon from using the same store, where both would assign the same ids.
+/// Prevents a second daemon from using the same store, because both would assign the same ids.
 ///
-/// The lock is held from the first opening to the end of the process. If it can't be taken for another reason, such as
-/// a full disk, the daemon runs without it.
+/// The lock is held from the first opening to the end of the process. If it can't be taken for a reason other than a
+/// second daemon, such as a full disk, the daemon runs without it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
@@ -176,7 +177,7 @@ final class StoreLock: Sendable {
     /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
     var walFrames: Int { held.withLock { $0?.walFrames ?? 0 } }
 
-    /// Declares that it was checked how many of the frames SQLite has recovered.
+    /// Notes that the recovery of these frames has been checked.
     func walWasChecked() { held.withLock { $0?.walFrames = 0 } }
 
     /// Takes the lock. Returns `false` if another daemon has it.
@@ -195,14 +196,14 @@ final class StoreLock: Sendable {
     }
 }
 
-/// What the file `-shm` states about the WAL (https://sqlite.org/walformat.html#walidxfmt). It stays after a kill, and is
-/// removed when the last connection is closed.
+/// What the file `-shm` states about the WAL (https://sqlite.org/walformat.html#walidxfmt). The file stays when the
+/// process is killed, and is removed when the last connection is closed.
 private struct WALIndex {
     /// The number of frames in the WAL that belong to a commit; 0 if all of them have been copied into the database.
     let frames: Int
 
-    /// Reads the file; nil if there is none, if it does not have two equal headers, or if it is older than the WAL, as
-    /// it may be after a power cut.
+    /// Reads the file. Returns nil if there is none, if it does not have two equal headers, or if it is older than the
+    /// WAL, as it may be after a power cut.
     ///
     /// The process must not have the database open: closing any descriptor of the file releases the locks of all its
     /// connections (fcntl(2)).
@@ -217,7 +218,7 @@ private struct WALIndex {
         }
         let (all, copied) = (number(at: 16), number(at: 96))
         frames = all > copied ? all : 0
-        // Two numbers change whenever the WAL starts again from its beginning.
+        // The two salts change whenever the WAL is reset.
         var header: [UInt8] = []
         if let wal = try? FileDescriptor.open(path + "-wal", [.noFollow]), (try? wal.fill(&header, to: 32)) == true,
             header.starts(with: [0x37, 0x7F, 0x06]), header[16..<24] != bytes[32..<40]
@@ -227,7 +228,7 @@ private struct WALIndex {
     }
 }
 
-/// Checks files that were reported as damaged, and decides if they are moved aside.
+/// Checks files that were reported as damaged, and decides whether they are moved aside.
 ///
 /// SQLite also reports damage if the disk fails to read a page. So a file that can be read completely a moment later is
 /// reopened, and so is one that can't be read completely in time. If a file is reported as damaged again soon, and not
@@ -279,7 +280,7 @@ final class CorruptionCheck: Sendable {
             return .confirmed
         }
         for attempt in 1...Self.attempts {
-            switch look(at: path) {
+            switch check(path) {
             case .whole: return ignore(damage, .healthy)
             // The pages that were read stay in the page cache, so the next check gets further.
             case .inconclusive: return ignore(damage, .inconclusive)
@@ -294,7 +295,7 @@ final class CorruptionCheck: Sendable {
         return verdict
     }
 
-    private func look(at path: String) -> StoreCheck.Finding {
+    private func check(_ path: String) -> StoreCheck.Finding {
         let isOver = Monitor(false)
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let finding = StoreCheck.look(at: path, within: timeout) { end in
@@ -328,7 +329,7 @@ struct StoreLocation {
 
     var folder: String { FileSystem.parentFolder(of: path) }
 
-    /// The reason for which a folder is not used.
+    /// Why a folder is not used.
     enum Objection: Equatable {
         case noFolder
         case ownedBy(UInt32)
@@ -386,7 +387,7 @@ struct StoreLocation {
         }
     }
 
-    /// `true` if the folder of the database is the daemon's alone.
+    /// Whether the folder of the database is the daemon's alone.
     private var isPrivate: Bool {
         guard let status = try? FileSystem.status(of: folder) else { return false }
         return status.uid == userID && status.mode & 0o077 == 0

@@ -22,17 +22,17 @@ final class WriterRun {
     /// Submissions that did not fit into a commit yet.
     private var backlog: FairQueue<Submission>
     private var pace: CommitSizePolicy
-    /// By connection, the gates that refuse later calls because an earlier one was refused.
+    /// For each connection with a refused call, the gate that refuses later calls.
     private var gates: [UInt64: (gate: NumberGate, refusedAt: MonotonicInstant)] = [:]
-    /// If there are more gates than this, those older than `gateTime` are removed. They remain if a connection was
-    /// closed without sending the refused call again.
+    /// If there are more gates than this, those older than `gateTime` are removed. Gates are left over when a
+    /// connection is closed without resending the refused call.
     private var maxGates = minGates
     /// The minimum of `maxGates`.
     private static let minGates = 8192
     /// The maximum time between a refusal and the arrival of calls that were sent before the sender knew of it.
     private static let gateTime: Duration = .seconds(60)
     private var lastEnd = CommitEnd.stored
-    /// `true` if the file was moved aside or replaced. Reports stored in it must no longer be acknowledged.
+    /// Whether the file was moved aside or replaced. Reports stored in it must no longer be acknowledged.
     private var isAbandoned = false
 
     private var checkpoints: CheckpointPolicy
@@ -40,7 +40,7 @@ final class WriterRun {
     private var checkpointFailure: StoreFailure?
     private var relief: WALRelief
     private var maintenance: StoreMaintenance
-    /// Tries again to store damaged blocks that could not be stored before.
+    /// Tries again to add damaged blocks to `damaged_blocks`, if that failed before.
     private let storeDamage: (StoreWriter) -> Void
     /// The time of the next attempt.
     private var nextDamageAttempt: MonotonicInstant
@@ -69,7 +69,7 @@ final class WriterRun {
         nextDamageAttempt = now.advanced(by: Self.damageInterval)
     }
 
-    /// Stores what is submitted until the writer is stopped. After the file was abandoned, refuses it.
+    /// Stores submissions until the writer is stopped. Refuses them once the file is abandoned.
     func run() {
         // The WAL of the last run may use the space that the first commit needs.
         checkpoint(restarts: true)
@@ -143,7 +143,7 @@ final class WriterRun {
                 return inbox.recordCount < WriterService.enoughRecords && inbox.tasks.isEmpty && !inbox.isStopping
             })
         if isLight == true {
-            _ = inbox.wait(deadline: MonotonicClock.now.advanced(by: WriterService.gathering)) { inbox -> Bool? in
+            _ = inbox.wait(deadline: MonotonicClock.now.advanced(by: WriterService.gatheringTime)) { inbox -> Bool? in
                 inbox.recordCount >= WriterService.enoughRecords || !inbox.tasks.isEmpty || inbox.isStopping
                     ? true : nil
             }
@@ -264,7 +264,7 @@ final class WriterRun {
         case .commitFirst: break
         case .copy: checkpoint()
         case .restart where gate.close():
-            // A restart would wait for queries and delay all reports, perhaps without success.
+            // Resetting the WAL would wait for queries and delay all reports, perhaps without success.
             checkpoint(restarts: !snapshots.hasLongSnapshots)
             gate.open()
         // While the WAL can't be reset because of readers, there is time for maintenance.
@@ -291,9 +291,9 @@ final class WriterRun {
 
     /// Copies the WAL into the database. An error that repeats is logged once.
     ///
-    /// - Parameter restarts: `true` to wait for readers, so that the WAL starts again from its beginning.
+    /// - Parameter restarts: `true` to wait for readers, so that the WAL is reset.
     private func checkpoint(restarts: Bool = false) {
-        // After an error, the checkpoint counts as complete, because an early repetition would probably fail, too.
+        // After an error, the checkpoint counts as complete, because an early retry would probably fail, too.
         var isComplete = true
         defer { checkpoints.copied(walPages: writer.walPages, isComplete: isComplete) }
         do throws(StoreFailure) {

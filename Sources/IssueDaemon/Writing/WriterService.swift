@@ -6,7 +6,7 @@ import UnixIO
 /// The thread that writes to the store.
 ///
 /// Everything that arrives during a commit goes into the next one. So batches grow with the load: a slow disk increases
-/// latency but does not reduce throughput. If little arrives, a commit waits a moment for more.
+/// latency but does not reduce throughput. If few records arrive, a commit waits a moment for more.
 final class WriterService: Sendable {
     /// The callbacks of the writer. They are called on the writer thread.
     struct Callbacks: Sendable {
@@ -14,11 +14,11 @@ final class WriterService: Sendable {
         var stored: @Sendable ([CallOutcome]) -> Void
         /// Calls were not stored.
         var refused: @Sendable ([Refusal]) -> Void
-        /// Reports can be stored again (nil), or no longer for the given reason.
+        /// Reports can no longer be stored, for the given reason, or can be stored again (nil).
         var changed: @Sendable (StoreFailure?) -> Void
-        /// The file is damaged and no longer written to.
+        /// The file is damaged, or no longer at its path, and no longer written to.
         var damaged: @Sendable () -> Void
-        /// Records were removed, and possibly the last record of a group or series.
+        /// Records were removed, possibly including the last record of a group or series.
         var removed: @Sendable () -> Void
     }
 
@@ -26,7 +26,8 @@ final class WriterService: Sendable {
     let gate = ReaderGate()
     /// All snapshots of the database, of all threads.
     let snapshots: SnapshotGate
-    /// Stores and logs a damaged block. May be called on any thread, several times for the same block.
+    /// Adds a damaged block to `damaged_blocks` and logs it. May be called on any thread, several times for the same
+    /// block.
     let noteDamage: @Sendable (DamagedBlock) -> Void
     /// Damaged blocks that could not be added to `damaged_blocks`, by their first ids.
     private let unstoredDamage = Monitor<[RowID: DamagedBlock]>([:])
@@ -35,18 +36,18 @@ final class WriterService: Sendable {
     let opening: StoreOpening
     let log: Log
 
-    /// The maximum number of records in a commit, which its last submission may exceed. It keeps receipts from waiting
-    /// too long.
+    /// The number of records at which a commit is full, so that receipts do not wait too long. The last submission in a
+    /// commit may exceed it.
     static let maxRecords = 8192
-    /// The maximum while low-volume senders are active, which would wait for the commit.
+    /// The same number while low-volume senders are active, because they would wait for the commit.
     static let sharedRecords = 2048
     /// The number of records that a user, and each connection of a user, adds before others get their turn.
     static let userQuantum = 512
     static let connectionQuantum = 128
-    /// The number of records for which a commit starts without waiting for more.
+    /// The number of records at which a commit starts without waiting for more.
     static let enoughRecords = 2048
     /// How long a commit waits for more if there are fewer records.
-    static let gathering: Duration = .microseconds(700)
+    static let gatheringTime: Duration = .microseconds(700)
     /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB pages. All reports wait during a
     /// checkpoint.
     static let walPages = 512
@@ -73,7 +74,7 @@ final class WriterService: Sendable {
         snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) }, found: noteDamage)
     }
 
-    /// Tries again to store damaged blocks that could not be stored before. Called on the writer thread.
+    /// Tries again to add damaged blocks to `damaged_blocks`, if that failed before. Called on the writer thread.
     func storeDamage(_ writer: StoreWriter) {
         for (first, block) in unstoredDamage.withLock({ $0 }) {
             guard (try? writer.note(block)) != nil else { return }
@@ -121,8 +122,8 @@ final class WriterService: Sendable {
 
     /// Runs `work` on the writer thread while no thread is in `readingRecordLog(_:)`. Blocks the calling thread.
     ///
-    /// - Returns: nil if a thread is. Further threads then wait, for at most a second, until a later call succeeds or
-    ///   `admitReaders()` is called.
+    /// - Returns: nil if a thread is in it. Further threads then wait, for at most a second, until a later call
+    ///   succeeds or `admitReaders()` is called.
     func runExclusively<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value? {
@@ -246,12 +247,12 @@ struct WriterInbox: Sendable {
     var isStopping = false
     /// Damage of the file that another thread has detected.
     var corruptionReport: StoreFailure?
-    /// `true` if new tasks are rejected. Reports are still accepted, and refused.
+    /// Whether new tasks are rejected. Reports still arrive, and are refused with an answer.
     var isClosed = false
 
     private var spareBytes = 0
 
-    /// The total capacity of spare batches, enough for full load, and the maximum capacity of one. In bytes.
+    /// The maximum capacity of all spare batches, which is enough for full load, and of one. In bytes.
     private static let maxSpareBytes = 8 << 20
     private static let maxBytesOfSpare = 1 << 20
 

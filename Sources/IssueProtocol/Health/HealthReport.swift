@@ -11,7 +11,7 @@ package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
     /// Reports are refused or not forwarded for a long time, or the daemon cannot be reached.
     case failing
 
-    /// 0 for healthy, 1 for unknown and degraded, 2 for failing: the exit code of `issuectl health`.
+    /// The exit code of `issuectl health`: 0 for healthy, 1 for unknown and degraded, 2 for failing.
     package var code: Int {
         switch self {
         case .healthy: 0
@@ -27,17 +27,17 @@ package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
 
 extension HealthVerdict: JSONStringEnum {}
 
-/// The ages that separate healthy from degraded and degraded from failing.
+/// The times at which the daemon is degraded or failing.
 package struct HealthThresholds: Equatable, Sendable {
-    /// The age of the oldest undelivered record of a destination from which it counts as degraded.
+    /// The age of the oldest pending record of a destination at which the daemon is degraded.
     package var degradedAge: Duration = .seconds(15 * 60)
-    /// The age of the oldest undelivered record of a destination from which it counts as failing.
+    /// The age of the oldest pending record of a destination at which the daemon is failing.
     package var failingAge: Duration = .seconds(6 * 3600)
-    /// The age of the oldest pending event of a notifier from which it counts as degraded.
+    /// The age of the oldest pending event of a notifier at which the daemon is degraded.
     package var notificationAge: Duration = .seconds(5 * 60)
-    /// How long a report that was refused for lack of space or time makes the daemon degraded.
+    /// How long the daemon is degraded after it has refused a report for lack of space or time.
     package var refusalMemory: Duration = .seconds(15 * 60)
-    /// How long a dead letter makes the destination degraded if it has accepted nothing since.
+    /// How long the daemon is degraded after a dead letter, if the destination has accepted nothing since.
     package var rejectionMemory: Duration = .seconds(24 * 3600)
 
     package init() {}
@@ -109,7 +109,7 @@ package struct HealthReport: Equatable, Sendable {
         }
         let paused = status.destinations.filter { $0.state == .paused }.map(\.name)
         for (fault, kind) in store.faultsByKind.dropFirst(store.id.isEmpty ? 1 : 0) {
-            // The finding about the destination covers this.
+            // The finding about the destination says this, too.
             if paused.contains(where: { fault.hasPrefix("destination \($0) is paused") }) { continue }
             switch kind {
             case .refusing: findings.append(HealthFinding(.refusing, .failing, fault))
@@ -170,9 +170,9 @@ package struct HealthReport: Equatable, Sendable {
 
     /// Returns the finding about a destination that rejects everything; nil if there is none.
     ///
-    /// If the destination has accepted other records since, the cause is in the rejected records. Then there is no
-    /// finding, because any user can send such records. If it has accepted other records of the same batch, the time of
-    /// the dead letter is at most that of the success.
+    /// If the destination has accepted other records since, there is no finding: the cause is then in the rejected
+    /// records, and any user can send such records. This includes accepted records of the same batch, because the dead
+    /// letter is not later than their success.
     private static func deadLetters(
         _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {
@@ -260,7 +260,7 @@ package enum StoreFaultKind: String, CaseIterable, Sendable {
 extension StoreStatus {
     /// Adds a fault.
     package mutating func add(_ fault: String, _ kind: StoreFaultKind) {
-        // The store itself finds only faults of ledgers.
+        // Faults without an identifier come from the store, which finds only faults of ledgers.
         while faultIDs.count < faults.count { faultIDs.append(StoreFaultKind.ledger.rawValue) }
         faults.append(fault)
         faultIDs.append(kind.rawValue)
@@ -274,18 +274,17 @@ extension StoreStatus {
         }
     }
 
-    /// The beginning of the fault that the store has while reports are refused.
+    /// The beginning of the text of the fault while reports are refused.
     package static let refusalFaultPrefix = "reports are refused since "
-    /// The beginning of the fault for a ledger that does not balance. The name of the destination follows.
+    /// The beginning of the text of the fault for a ledger that does not balance. The destination's name follows.
     package static let ledgerFaultPrefix = "the ledger of "
 }
 
 extension DestinationStatus {
-    /// The reason of a destination that is no longer in the configuration.
+    /// The `reason` of a destination that is no longer configured.
     package static let removedReason = "no longer configured"
 
-    /// `true` for a destination that is no longer configured. Its records wait until it is configured again or they
-    /// expire.
+    /// Whether the destination is no longer configured. Its records wait until it is configured again or they expire.
     package var isRemoved: Bool { state == .idle && reason == Self.removedReason }
 }
 

@@ -2,8 +2,8 @@ package import IssueWire
 
 /// A family of metrics: values with the same meaning that differ only in their labels.
 ///
-/// All formats of the metrics are derived from this table. Labels have few values, which the configuration or this
-/// program determines: no application, group or user is ever a label, so that the number of values stays small.
+/// All formats of the metrics are derived from these values. No application, group or user is ever a label, so that the
+/// number of samples stays small: the values of labels come from the configuration or from this program.
 package struct MetricFamily: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         /// A sum that only grows, and may restart from 0.
@@ -12,7 +12,7 @@ package struct MetricFamily: Sendable {
         case gauge
     }
 
-    /// A unit at the end of a name.
+    /// The unit of the values.
     package enum Unit: String, CaseIterable, Sendable {
         case bytes
         case seconds
@@ -25,7 +25,7 @@ package struct MetricFamily: Sendable {
     package var unit: Unit?
     /// A description, in one sentence.
     package var help: String
-    /// `true` if every user may see the values. Otherwise, users need the right to see all records.
+    /// Whether every user may see the values. Otherwise, users need the right to see all records.
     package var isPublic: Bool
     /// Returns the values of the family.
     package var samples: @Sendable (MetricSource) -> [MetricSample]
@@ -54,13 +54,13 @@ package struct MetricSource: Sendable {
         health = HealthReport(status, now: now)
     }
 
-    /// `true` if the status includes the records of all users.
+    /// Whether the status includes the records of all users, or the store is closed.
     package var isComplete: Bool { status.store.id.isEmpty || status.store.bytes != nil }
 }
 
 /// One value of a metric.
 package struct MetricSample: Equatable, Sendable {
-    /// A name and a value, such as the destination's.
+    /// A label of a sample, such as the name of the destination.
     package struct Label: Equatable, Sendable {
         package var name: String
         package var value: String
@@ -71,11 +71,12 @@ package struct MetricSample: Equatable, Sendable {
         }
     }
 
-    /// The labels with the names of the destination and of the notifier. A sample has at most one of them.
+    /// The name of the label with the destination. A sample has either this label, `notifierLabel`, or neither.
     package static let destinationLabel = "destination"
+    /// The name of the label with the notifier.
     package static let notifierLabel = "notifier"
 
-    /// The destination or notifier first, if there is one.
+    /// The labels. That of the destination or notifier is first.
     package var labels: [Label]
     package var value: Int64
 
@@ -156,15 +157,16 @@ extension MetricFamily {
                 }
             }
         },
-        MetricFamily("destination_corrections_pending", help: "Lines about corrections of the grouping that wait.") {
+        MetricFamily("destination_corrections_pending", help: "Pending lines about corrections of the grouping.") {
             $0.destinations { [MetricSample(Int64($0.pendingCorrections ?? 0))] }
         },
         MetricFamily(
             "destination_oldest_pending_time", in: .seconds,
             help:
-                "When the oldest undelivered record or correction was received, in seconds since 1970; absent without one."
+                "When the oldest undelivered record or correction was received, in seconds since 1970; absent if "
+                + "there is none."
         ) {
-            // The records of a removed destination are not late: they are not expected to be sent.
+            // The records of a removed destination are not late, because they are not sent.
             $0.destinations { destination in
                 guard !destination.isRemoved, let oldest = destination.oldestPending else { return [] }
                 return [MetricSample(oldest.secondsSince1970)]
@@ -172,7 +174,7 @@ extension MetricFamily {
         },
         MetricFamily(
             "destination_last_success_time", in: .seconds,
-            help: "When the last request succeeded, in seconds since 1970; absent without one."
+            help: "When the last request succeeded, in seconds since 1970; absent if there is none."
         ) { $0.destinations { $0.lastSuccess.map { [MetricSample($0.secondsSince1970)] } ?? [] } },
         MetricFamily("destination_requests", .counter, help: "Requests since the destination was added.") {
             $0.destinations { [MetricSample(Int64($0.requests))] }
@@ -184,7 +186,7 @@ extension MetricFamily {
             "destination_records_possibly_duplicate", .counter,
             help: "Records since the destination was added that it may have received twice."
         ) { $0.destinations { [MetricSample(Int64($0.possibleDuplicates))] } },
-        MetricFamily("destination_sent_today", in: .bytes, help: "Sent today (UTC), which DailyBytes= limits.") {
+        MetricFamily("destination_sent_today", in: .bytes, help: "Bytes sent today (UTC), limited by DailyBytes=.") {
             $0.destinations { [MetricSample(Int64($0.bytesToday))] }
         },
         MetricFamily("notifier_events_delivered", .counter, help: "Events in messages that the receiver has accepted.")
@@ -199,7 +201,7 @@ extension MetricFamily {
         },
         MetricFamily(
             "notifier_oldest_waiting_time", in: .seconds,
-            help: "When the oldest waiting event happened, in seconds since 1970; absent without one."
+            help: "When the oldest waiting event happened, in seconds since 1970; absent if there is none."
         ) { $0.notifiers { $0.oldestPending.map { [MetricSample($0.secondsSince1970)] } ?? [] } },
         MetricFamily("notifier_state", help: "1 for the current state of the notifier, 0 for the others.") {
             $0.notifiers { notifier in
@@ -308,7 +310,7 @@ extension MetricFamily {
     /// The name with prefix and unit, such as `issued_store_size_bytes`.
     package var familyName: String { "issued_\(name)\(unit.map { "_\($0.rawValue)" } ?? "")" }
 
-    /// The name in front of a value. For a counter, it ends with `_total`.
+    /// The name of a sample. For a counter, it ends with `_total`.
     package var sampleName: String { familyName + (kind == .counter ? "_total" : "") }
 
     /// The metrics of a daemon that is not reachable: only `issued_up` with the value 0.

@@ -71,7 +71,7 @@ package struct IDParameters: Equatable, JSONObjectCodable, Sendable {
 /// The parameters of `Report`.
 package struct ReportParameters: Equatable, JSONObjectCodable, Sendable {
     package var records: [IssueRecord]
-    /// The id of a sender that numbers its records, so that records it sends again are not stored twice; nil for none.
+    /// The id of a sender that numbers its records, so that resent records are not stored twice; nil for none.
     package var producer: String?
     /// The sequence number of the first record. Ignored without a producer.
     package var sequence: Int64?

@@ -77,8 +77,8 @@ package enum CollectorInterface {
           trace_id: ?string, span_id: ?string, request_id: ?string, user: ?string
         )
 
-        # The user who last set the state of a group, the time, and the note. After a regression, those of the previous
-        # state. Left out once the state has changed automatically in another way.
+        # Who last set the state of a group, when, and with which note. After a regression, this is about the previous
+        # state. Absent if the state has changed automatically in another way, such as at the end of a mute.
         type StateChange (uid: int, at: string, note: ?string)
 
         type Group (
@@ -90,8 +90,8 @@ package enum CollectorInterface {
           newest: ?string, sparkline: ?[]int
         )
 
-        # new: the first record of a group came after the last declared deployment of its application. gone: its last record
-        # came between the deployment before that one and the last one.
+        # new: the first record of a group came after the last declared deployment of its application. gone: its last
+        # record came between the last two declared deployments.
         type DeploymentChange (new, gone)
 
         # All members that are given must match; a list matches if one of its elements does. severity: this severity and
@@ -124,18 +124,20 @@ package enum CollectorInterface {
 
         type DestinationState (idle, sending, waiting, paused)
 
-        # failing_since: since when the destination has not accepted records, as far as the daemon knows since its start; absent
-        # if it accepts them. corrections_pending: lines about corrections of the grouping that wait; absent if there are none.
-        # They are not in ledger. oldest_pending is about records and corrections. last_dead_letter: when a record or correction
-        # last became a dead letter; absent if no records are dead letters, and for callers who may not see all records.
+        # failing_since: when the destination stopped accepting records, at the earliest the start of the daemon; absent
+        # if it accepts them. corrections_pending: the number of pending lines about corrections of the grouping; absent
+        # if there are none. They are not in ledger. oldest_pending is about records and corrections. last_dead_letter:
+        # when a record or correction last became a dead letter; absent if no records are dead letters, and for callers
+        # who may not see all records.
         type Destination (
           name: string, kind: string, state: DestinationState, reason: ?string, failing_since: ?string, advice: ?string,
           ledger: Ledger, corrections_pending: ?int, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string,
           last_success: ?string, last_dead_letter: ?string, requests: int, resent: int, maybe_duplicate: int, bytes_today: int
         )
 
-        # The records that one limit is holding back from one application. group: present if only one group is affected;
-        # otherwise groups is their number. reason: group_rate, application_rate, global_rate, daily_bytes or cardinality.
+        # The records of one application that one limit is holding back. group: present if only one group is affected;
+        # otherwise, groups is their number. reason: group_rate, application_rate, global_rate, daily_bytes or
+        # cardinality.
         type Suppression (
           destination: string, app: ?string, group: ?string, reason: string, count: int, since: string, groups: ?int
         )
@@ -163,10 +165,10 @@ package enum CollectorInterface {
 
         type LimitNeed (capacity: int, refill: ?int)
 
-        # A rule by which retention removes records. rule: max_age, max_size or keep_free. app: the application to which the
-        # rule applies; absent if it applies to all that have no rule of their own. uid: the user of that application, or the
-        # user whose records are removed first. at: when the rule removes records next, which may be in the past; absent if it
-        # removes none at the present rate. records: the number of records that max_age then removes.
+        # A retention rule. rule: max_age, max_size or keep_free. app: the application that the rule applies to; absent if
+        # it applies to all applications without a separate rule. uid: the user of that application, or the user whose
+        # records are removed first. at: when the rule removes records next, which may be in the past; absent if it
+        # removes none at the current rate. records: the number of records that max_age then removes.
         type RetentionRule (rule: string, app: ?string, uid: ?int, age: ?int, at: ?string, records: ?int)
 
         # A period in which notifiers report no events of the issues that match all given lists. A name may end with *.
@@ -188,15 +190,15 @@ package enum CollectorInterface {
 
         type Series (key: string, counts: []int)
 
-        # A version of an application that was put into use. uid: the user of the application; absent if the deployment applies
-        # to the applications of all users with this name. observed: no one declared it, and at is when its first report was
-        # received. by: the user who declared it.
+        # A version of an application that was put into use. uid: the user of the application; absent if the deployment
+        # applies to the applications of all users with this name. observed: whether no one declared it; at is then the
+        # time of the first report of the version. by: the user who declared it.
         type Deployment (
           app: string, uid: ?int, version: string, at: string, observed: bool, commit: ?string, note: ?string, by: ?int
         )
 
-        # record: the record's id, or "summary-" and a number for a summary or the line of a correction; correction is true for the
-        # latter. reason: refused, too_large or retries_expired.
+        # record: the record's id, or "summary-" and a number for a summary or a correction. correction: true for a
+        # correction. reason: refused, too_large or retries_expired.
         type DeadLetter (
           record: string, correction: ?bool, destination: string, reason: string, answer: ?string, attempts: int, at: string,
           line: ?string
@@ -205,9 +207,9 @@ package enum CollectorInterface {
         # Fields that all records of a series share.
         type SplitField (title, domain, code, file, function, module, version, environment, platform, severity)
 
-        # merge: the group other was merged into group. split: some records of other belong to group. With a field, they are
-        # the records in which that field equals template; otherwise, their title matches template. rule: new groups with a
-        # title that matches template are merged into group.
+        # merge: the group other was merged into group. split: some records of other belong to group. With a field, they
+        # are the records in which that field equals template; otherwise, the records whose titles match template. rule:
+        # new groups whose titles match template are merged into group.
         type CorrectionKind (merge, split, rule)
 
         # A change of the grouping that a user (author) has made. hits: the number of series that it has moved since then.
@@ -226,7 +228,7 @@ package enum CollectorInterface {
         # records, new groups or bytes that are left of burst. refill: how much is added per period.
         type ForecastLimit (limit: string, available: int, burst: int, refill: int, period: int)
 
-        # What would become of a record at a destination. outcome: forwarded, summarised or withheld. reason: not_reportable,
+        # The outcome of a record at a destination. outcome: forwarded, summarised or withheld. reason: not_reportable,
         # muted, or the limit that holds it back, as in Suppression.
         type ForecastDestination (destination: string, outcome: string, reason: ?string, limits: []ForecastLimit)
 
@@ -253,32 +255,32 @@ package enum CollectorInterface {
         method Show(id: string) -> (record: ?StoredRecord, group: Group, fates: []DestinationFate)
 
         # Counts records per bucket between since and until (by default the last 24 hours), including records that
-        # retention has removed. bucket: milliseconds, a multiple of one minute. By app or group, the 20 with the most
-        # records have a series each; a last series, "*", counts the others. deploys: the 100 latest declared deployments in
-        # that time, earliest first.
+        # retention has removed. bucket: milliseconds, a multiple of one minute. By app or group, the 20 applications or
+        # groups with the most records have a series each; a last series, "*", counts the others. deploys: the 100 latest
+        # declared deployments in that time, earliest first.
         method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (
           start: string, bucket: ?int, series: []Series, deploys: ?[]Deployment
         )
 
-        # Sets the state of a group. until: when a mute ends, which must be in the future. until_count: a mute ends with this
-        # many further occurrences. until_newer_version: the state ends with a record from a version of the application that is
-        # newer than all seen so far. resolved_in: only this version and later ones reopen the group. resolved_in_next: only the
-        # next declared deployment and later ones do. Without any of these, the next record reopens a resolved group.
-        # note: a reason of at most 1024 bytes. The group has it in changed until its state changes again, and also while the
-        # group is regressed. If note is absent, a group that is already in this state, resolved or muted, keeps its
-        # note; an empty note removes it.
+        # Sets the state of a group. until: when a mute ends, which must be in the future. until_count: the number of
+        # further occurrences after which a mute ends. until_newer_version: the state ends with a record from a version of
+        # the application that is newer than all seen so far. resolved_in: only this version and later ones reopen the
+        # group. resolved_in_next: only the next declared deployment and later ones do. Without any of these, the next
+        # record reopens a resolved group. note: a text of at most 1024 bytes, which is in changed until the state changes
+        # again, and also while the group is regressed. If note is absent, a group that is already in this state keeps its
+        # note, unless the state is open. An empty note removes the note.
         method SetState(
           group: string, state: State, until: ?string, until_newer_version: ?bool, resolved_in: ?string,
           resolved_in_next: ?bool, until_count: ?int, note: ?string
         ) -> (group: Group)
 
         # Declares that a version of an application was deployed, now or at a time in the past. user: the user of the
-        # application. The default is the caller or, if the caller is an operator, all users with an application of this name.
-        # known: the version was in use already, and nothing was stored.
+        # application. The default is the caller or, if the caller is an operator, all users with an application of this
+        # name. known: whether the version was already in use, so that nothing was stored.
         method Deploy(app: string, version: string, at: ?string, commit: ?string, note: ?string, user: ?int) -> (deployment: Deployment, known: ?bool)
 
-        # Removes a declared deployment, the latest one of this version; deployment: what was removed. user is as in Deploy.
-        # States of groups do not change. If the version has reported, an observed deployment replaces it.
+        # Removes the latest declared deployment of a version, and returns it. user is as in Deploy. The states of groups
+        # do not change. If the version has sent reports, an observed deployment replaces the declared one.
         method RemoveDeployment(app: string, version: string, user: ?int) -> (deployment: Deployment, known: ?bool)
 
         # Lists deployments, latest first.
@@ -313,9 +315,9 @@ package enum CollectorInterface {
         # Lists dead letters, newest first. With lines, each includes the line that was to be sent.
         method DeadLetters(destination: ?string, records: ?[]string, lines: ?bool, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
 
-        # Makes dead letters pending again. Makes none pending, and replies with NotFound, if one of the records has no dead
-        # letter. left: how many remain dead letters because their record cannot be read or their destination is no longer
-        # configured.
+        # Makes dead letters pending again. If one of the records has no dead letter, replies with NotFound and changes
+        # nothing. left: how many remain dead letters because their record cannot be read or their destination is no
+        # longer configured.
         method Requeue(destination: ?string, records: ?[]string) -> (count: int, left: int)
 
         # Waits until the record has a fate other than pending, or until the timeout.
@@ -326,19 +328,19 @@ package enum CollectorInterface {
         # numbers of the corrections that were made, for UndoCorrection.
         method MergeGroups(into: string, groups: []string, reason: ?string) -> (group: Group, count: ?int, corrections: ?[]int)
 
-        # Undoes the merges into a group. With template, the records whose title matches it get a group of their own instead,
-        # including future records. In a template, * matches any text. corrections is as in MergeGroups.
+        # Without template, undoes the merges into a group. With template, moves the records whose titles match it to a
+        # new group, including future records; * matches any text. corrections is as in MergeGroups.
         method SplitGroup(group: string, template: ?string, reason: ?string) -> (groups: []Group, corrections: ?[]int)
 
-        # Gives the records of each value of a field a group of their own, including future records. Records with the first
-        # value, and with values that are not known yet, stay in the group. values: the values, oldest first; an empty text is
-        # that of records without a value. corrections is as in MergeGroups. dry_run only returns the values.
+        # Moves the records of each value of a field to a separate group, including future records. Records with the first
+        # value, and with values that are not known yet, stay in the group. values: the values, oldest first; an empty
+        # string stands for records without a value. corrections is as in MergeGroups. dry_run only returns the values.
         method SplitByField(group: string, field: SplitField, reason: ?string, dry_run: ?bool) -> (
           groups: []Group, values: []string, corrections: ?[]int
         )
 
-        # Merges the application's groups whose title matches into a group, including groups that don't exist yet.
-        # corrections is as in MergeGroups. dry_run only counts the groups.
+        # Merges the application's groups whose titles match template into group, including future groups. corrections is
+        # as in MergeGroups. dry_run only counts the groups.
         method AddGroupRule(group: string, template: string, reason: ?string, dry_run: ?bool) -> (
           group: Group, count: ?int, corrections: ?[]int
         )
@@ -349,18 +351,18 @@ package enum CollectorInterface {
         # Undoes a correction, including for the records that have arrived since.
         method UndoCorrection(id: int) -> (groups: []Group)
 
-        # Explains why a record, or the newest record of a group, is in its group. chosen: the sender chose the fingerprint.
-        # rule: the version of the rule that computed it. ids: the ids that lead to the group.
+        # Explains why a record, or the newest record of a group, is in its group. chosen: whether the sender chose the
+        # fingerprint. rule: the version of the rule that computed it. ids: the ids that refer to the group.
         method Explain(id: string) -> (
           group: Group, fingerprint: string, chosen: bool, rule: ?int, template: ?string, ids: []string,
           corrections: []Correction
         )
 
-        # Returns what would become of a record, and stores nothing. user: the user of the application. The default is the
-        # caller or, if only other users have an application of this name, the one who had it first. unit: the sender's systemd
-        # unit. message, metadata: as they would be stored. group: absent if the group would be new; group_id is the id that it
-        # would get. events: new, regressed, critical. limits: the limits for new groups. notifiers: for callers who may read
-        # all records.
+        # Returns how a record would be handled, and stores nothing. user: the user of the application. The default is the
+        # caller or, if only other users have an application of this name, the first of them. unit: the sender's systemd
+        # unit. message, metadata: as they would be stored. group: absent if the group would be new; group_id is the id
+        # that it would get. events: new, regressed, critical. limits: the limits for new groups. notifiers: for callers
+        # who may see all records.
         method ExplainRecord(record: Record, user: ?int, unit: ?string) -> (
           message: string, metadata: ?object, redactions: []ForecastRedaction, app: string, user: int, other_users: []int,
           template: string, fingerprint: string, chosen: bool, rule: ?int, group_id: string, new: bool, group: ?Group,
@@ -371,24 +373,22 @@ package enum CollectorInterface {
         # Finds groups of one application that may be the same issue. Merges nothing.
         method SuggestMerges(app: ?string, limit: ?int) -> (suggestions: []MergeSuggestion)
 
-        # Permanently erases the matching records; dry_run only counts them. unreachable: the places where copies may remain.
-        # With more, replies report progress.
+        # Permanently erases the matching records; dry_run only counts them. unreachable: where copies may remain. With
+        # more, replies report progress.
         method Purge(filter: Filter, dry_run: ?bool) -> (count: int, unreachable: []string)
 
         # Writes a copy of the whole store into the daemon's own state directory. With more, replies report progress.
-        # unreadable: the number of records in damaged blocks, which the copy has, too; absent if there are none.
-        # damaged: true if pages of the database, and so of the copy, are damaged.
-        # With descriptor, the last reply passes an open file descriptor of the copy (SCM_RIGHTS) instead of a path, and
-        # no file remains.
+        # unreadable: the number of records in damaged blocks, which are also damaged in the copy; absent if there are
+        # none. damaged: true if pages of the copy are damaged, and so probably those of the database. With descriptor,
+        # the last reply passes an open file descriptor of the copy (SCM_RIGHTS) instead of a path, and no file remains.
         method Backup(descriptor: ?bool) -> (
           path: ?string, descriptor: ?int, bytes_done: int, bytes_total: int, unreadable: ?int,
           damaged: ?bool
         )
 
         # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report
-        # progress. earlier: the number of records that had been stored before; absent if there are none.
-        # files: the files that were read or, with dry_run, that would be read. hopeless: the files from which nothing can be
-        # read.
+        # progress. earlier: the number of records that had been stored before; absent if there are none. files: the files
+        # that were read or, with dry_run, that would be read. hopeless: the files from which nothing can be read.
         method Repair(file: ?string, dry_run: ?bool) -> (
           recovered: int, earlier: ?int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
         )
@@ -421,12 +421,12 @@ extension CollectorMethod {
         return (key: JSONKey(name.span, from: 0, to: name.count), method: method)
     }
 
-    /// Finds the method that a call names, without creating a string for the name.
+    /// Creates the method that a call names, without creating a string for the name. Returns nil if the interface has
+    /// no such method.
     ///
     /// - Parameters:
     ///   - envelope: The envelope of the call.
     ///   - message: The message that the envelope was scanned from.
-    /// - Returns: nil if the interface has no such method.
     package init?(_ envelope: VarlinkCall.Envelope, in message: Span<UInt8>) {
         let name = envelope.method
         guard !name.hasEscapes else {
@@ -434,7 +434,7 @@ extension CollectorMethod {
             return
         }
         let prefix = Self.prefix
-        // `JSONKey` compares keys of at most 16 bytes completely.
+        // `JSONKey` compares only keys of up to 16 bytes as a whole.
         guard name.count > prefix.count, name.count <= prefix.count + 16 else { return nil }
         for index in prefix.indices where message[name.start + index] != prefix[index] { return nil }
         let key = JSONKey(message, from: name.start + prefix.count, to: name.end)
@@ -450,7 +450,7 @@ extension CollectorMethod {
         case other
     }
 
-    /// The number of leading bytes of a message in which its method is searched.
+    /// The number of bytes at the beginning of a message that are searched for its method.
     private static let maxBeginning = 4096
 
     /// Returns the kind of method that an incomplete message calls; nil if its first 4,096 bytes do not name it.

@@ -4,9 +4,9 @@ package import IssueWire
 public struct GroupExplanation: Equatable, Sendable {
     /// The group, after all corrections.
     public var group: IssueGroup
-    /// The fingerprint by which the group was found.
+    /// The fingerprint with which the group was found.
     public var fingerprint: String
-    /// `true` if the sender chose the fingerprint.
+    /// Whether the sender chose the fingerprint.
     public var isChosen: Bool
     /// The version of the rule that computed it; nil if it was chosen or is that of an overflow group.
     public var rule: Int?
@@ -52,7 +52,7 @@ package struct ExplainRecordParameters: Equatable, JSONObjectCodable, Sendable {
     /// The record, as in `Report`.
     package var record: JSONValue
     /// The user of the application; nil for the caller or, if only other users have an application of this name, for
-    /// the one who had it first.
+    /// the first of them.
     package var user: UInt32?
     /// The systemd unit of the sender; nil for none.
     package var unit: String?
@@ -96,13 +96,13 @@ package struct ForecastRedaction: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The level of a limit that a record would have to pass.
+/// The level of a limit that applies to a record.
 package struct ForecastLimit: Equatable, JSONObjectCodable, Sendable {
     /// `new_groups`, `group_rate`, `application_rate`, `global_rate` or `daily_bytes`.
     package var limit: String
     /// The amount that is left now: records, new groups, or bytes.
     package var available: Int
-    /// The amount that is left if nothing was used.
+    /// The amount that is left if nothing is used.
     package var burst: Int
     /// The amount that is added per `period`.
     package var refill: Int
@@ -156,14 +156,14 @@ package struct ForecastDestination: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The decision of a notifier about a record.
+/// Whether a notifier would report a record, and why not.
 package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
     /// The name of the notifier.
     package var notifier: String
-    /// `true` if the notifier would report the record.
+    /// Whether the notifier would report the record.
     package var isNotified: Bool
-    /// The key of the notifier's section that excludes the record, such as `Severity`, or `no_event` if the record
-    /// changes nothing, or `silenced`; nil if the notifier reports it.
+    /// The reason why the notifier does not report the record: the key of its section that excludes the record, such as
+    /// `Severity`; `no_event` if the record changes nothing; or `silenced`. Nil if the notifier reports it.
     package var reason: String?
     /// The id of the silence that covers the record; nil if there is none.
     package var silence: String?
@@ -185,7 +185,7 @@ package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `ExplainRecord`: what would become of a record. Nothing is stored.
+/// The reply of `ExplainRecord`: how the daemon would handle a record. Nothing is stored.
 package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     /// The message as it would be stored, without the values that redaction removes.
     package var message: String
@@ -202,13 +202,13 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var template: String
     /// The fingerprint; `overflow` if the application has too many new groups or series.
     package var fingerprint: String
-    /// `true` if the sender chose the fingerprint.
+    /// Whether the sender chose the fingerprint.
     package var isChosen: Bool
     /// The version of the rule that computed it; nil if it was chosen or is that of an overflow group.
     package var rule: Int?
     /// The id of the group. A new group would get this id.
     package var groupID: String
-    /// `true` if the record would be the first of its group.
+    /// Whether the record would be the first of its group.
     package var isNew: Bool
     /// The group; nil if it is new or has no records any longer.
     package var group: IssueGroup?
@@ -216,10 +216,10 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var corrections: [GroupCorrection]
     /// How the record would change its group: `new`, `regressed`, `critical`.
     package var events: [String]
-    /// The limits at ingest, if the record needs a new group.
+    /// The limits on new groups, if the record needs one.
     package var limits: [ForecastLimit]
     package var destinations: [ForecastDestination]
-    /// Empty unless the caller may read everything.
+    /// The notifiers. Empty unless the caller may see all records.
     package var notifiers: [ForecastNotifier]
 
     package init(

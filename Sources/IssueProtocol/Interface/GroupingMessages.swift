@@ -50,7 +50,7 @@ package struct SplitByFieldParameters: Equatable, JSONObjectCodable, Sendable {
     package var group: String
     package var field: IssueSplitField
     package var reason: String?
-    /// `true` to only return the values.
+    /// Whether to only return the values. Nil means `false`.
     package var isDryRun: Bool?
 
     package init(group: String, field: IssueSplitField, reason: String? = nil, isDryRun: Bool? = nil) {
@@ -77,7 +77,7 @@ package struct AddGroupRuleParameters: Equatable, JSONObjectCodable, Sendable {
     /// The pattern of the titles.
     package var template: String
     package var reason: String?
-    /// `true` to only count the groups that would be merged.
+    /// Whether to only count the groups that would be merged. Nil means `false`.
     package var isDryRun: Bool?
 
     package init(group: String, template: String, reason: String? = nil, isDryRun: Bool? = nil) {
@@ -121,7 +121,7 @@ package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `SplitGroup`: the groups that have records of their own now.
+/// The reply of `SplitGroup`: the groups that were split off.
 package struct SplitGroupReply: Equatable, JSONObjectCodable, Sendable {
     package var groups: [IssueGroup]
     /// The numbers of the corrections that were made, for undoing them. Nil if none was, and from older daemons.
@@ -167,7 +167,7 @@ package struct SplitByFieldReply: Equatable, JSONObjectCodable, Sendable {
 
 /// The parameters of `Corrections`.
 package struct CorrectionsParameters: Equatable, JSONObjectCodable, Sendable {
-    /// Only corrections of this group; nil for all.
+    /// The group whose corrections are listed; nil for all groups.
     package var group: String?
 
     package init(group: String? = nil) {
@@ -211,7 +211,7 @@ package struct UndoCorrectionParameters: Equatable, JSONObjectCodable, Sendable 
     }
 }
 
-/// The reply of `UndoCorrection`: the groups that have records of their own again.
+/// The reply of `UndoCorrection`: the groups that have changed.
 package struct UndoCorrectionReply: Equatable, JSONObjectCodable, Sendable {
     package var groups: [IssueGroup]
 
@@ -252,7 +252,7 @@ public struct MergeSuggestion: Equatable, Sendable {
     public var groups: [String]
     /// Their titles.
     public var titles: [String]
-    /// The word of each title that the other one does not have.
+    /// For each title, the word that the other title does not contain.
     public var words: [String]
     /// The name of their application.
     public var app: String

@@ -2,8 +2,8 @@ package import IssueWire
 
 /// The parameters of `Backup`.
 package struct BackupParameters: Equatable, JSONObjectCodable, Sendable {
-    /// `true` to receive the copy as an open file descriptor with the last reply. No copy remains in the daemon's
-    /// directory.
+    /// Whether to pass the copy as an open file descriptor with the last reply. No copy then remains in the daemon's
+    /// folder. Nil means `false`.
     package var descriptor: Bool?
 
     package init(descriptor: Bool? = nil) {
@@ -29,7 +29,7 @@ package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
     package var bytesTotal: Int64
     /// The number of records that cannot be read in the copy, because their blocks are damaged; nil if there are none.
     package var unreadable: Int64?
-    /// `true` if pages of the database, and so of the copy, are damaged; nil if no damage was found.
+    /// Whether pages of the copy, and so probably of the database, are damaged; nil if no damage was found.
     package var isDamaged: Bool?
 
     package init(
@@ -59,7 +59,7 @@ package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
 /// The parameters of `Purge`.
 package struct PurgeParameters: Equatable, JSONObjectCodable, Sendable {
     package var filter: IssueFilter
-    /// `true` to only count the matching records.
+    /// Whether to only count the matching records. Nil means `false`.
     package var isDryRun: Bool?
 
     package init(filter: IssueFilter, isDryRun: Bool? = nil) {
@@ -76,11 +76,11 @@ package struct PurgeParameters: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `Purge`: the number of records erased, and the places that still hold copies of some of them.
+/// The reply of `Purge`.
 package struct PurgeReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of records erased, or of records that match if it was a dry run.
     package var count: Int64
-    /// Descriptions of the places that may still hold copies, such as backups and destinations.
+    /// Descriptions of where copies may remain, such as backups and destinations.
     package var unreachable: [String]
 
     package init(count: Int64, unreachable: [String] = []) {
@@ -100,7 +100,7 @@ package struct PurgeReply: Equatable, JSONObjectCodable, Sendable {
 package struct RepairParameters: Equatable, JSONObjectCodable, Sendable {
     /// The name of the database file that was moved aside; nil for all of them.
     package var file: String?
-    /// `true` to only list the files.
+    /// Whether to only list the files. Nil means `false`.
     package var isDryRun: Bool?
 
     package init(file: String? = nil, isDryRun: Bool? = nil) {
@@ -117,16 +117,16 @@ package struct RepairParameters: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `Repair`: the progress, and the files concerned.
+/// The reply of `Repair`: the progress, and the files that are read.
 package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of records recovered so far.
     package var recovered: Int64
-    /// The number of readable records that the database had before: from its own clients, or recovered by another repair
-    /// or from another file. Nil if there are none.
+    /// The number of readable records that the current database already had, reported by clients or recovered from
+    /// another file or by an earlier repair. Nil if there are none.
     package var earlier: Int64?
     /// The number of records that could not be read.
     package var unreadable: Int64
-    /// `true` in the last reply.
+    /// Whether this is the last reply.
     package var isDone: Bool
     /// The names of the database files.
     package var files: [String]
@@ -212,7 +212,7 @@ package struct RequeueParameters: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `Requeue`: the number of records that are pending again.
+/// The reply of `Requeue`.
 package struct RequeueReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of dead letters that are pending again.
     package var count: Int64

@@ -26,7 +26,7 @@ public struct IssueFilter: Equatable, Sendable {
     public var metadata: [String]?
     /// The ids of groups.
     public var groups: [String]?
-    /// The ids of the users that reported the record.
+    /// The ids of the users who reported the record.
     public var users: [UInt32]?
     /// The systemd units that reported the record.
     public var units: [String]?
@@ -37,8 +37,8 @@ public struct IssueFilter: Equatable, Sendable {
     public var sinceDeployment: DeploymentChange?
     /// The outcomes of records. They select single records only, not issues or counts.
     public var outcomes: [IssueFate.Outcome]?
-    /// The destination that ``outcomes`` refers to. Nil for any destination. Without ``outcomes``, the daemon
-    /// rejects the filter.
+    /// The destination that ``outcomes`` refers to. Nil for any destination. The daemon rejects a filter with a
+    /// destination but without ``outcomes``.
     public var destination: String?
     /// The earliest time at which the daemon received a record.
     public var since: IssueTimestamp?
@@ -48,7 +48,7 @@ public struct IssueFilter: Equatable, Sendable {
     public var traceIDs: [String]?
     /// The ids of requests.
     public var requestIDs: [String]?
-    /// The ids of the users that the application was serving; see `IssueContext.user`. The users that run the
+    /// The ids of the users whom the application was serving; see `IssueContext.user`. The users who run the
     /// application are ``users``.
     public var endUsers: [String]?
 
@@ -118,7 +118,7 @@ extension IssueFilter {
 public enum DeploymentChange: String, CaseIterable, Sendable {
     /// The first record came after the deployment.
     case new
-    /// The last record came between the deployment before and the last one.
+    /// The last record came between the last two deployments.
     case gone
 }
 
@@ -154,11 +154,11 @@ extension HistogramDimension: JSONStringEnum {}
 
 /// The counts for one level, application or group (`Series` on the wire).
 public struct HistogramSeries: Equatable, Sendable {
-    /// The key of the last series by application or group, which counts the records of all others.
+    /// The key of the last series, which counts the records of all other applications or groups.
     package static let rest = "*"
 
-    /// The name of the level, the name of the application or the id of the group. The last series may be `*`, with the
-    /// sum of all that have no series of their own.
+    /// The name of the level, the name of the application or the id of the group. The last series may be `*`, which
+    /// counts all records without a separate series.
     public var key: String
     /// The number of records in each bucket, in order of time.
     public var counts: [Int]
@@ -173,7 +173,7 @@ public struct HistogramSeries: Equatable, Sendable {
 }
 
 extension Int {
-    /// Returns the sum, clamped to the range of `Int`. An untrusted server may send any number.
+    /// Returns the sum, clamped to the range of `Int`: an untrusted server may send any number.
     package func clampedSum(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         guard overflow else { return sum }
@@ -250,7 +250,7 @@ package struct RecordsParameters: Equatable, JSONObjectCodable, Sendable {
     package var limit: Int?
     /// The `next` of the previous page; nil for the first page.
     package var after: String?
-    /// `true` to also receive records that arrive later.
+    /// Whether to also receive records that arrive later. Nil means `false`.
     package var follow: Bool?
 
     package init(
@@ -280,8 +280,8 @@ package struct RecordsReply: Equatable, JSONObjectCodable, Sendable {
     package var records: [StoredRecord]
     /// The cursor of the next page; nil if this is the last one.
     package var next: String?
-    /// The number of records that are left out because their blocks are damaged; nil if there are none, or if the caller
-    /// may not see all records.
+    /// The number of records that are left out because their blocks are damaged; nil if there are none, or if the
+    /// caller may not see all records.
     package var unreadable: Int64?
 
     package init(records: [StoredRecord], next: String? = nil, unreadable: Int64? = nil) {

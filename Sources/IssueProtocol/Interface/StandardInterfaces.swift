@@ -145,8 +145,8 @@ package enum MetricsMethod: String, VarlinkMethod, CaseIterable, Sendable {
 extension MetricsMethod {
     /// Checks the parameters of a call. Neither method has any.
     ///
-    /// - Throws: `invalidParameter` with the name of a parameter, and `expectedMore` unless several replies are
-    ///   accepted.
+    /// - Throws: `invalidParameter` with the name of a parameter if there is one, or `expectedMore` if `more` is
+    ///   `false`.
     package static func check(parameters: [UInt8], more: Bool) throws(CollectorError) {
         guard let members = (try? JSONValue(json: parameters))?.asObject else { throw .invalidParameter("parameters") }
         if let first = members.first { throw .invalidParameter(first.key) }
@@ -185,7 +185,7 @@ extension MetricsMethod {
         writer.object { writer in for field in fields { writer.member(field.name, field.value) } }
     }
 
-    /// Returns a message for each reply. All but the last announce that another follows.
+    /// Returns a message for each reply. All but the last have the member `continues`.
     private static func replies(_ replies: [(inout JSONWriter) -> Void]) -> [UInt8] {
         var messages: [UInt8] = []
         for (index, write) in replies.enumerated() {

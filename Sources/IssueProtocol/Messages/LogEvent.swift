@@ -11,8 +11,8 @@ package struct LogEvent: Hashable, Sendable {
     package let meaning: String
     /// The advice to the operator, in Markdown; nil if no action is needed.
     package let action: String?
-    /// The `MESSAGE_ID=` of the journal entry, by which the catalog finds its explanation. Several events may share
-    /// one. By default, it is derived from the identifier.
+    /// The `MESSAGE_ID=` of the journal entry, with which `journalctl -x` finds the explanation in the catalog. Several
+    /// events may share one. By default, it is derived from the identifier.
     package let messageID: String
 
     private init(
@@ -85,16 +85,16 @@ package struct LogEvent: Hashable, Sendable {
 
     package static let redactionKeyUnusable = LogEvent(
         "config.redaction-key-unusable", "Could not use the key for redacted values; masking them instead of hashing",
-        "A rule of `[Redaction]` has the action `hash`, but the file with the key can't be read or created. Its values "
-            + "are replaced by marks without a hash until the next start or reload.",
-        "Read `error=`. A damaged key can be removed: the daemon creates another one, and hashes from before can no "
-            + "longer be compared with new ones.")
+        "A rule of `[Redaction]` has the action `hash`, but the file with the key can't be read or created. Its "
+            + "values are replaced by marks without a hash until the next start or reload.",
+        "Read `error=`. If the key is damaged, remove it. The daemon then creates a new one, and earlier hashes "
+            + "can no longer be compared with new ones.")
 
     // MARK: Start and stop
 
     package static let daemonReady = LogEvent(
         "daemon.ready", "Ready",
-        "The daemon has started: `socket=` takes reports, and `database=` stores them.")
+        "The daemon has started: it accepts reports at `socket=` and stores them in `database=`.")
     package static let daemonStopping = LogEvent(
         "daemon.stopping", "Stopping",
         "The daemon was asked to stop. It first replies to the reports that it has received.")
@@ -198,9 +198,9 @@ package struct LogEvent: Hashable, Sendable {
         "Find out who removed the database, and restore a backup.")
     package static let storeCommitsLost = LogEvent(
         "store.commits-lost", "WAL of the database is missing or damaged; commits in it are lost",
-        "The WAL of a run that was killed has been removed, shortened or damaged. All commits after its readable part are "
-            + "lost, including records with receipts. New records get a new store code in their ids, so no lost id is "
-            + "reused.",
+        "The WAL of a run that was killed has been removed, truncated or damaged. All commits after its readable "
+            + "part are lost, including records with receipts. New records get a new store code in their ids, so no "
+            + "lost id is reused.",
         "Find out what happened to the file, and check the disk.")
     package static let storeKeptDatabase = LogEvent(
         "store.kept-database", "Kept the old database",
@@ -256,8 +256,8 @@ package struct LogEvent: Hashable, Sendable {
         messageID: "44e9b1ed9cb14818ac2f4c543c815253")
     package static let issueSuppressedAlerts = LogEvent(
         "issue.suppressed-alerts", "Too many issues to announce individually",
-        "More issues were new, critical or regressed than are announced; `new=`, `critical=` and `regressed=` are the "
-            + "numbers.",
+        "More issues were new, critical or regressed than are announced; `new=`, `critical=` and `regressed=` are "
+            + "the numbers of issues that were not announced.",
         "Use `issuectl list`, and find out why the users in `users=` send this many reports.",
         messageID: "1a05aa5480d64bee8e8386fe8013454c")
 
@@ -296,8 +296,8 @@ package struct LogEvent: Hashable, Sendable {
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationReasonChanged = LogEvent(
         "destination.reason-changed", "Destination still unavailable, for another reason",
-        "The destination fails for another reason than `before=`. Of the changes in an hour, ten are logged; `left_out=` "
-            + "is the number of others.",
+        "The destination fails for another reason than `before=`. At most ten changes an hour are logged; "
+            + "`left_out=` is the number of the others.",
         "Look up `reason=` under [States of a destination](Operations.md#states-of-a-destination).",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationRejecting = LogEvent(
@@ -307,9 +307,9 @@ package struct LogEvent: Hashable, Sendable {
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationAvailable = LogEvent(
         "destination.available", "Destination accepts records again",
-        "The destination accepted records after an outage or pause, perhaps one before the daemon's last start. `lasted=`: "
-            + "how long it did not, absent if that began before the start; `pending=`: the records and corrections that "
-            + "wait after this request.",
+        "The destination accepted records after an outage or pause, which may have begun before the daemon's last "
+            + "start. `lasted=` is its duration, absent if it began before the start. `pending=` is the number of "
+            + "records and corrections that are still pending.",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationCredentialFound = LogEvent(
         "destination.credential-found", "Credential found",
@@ -359,8 +359,8 @@ package struct LogEvent: Hashable, Sendable {
         "Find out why that user opens this many connections, perhaps one for each report, or raise `MaxConnections=`.")
     package static let socketConnectionsClosed = LogEvent(
         "socket.connections-closed", "Closing connections of the user with the most, to admit others",
-        "At `MaxConnections=`, connections of the user in `uid=` are closed to admit other users. Their clients "
-            + "connect again. Logged at most once a minute.",
+        "At `MaxConnections=`, connections of the user in `uid=` are closed to admit those of other users. Their "
+            + "clients connect again. Logged at most once a minute.",
         "Find out why that user opens this many connections, or raise `MaxConnections=`.")
     package static let socketMemoryLimit = LogEvent(
         "socket.memory-limit", "Connections use too much memory; closing the largest",
@@ -422,12 +422,13 @@ package struct LogEvent: Hashable, Sendable {
             + "minute each and 60 a minute in total are logged.")
     package static let auditGroupingChanged = LogEvent(
         "audit.grouping-changed", "Issue grouping changed",
-        "Issues were merged or split, or that was undone, by `uid=`, `pid=` and `command=`. `corrections=` are the numbers "
-            + "with which `issuectl group undo` undoes it. `issuectl group rule` lists what applies. The limits of `audit.state-changed` include these lines."
+        "Issues were merged or split, or a correction was undone, by `uid=`, `pid=` and `command=`. `issuectl group "
+            + "undo` takes the numbers in `corrections=`; `issuectl group rule` lists all corrections. The limits of "
+            + "`audit.state-changed` include these lines."
     )
     package static let auditStatesOmitted = LogEvent(
         "audit.states-omitted", "Users made more changes to issues than are logged",
-        "`left_out=` changes of states and of the grouping, and deployments, of ordinary users were not logged.",
+        "`left_out=` changes of states, of the grouping and of deployments by ordinary users were not logged.",
         "Find out who makes this many changes.")
     package static let auditDeployed = LogEvent(
         "audit.deployed", "Deployment declared",
@@ -460,9 +461,10 @@ package struct LogEvent: Hashable, Sendable {
         "Free space, so that at least `bytes=` in addition to `KeepFree=` are free, and repeat the command.")
     package static let jobBackupFinished = LogEvent(
         "job.backup-finished", "Backup finished",
-        "A backup is complete; `file=` is its path. `unreadable=` is the number of records in damaged blocks, which the "
-            + "copy has, too.",
-        "If `unreadable=` is not 0, see [A block is damaged](Operations.md#a-block-is-damaged), and keep older backups."
+        "A backup is complete; `file=` is its path. `unreadable=` is the number of records in damaged blocks, "
+            + "which are also damaged in the copy.",
+        "If `unreadable=` is not 0, see [A block is damaged](Operations.md#a-block-is-damaged), and keep older "
+            + "backups."
     )
     package static let jobBackupDamaged = LogEvent(
         "job.backup-damaged", "Database and its backup are damaged",

@@ -5,7 +5,7 @@ package enum NearestName {
     /// A word of at least four characters is similar to names that contain it, and one of at least two characters to
     /// names that begin with it. Case and leading hyphens do not count.
     package static func find(_ word: String, among names: some Sequence<String>) -> String? {
-        // No real name is that long, and the work grows with the length.
+        // No name is that long, and the time grows with the length.
         guard word.utf8.count <= 64 else { return nil }
         let wanted = word.lowercased().drop { $0 == "-" }
         guard !wanted.isEmpty else { return nil }

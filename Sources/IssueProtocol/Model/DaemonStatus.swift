@@ -8,7 +8,7 @@ public struct DaemonStatus: Equatable, Sendable {
     public var host: String
     /// The time at which the daemon started.
     public var startedAt: IssueTimestamp
-    /// The time since the start, which does not depend on changes of the wall clock. Nil if the daemon is older.
+    /// The time since the start, independent of changes to the wall clock. Nil if the daemon is too old to send it.
     public var uptime: Duration?
     /// The number of records that the daemon has received since the store was created.
     public var received: Int
@@ -29,12 +29,12 @@ public struct DaemonStatus: Equatable, Sendable {
     public var store: StoreStatus
     /// The destinations.
     public var destinations: [DestinationStatus]
-    /// The current suppressions by rate limits and quotas with the highest counts, highest first.
+    /// The suppressions with the highest counts, highest first.
     public var suppressions: [Suppression]
     /// The number of suppressions that are not in ``suppressions``.
     public var otherSuppressions: Int
-    /// The numbers of values that were removed from records since the start, by rule. Empty if the caller may not see
-    /// all records.
+    /// For each rule of redaction, the number of values that it has removed since the start. Empty if the caller may
+    /// not see all records.
     public var redactions: [RedactionCount]
     /// The notifiers. Empty if the caller may not see all records.
     public var notifiers: [NotifierStatus]
@@ -146,10 +146,9 @@ public struct StoreStatus: Equatable, Sendable {
     /// The free space of the store's file system, in bytes. Nil if it is unknown, or the caller may not see all
     /// records.
     public var freeBytes: Int?
-    /// A sentence for each current fault of the store.
+    /// A description of each current fault of the store or the configuration.
     public var faults: [String]
-    /// An identifier for each of the faults, in the same order, which stays the same in later versions. Empty if the
-    /// daemon is too old to send them.
+    /// The stable identifier of each fault, in the same order. Empty if the daemon is too old to send them.
     public var faultIDs: [String] = []
     /// The version of SQLite that the daemon uses. Nil if the caller may not see all records.
     public var sqliteVersion: String?
@@ -234,7 +233,7 @@ extension RetentionReply: JSONObjectCodable {
     }
 }
 
-/// A rule by which retention removes records.
+/// A retention rule.
 package struct RetentionRule: Equatable, Sendable {
     /// The name of a rule on the wire.
     package enum Name: String, CaseIterable, Sendable {
@@ -245,15 +244,15 @@ package struct RetentionRule: Equatable, Sendable {
 
     /// The wire name of the rule. A newer daemon may have rules that this version does not know.
     package var name: String
-    /// The application to which the rule applies; nil for all applications without a rule of their own.
+    /// The application that the rule applies to; nil for all applications without a separate rule.
     package var app: String?
     /// The user of the application, or the user whose records are removed first; nil if there is no such user.
     package var uid: UInt32?
     /// The maximum age; nil for a limit on space.
     package var age: Duration?
-    /// When it removes records next, which may be in the past; nil if it removes none at the present rate.
+    /// When the rule removes records next, which may be in the past; nil if it removes none at the current rate.
     package var at: IssueTimestamp?
-    /// The number of records that it removes at that time; nil if unknown, and always for a limit on space.
+    /// The number of records that the rule removes at that time; nil if unknown. Always nil for a limit on space.
     package var records: Int64?
 
     package init(

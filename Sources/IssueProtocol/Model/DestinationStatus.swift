@@ -10,10 +10,10 @@ public struct DestinationStatus: Equatable, Sendable {
     public var state: DestinationState
     /// The reason for waiting or being paused. Nil if there is none.
     public var reason: String?
-    /// The time since which the destination has not accepted records, as far as the daemon knows since its start. Nil
-    /// if it accepts them.
+    /// The time at which the destination stopped accepting records, at the earliest the start of the daemon. Nil if it
+    /// accepts them.
     public var failingSince: IssueTimestamp?
-    /// The recommended action. Nil if there is none, or the caller may not see all records.
+    /// What an operator can do. Nil if there is no advice, or the caller may not see all records.
     public var advice: String?
     /// The number of records with each fate.
     package var ledger: Ledger
@@ -74,7 +74,7 @@ extension DestinationStatus {
     /// The number of records since the destination was added. It always equals the sum of all outcomes.
     public var received: Int { Int(clamping: ledger.received) }
 
-    /// `true` if each received record has exactly one outcome. This should always be true.
+    /// Whether the outcomes add up to the number of received records. Anything else is a bug of the daemon.
     public var balances: Bool { ledger.balances }
 
     /// Returns the number of records with an outcome.
@@ -146,7 +146,7 @@ package struct Ledger: Equatable, Sendable {
 
     package init() {}
 
-    /// `true` if every received record has exactly one fate.
+    /// Whether the fates add up to the number of received records.
     package var balances: Bool {
         var sum: Int64 = 0
         for fate in IssueFate.Outcome.allCases {

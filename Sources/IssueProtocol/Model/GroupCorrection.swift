@@ -22,7 +22,7 @@ public struct GroupCorrection: Equatable, Sendable {
     public var kind: Kind
     /// The id of the group that gets the records.
     public var group: String
-    /// The id of the group that the records would belong to otherwise; nil for a rule.
+    /// The id of the group that the records belong to without the correction; nil for a rule.
     public var other: String?
     /// The name of the application.
     public var app: String
@@ -38,7 +38,7 @@ public struct GroupCorrection: Equatable, Sendable {
     public var timestamp: IssueTimestamp
     /// The reason that its author gave. Nil if there is none.
     public var reason: String?
-    /// The number of series that it has moved since then.
+    /// The number of series that it has moved since it was made.
     public var hits: Int64
 
     package init(
@@ -82,7 +82,7 @@ extension GroupCorrection: JSONObjectCodable {
     }
 }
 
-/// A field by whose values a group can be split (`SplitField` on the wire).
+/// A field that a group can be split by (`SplitField` on the wire).
 ///
 /// These are the fields that all records of a series share. Metadata and the type of an error belong to single records,
 /// so a group can't be split by them.
@@ -140,8 +140,8 @@ package struct TitlePattern: Equatable, Sendable {
 
     /// Returns `true` if the whole title matches.
     ///
-    /// The writer calls this for each rule of an application when a new fingerprint arrives, so the time is linear in
-    /// the length of the title, whatever title and pattern are.
+    /// The time is linear in the length of the title for every pattern, because the writer calls this for each rule of
+    /// an application when a new fingerprint arrives.
     package func matches(_ title: String) -> Bool {
         var work = 0
         return matches(title, work: &work)

@@ -13,7 +13,7 @@ public struct IssueDeployment: Equatable, Sendable {
     public var version: String
     /// The time of the deployment. For an observed one, the time at which the first report of the version was received.
     public var deployedAt: IssueTimestamp
-    /// `true` if no one declared the deployment and it is only known from a report.
+    /// Whether the deployment is known only from a report, because no one declared it.
     public var isObserved: Bool
     /// The revision of the source code; nil if unknown.
     public var commit: String?
@@ -94,7 +94,7 @@ package struct DeployParameters: Equatable, JSONObjectCodable, Sendable {
 package struct DeployReply: Equatable, JSONObjectCodable, Sendable {
     /// The stored deployment.
     package var deployment: IssueDeployment
-    /// `true` if the version was in use already, so that nothing was stored.
+    /// Whether the version was already in use, so that nothing was stored. Nil means `false`.
     package var isKnown: Bool?
 
     package init(deployment: IssueDeployment, isKnown: Bool? = nil) {

@@ -12,14 +12,14 @@ public struct IssueGroup: Equatable, Sendable {
     public var state: GroupState
     /// The time at which muting ends. Nil if it does not end at a time.
     public var mutedUntil: IssueTimestamp?
-    /// The number of further occurrences after which muting ends. Nil if it does not end by their number.
+    /// The number of further occurrences after which muting ends. Nil if it does not end after a count.
     public var mutedUntilCount: Int?
-    /// `true` if the issue was resolved and has occurred again.
+    /// Whether the issue was resolved and has occurred again.
     public var hasRegressed: Bool
     /// The version of the application that has the fix of a resolved issue. Records of earlier versions do not reopen
     /// it. Nil if unknown.
     public var resolvedIn: String?
-    /// `true` if the next deployment of the application will have the fix of a resolved issue.
+    /// Whether the next deployment of the application will have the fix of a resolved issue.
     public var isResolvedInNext = false
     /// The last change of the state by a user. If the group has regressed, this is the change to the previous state.
     /// Nil if no user has set the state, or if it has changed automatically in another way, such as at the end of a
@@ -27,11 +27,11 @@ public struct IssueGroup: Equatable, Sendable {
     public var stateChange: IssueStateChange?
     /// The name of the application. Nil if it sent none.
     public var app: String?
-    /// The id of the user that reported the issue.
+    /// The id of the user who reported the issue.
     public var user: UInt32
     /// The text that identifies the records of the group.
     public var fingerprint: String
-    /// The version of the rule by which the daemon computed the fingerprint. Nil if unknown.
+    /// The version of the rule with which the daemon computed the fingerprint. Nil if unknown.
     package var fingerprintRule: Int?
     /// The domain of the error. Nil if it has none.
     public var domain: String?
@@ -53,7 +53,7 @@ public struct IssueGroup: Equatable, Sendable {
     public var lastVersion: String?
     /// The id of the newest record. Nil if none is stored.
     public var newestRecord: String?
-    /// The counts per bucket. Empty unless the query asked for them.
+    /// The counts per bucket of the sparkline. Empty unless the query requested them.
     public var sparkline: [Int]
 
     package init(
@@ -125,7 +125,7 @@ extension IssueGroup {
 }
 
 extension IssueGroup: JSONObjectCodable {
-    /// The value that reading starts with. Its members are required.
+    /// The initial value for decoding.
     package static let initial = IssueGroup(
         id: "", title: "", level: .error, state: .open, app: nil, user: 0, fingerprint: "", records: 0,
         occurrences: 0, firstSeen: .epoch, lastSeen: .epoch)
@@ -224,16 +224,16 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var state: GroupState
     /// The end of a mute; nil if it has none.
     package var until: IssueTimestamp?
-    /// `true` if only a newer version of the application ends the state.
+    /// Whether only a newer version of the application ends the state. Nil means `false`.
     package var untilNewerVersion: Bool?
-    /// The version that has the fix; nil unless only this version or a later one reopens the group.
+    /// The version that has the fix: only this version and later ones reopen the group. Nil if none was given.
     package var resolvedIn: String?
-    /// `true` if the next declared deployment has the fix.
+    /// Whether the next declared deployment has the fix. Nil means `false`.
     package var isResolvedInNext: Bool?
-    /// The number of occurrences after which a mute ends; nil if it does not end by their number.
+    /// The number of occurrences after which a mute ends; nil if it does not end after a count.
     package var untilCount: Int64?
-    /// A note of at most 1024 bytes, which users see with the group. Nil sets no note, but keeps the note of a group
-    /// that is already in this state, if that is resolved or muted; an empty note removes it.
+    /// A note of at most 1024 bytes, which users see with the group. If it is nil, a group that is already in this
+    /// state keeps its note, unless the state is open. An empty note removes the note.
     package var note: String?
 
     package init(

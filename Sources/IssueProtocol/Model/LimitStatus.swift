@@ -79,10 +79,10 @@ package struct LimitsReply: Equatable, Sendable {
     package var limits: [LimitStatus]
     /// The number of limits that are not listed.
     package var others: Int
-    /// The number of records that the limits that are not listed have held back. This includes limits that were not
-    /// counted separately because there were too many.
+    /// The number of records that limits which are not listed have held back. Includes limits that were not counted
+    /// separately because there were too many.
     package var othersHeld: Int
-    /// When counting began, at most 24 hours ago.
+    /// The time at which counting began, at most 24 hours ago.
     package var since: IssueTimestamp
 
     package init(limits: [LimitStatus], others: Int = 0, othersHeld: Int = 0, since: IssueTimestamp) {
@@ -121,7 +121,7 @@ package struct LimitStatus: Equatable, Sendable {
 
     /// The wire name of the limit. A newer daemon may have limits that this version does not know.
     package var name: String
-    /// Nil for a limit that does not belong to a destination.
+    /// The name of the destination; nil if the limit does not belong to one.
     package var destination: String?
     package var app: String?
     /// The user of the limit or of the application. Nil for the limit of all users together.
@@ -140,12 +140,12 @@ package struct LimitStatus: Equatable, Sendable {
     package var commonLevel: Int64?
     /// The part of `capacity` that is not reserved; nil if nothing is reserved.
     package var commonCapacity: Int64?
-    /// The amount that one user has taken of a shared limit and that has not been refilled.
+    /// The amount of a shared limit that the user has used and that was not refilled yet; nil for other limits.
     package var used: Int64?
     /// The number of records, announcements or names above the limit in the last 24 hours.
     package var held: Int64
-    /// The limits that would have held back nothing in that time; each of them alone is enough. Empty if nothing was
-    /// held back.
+    /// The limits that would have held back nothing in that time. Any one of them is enough. Empty if nothing was held
+    /// back.
     package var needed: [LimitNeed]
 
     package init(

@@ -2,7 +2,8 @@ package import IssueWire
 
 /// The status of a notifier (`Notifier` on the wire).
 ///
-/// Since the notifier was added, ``received`` equals ``pending`` + ``delivered`` + ``givenUp``.
+/// All counts begin when the notifier is added. ``received`` is always the sum of ``pending``, ``delivered`` and
+/// ``givenUp``.
 public struct NotifierStatus: Equatable, Sendable {
     /// The name in the daemon's configuration.
     public var name: String
@@ -12,7 +13,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var state: DestinationState
     /// The reason for waiting or being paused. Nil if there is none.
     public var reason: String?
-    /// The number of events that it was to report.
+    /// The number of events to report.
     public var received: Int
     /// The number of events that wait for a message or are in an unfinished one.
     public var pending: Int
@@ -20,7 +21,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var delivered: Int
     /// The number of events in messages that could not be delivered.
     public var givenUp: Int
-    /// The number of events that a silence covered. They are not among the received ones.
+    /// The number of events that a silence covered. ``received`` does not include them.
     public var silenced: Int
     /// The number of messages that the receiver has accepted.
     public var messages: Int
@@ -94,26 +95,26 @@ extension NotifierStatus: JSONObjectCodable {
 ///
 /// The records are stored, counted and forwarded as usual.
 package struct IssueSilence: Equatable, Sendable {
-    /// The maximum time until the end, in days.
+    /// The maximum duration, in days.
     package static let maxDays = 366
 
     /// The id that the daemon assigned; empty in a request.
     package var id: String
     /// The names of applications. A name may end with `*`. An empty list matches all.
     package var apps: [String]
-    /// The names of environments, as for `apps`.
+    /// The names of environments, with the same rules as `apps`.
     package var environments: [String]
-    /// The names of systemd units, as for `apps`.
+    /// The names of systemd units, with the same rules as `apps`.
     package var units: [String]
     /// The ids of groups. An empty list matches all.
     package var groups: [String]
-    /// When it ends.
+    /// The time at which it ends.
     package var until: IssueTimestamp
     /// The reason that the user gave.
     package var reason: String
     /// The user who added it; 0 in a request.
     package var uid: Int64
-    /// When it was added.
+    /// The time at which it was added.
     package var at: IssueTimestamp
     /// The number of events that were not reported because of it.
     package var count: Int64
@@ -170,7 +171,7 @@ package struct TestNotifierParameters: Equatable, JSONObjectCodable, Sendable {
 
 /// The reply of `TestNotifier`: the result of one attempt to send a test message.
 package struct TestNotifierReply: Equatable, JSONObjectCodable, Sendable {
-    /// `true` if the receiver has accepted the message.
+    /// Whether the receiver has accepted the message.
     package var delivered: Bool
     /// The receiver's answer, or the reason for the failure.
     package var answer: String

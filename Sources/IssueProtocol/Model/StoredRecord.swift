@@ -10,7 +10,7 @@ public struct StoredRecord: Equatable, Sendable {
     public var receivedAt: IssueTimestamp
     /// The sender, as identified by the kernel.
     package var sender: Sender
-    /// Sentences about what the daemon fixed or truncated.
+    /// Descriptions of what the daemon corrected or truncated in the record.
     public var repairs: [String]
     /// The record as sent, with severity, times and count filled in.
     package var record: IssueRecord
@@ -69,19 +69,19 @@ extension StoredRecord {
     public var platform: String? { record.app?.platform }
     /// The kind of network connection of the application. Nil if it sent none.
     public var network: String? { record.app?.network }
-    /// `true` if the application is a development build. Nil if it did not send this.
+    /// Whether the application is a development build. Nil if it did not send this.
     public var isDevelopment: Bool? { record.app?.development }
     /// The errors that caused this one, outermost first.
     public var causes: [IssueCause] { record.causes }
     /// The ids of the trace, the request and the user that the application was serving.
     public var context: IssueContext { record.context }
-    /// `true` if the daemon may forward the record.
+    /// Whether the daemon may forward the record.
     public var isReportable: Bool { record.reportable ?? true }
 }
 
 /// The sender, as identified by the kernel.
 extension StoredRecord {
-    /// The id of the user that reported the issue, from the kernel.
+    /// The id of the user who reported the issue, from the kernel.
     public var user: UInt32 { sender.uid }
     /// The id of that user's group, from the kernel.
     public var userGroup: UInt32 { sender.gid }
@@ -198,11 +198,11 @@ extension IssueDetails: JSONObjectCodable {
     }
 }
 
-/// A record, a summary of records, or the line of a correction, that was given up for a destination.
+/// A record, a summary or a correction that could not be delivered to a destination.
 public struct DeadLetter: Equatable, Sendable {
     /// The id of the record. For a summary and for a correction it is `summary-` and a number.
     public var record: String
-    /// `true` if it is the line of a correction of the grouping. Nil otherwise.
+    /// Whether it is the line of a correction of the grouping. Nil means `false`.
     package var isCorrection: Bool?
     /// The name of the destination.
     public var destination: String
@@ -212,9 +212,9 @@ public struct DeadLetter: Equatable, Sendable {
     public var answer: String?
     /// The number of attempts to send it, in a batch or in a part of one.
     public var attempts: Int
-    /// The time at which it was given up.
+    /// The time at which it became a dead letter.
     public var timestamp: IssueTimestamp
-    /// The text that was to be sent. Nil unless the query asked for it.
+    /// The text that was to be sent. Nil unless the query requested it.
     public var line: String?
 
     package init(
@@ -264,7 +264,7 @@ package struct DeadLettersParameters: Equatable, JSONObjectCodable, Sendable {
     package var destination: String?
     /// The ids of the records whose dead letters are listed; nil for all.
     package var records: [String]?
-    /// `true` to include the line that was to be sent.
+    /// Whether to include the line that was to be sent. Nil means `false`.
     package var lines: Bool?
     /// The maximum number of dead letters in the reply; nil for the daemon's default.
     package var limit: Int?

@@ -36,16 +36,16 @@ extension ForwardingOutbox {
             summary.draft.summarySequence, now, summary.draft.suppressedCount,
             summary.draft.suppressedOccurrences, DatabaseBytes.text(summary.line))
         let id = connection.lastInsertedRowID
-        for stretch in summary.draft.stretches { try insert(stretch, of: id, destination) }
+        for span in summary.draft.spans { try insert(span, of: id, destination) }
     }
 
-    private func insert(_ stretch: SummaryRange, of summary: Int64, _ destination: Int64) throws(SQLiteError) {
+    private func insert(_ span: SummaryRange, of summary: Int64, _ destination: Int64) throws(SQLiteError) {
         try connection.run(
             """
             INSERT OR REPLACE INTO summary_windows (destination, "group", reason, last_id, first_id, summary)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """, destination, stretch.group, stretch.reason.rawValue, stretch.records.upperBound,
-            stretch.records.lowerBound, summary)
+            """, destination, span.group, span.reason.rawValue, span.records.upperBound,
+            span.records.lowerBound, summary)
     }
 
     /// Stores the result of a summary. If the summary became a dead letter, so do the records that it counts.

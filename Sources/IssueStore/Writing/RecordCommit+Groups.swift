@@ -32,7 +32,7 @@ extension RecordCommit {
             entry = WriterMemory.SenderEntry(id: id, isOverflow: false)
         } else {
             // The guard of a set-aside database has already replaced senders above the limit.
-            switch isImport ? .allow : memory.values.guardian.newSender(uid: user, at: time.log) {
+            switch isImport ? .allow : memory.values.guardian.admitSender(uid: user, at: time.log) {
             case .allow: entry = WriterMemory.SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
                 report(.senders, of: kind)
@@ -70,7 +70,7 @@ extension RecordCommit {
         let verdict =
             isImport
             ? importedVerdict.application
-            : memory.values.guardian.newApplication(uid: process.accountableUser, at: time.log)
+            : memory.values.guardian.admitApplication(uid: process.accountableUser, at: time.log)
         switch verdict {
         case .allow: return Account(id: try insert(claimed, &memory), name: claimed)
         case .overflow:

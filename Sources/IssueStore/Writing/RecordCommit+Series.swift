@@ -71,7 +71,7 @@ extension RecordCommit {
             isImport
             // An overflow series needs a group. If the group is not here yet, neither are its other series.
             ? importedVerdict.series == .overflowSeries && group == nil ? .allow : importedVerdict.series
-            : memory.values.guardian.newSeries(
+            : memory.values.guardian.admitSeries(
                 account: account.id, user: submission.process.accountableUser, isNewGroup: group == nil,
                 at: time.log)
         switch verdict {

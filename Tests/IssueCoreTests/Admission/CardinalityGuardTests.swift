@@ -16,21 +16,21 @@ struct CardinalityGuardTests {
     func groups() {
         var guardian = CardinalityGuard(settings: settings)
 
-        let verdicts = (0..<4).map { _ in guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(10)) }
+        let verdicts = (0..<4).map { _ in guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(10)) }
 
         #expect(verdicts == [.allow, .allow, .overflowGroup, .overflowGroup])
-        #expect(guardian.newSeries(account: 2, user: 7, isNewGroup: true, at: at(10)) == .allow)
-        #expect(guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(900)) == .allow)
+        #expect(guardian.admitSeries(account: 2, user: 7, isNewGroup: true, at: at(10)) == .allow)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(900)) == .allow)
     }
 
     @Test("New series of known groups above the limit join the group's overflow series")
     func series() {
         var guardian = CardinalityGuard(settings: settings)
 
-        let verdicts = (0..<5).map { _ in guardian.newSeries(account: 1, user: 7, isNewGroup: false, at: at(0)) }
+        let verdicts = (0..<5).map { _ in guardian.admitSeries(account: 1, user: 7, isNewGroup: false, at: at(0)) }
 
         #expect(verdicts == [.allow, .allow, .allow, .allow, .overflowSeries])
-        #expect(guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .overflowGroup)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .overflowGroup)
     }
 
     @Test("All applications of a user together make five times as many groups and series, and others have theirs")
@@ -39,21 +39,21 @@ struct CardinalityGuardTests {
 
         // Two groups and two more series of each application.
         let groups = (0..<16).map {
-            guardian.newSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: true, at: at(10))
+            guardian.admitSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: true, at: at(10))
         }
         #expect(groups.firstIndex { $0 != .allow } == 10)
         #expect(groups[10...].allSatisfy { $0 == .overflowGroup })
         let series = (0..<16).map {
-            guardian.newSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: false, at: at(10))
+            guardian.admitSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: false, at: at(10))
         }
         #expect(series.firstIndex { $0 != .allow } == 10)
         #expect(series[10...].allSatisfy { $0 == .overflowSeries })
-        #expect(guardian.newSeries(account: 20, user: 8, isNewGroup: true, at: at(10)) == .allow)
-        #expect(guardian.newSeries(account: 6, user: 7, isNewGroup: true, at: at(900)) == .allow)
+        #expect(guardian.admitSeries(account: 20, user: 8, isNewGroup: true, at: at(10)) == .allow)
+        #expect(guardian.admitSeries(account: 6, user: 7, isNewGroup: true, at: at(900)) == .allow)
         for account: Int64 in 1...3 {
             guardian.restore(account: AccountID(account), user: 9, newGroups: 1, newSeries: 7, at: at(900))
         }
-        #expect(guardian.newSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup)
+        #expect(guardian.admitSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup)
     }
 
     @Test("The window ends when that of groups or that of series ends, whichever is first")
@@ -73,23 +73,23 @@ struct CardinalityGuardTests {
     func senders() {
         var guardian = CardinalityGuard(settings: settings)
 
-        let verdicts = (0..<42).map { _ in guardian.newSender(uid: 7, at: at(0)) }
+        let verdicts = (0..<42).map { _ in guardian.admitSender(uid: 7, at: at(0)) }
 
         #expect(verdicts.firstIndex(of: .overflow) == 40)
-        #expect(guardian.newSender(uid: 8, at: at(0)) == .allow)
-        #expect(guardian.newApplication(uid: 7, at: at(0)) == .allow)
-        #expect(guardian.newSender(uid: 7, at: at(86_400)) == .allow)
+        #expect(guardian.admitSender(uid: 8, at: at(0)) == .allow)
+        #expect(guardian.admitApplication(uid: 7, at: at(0)) == .allow)
+        #expect(guardian.admitSender(uid: 7, at: at(86_400)) == .allow)
         guardian.restore(uid: 9, newSenders: 40, at: at(86_400))
-        #expect(guardian.newSender(uid: 9, at: at(86_400)) == .overflow)
+        #expect(guardian.admitSender(uid: 9, at: at(86_400)) == .overflow)
     }
 
     @Test("A user has a limited number of application names per day")
     func applications() {
         var guardian = CardinalityGuard(settings: settings)
 
-        #expect((0..<3).map { _ in guardian.newApplication(uid: 7, at: at(0)) } == [.allow, .allow, .overflow])
-        #expect(guardian.newApplication(uid: 8, at: at(0)) == .allow)
-        #expect(guardian.newApplication(uid: 7, at: at(86_400)) == .allow)
+        #expect((0..<3).map { _ in guardian.admitApplication(uid: 7, at: at(0)) } == [.allow, .allow, .overflow])
+        #expect(guardian.admitApplication(uid: 8, at: at(0)) == .allow)
+        #expect(guardian.admitApplication(uid: 7, at: at(86_400)) == .allow)
     }
 
     @Test("After a restart, it continues with the store's counts for the current windows")
@@ -99,9 +99,9 @@ struct CardinalityGuardTests {
         guardian.restore(account: 1, user: 7, newGroups: 1, newSeries: 1, at: at(1000))
         guardian.restore(uid: 7, newApplications: 2, at: at(1000))
 
-        #expect(guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .allow)
-        #expect(guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .overflowGroup)
-        #expect(guardian.newApplication(uid: 7, at: at(1001)) == .overflow)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .allow)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .overflowGroup)
+        #expect(guardian.admitApplication(uid: 7, at: at(1001)) == .overflow)
     }
 
     @Test("A limit of zero means unlimited")
@@ -113,16 +113,17 @@ struct CardinalityGuardTests {
         var guardian = CardinalityGuard(settings: settings)
 
         #expect(
-            (0..<5000).allSatisfy { _ in guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .allow
+            (0..<5000).allSatisfy { _ in
+                guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .allow
             })
-        #expect((0..<5000).allSatisfy { _ in guardian.newApplication(uid: 1, at: at(0)) == .allow })
+        #expect((0..<5000).allSatisfy { _ in guardian.admitApplication(uid: 1, at: at(0)) == .allow })
     }
 
     @Test("Log time before the current window does not start a new one")
     func backwards() {
         var guardian = CardinalityGuard(settings: settings)
-        for _ in 0..<2 { _ = guardian.newApplication(uid: 7, at: at(86_400)) }
+        for _ in 0..<2 { _ = guardian.admitApplication(uid: 7, at: at(86_400)) }
 
-        #expect(guardian.newApplication(uid: 7, at: at(0)) == .overflow)
+        #expect(guardian.admitApplication(uid: 7, at: at(0)) == .overflow)
     }
 }

@@ -43,7 +43,7 @@ struct SummaryTests {
                     suppressedCount: 5, suppressedOccurrences: 50, forwardedCount: 0, occurrences: 51,
                     summarySequence: 1, firstSeen: at(2), lastSeen: at(6), samples: [2, 3, 4],
                     maxSeverity: .critical, stillSuppressing: false, distinctGroups: 1,
-                    stretches: [SummaryRange(group: 1, reason: .groupRate, records: 2...6)]))
+                    spans: [SummaryRange(group: 1, reason: .groupRate, records: 2...6)]))
     }
 
     @Test("While records are suppressed, windows double up to 15 min; after a quiet window they start at 60 s again")

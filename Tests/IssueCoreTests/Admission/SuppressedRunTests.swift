@@ -39,7 +39,7 @@ struct HeldRunTests {
                 end { $0.endsWithAdmission }
                 runs = runs.filter { !$1.endsWithAdmission && $0.group != candidate.group }
             case .suppress(let reason):
-                runs[series] = admission.run(after: candidate, heldFor: reason, at: now)
+                runs[series] = admission.makeRun(after: candidate, heldFor: reason, at: now)
             case .withhold: break
             }
         }

@@ -102,10 +102,10 @@ struct AlertRateLimiterTests {
             }
         }
         let suppressed = limit.takeSuppressed()
-        #expect(suppressed.users.first == .init(uid: 12_345, count: 30 - AlertRateLimiter.ofUser.burst))
+        #expect(suppressed.users.first == .init(uid: 12_345, count: 30 - AlertRateLimiter.userLimit.burst))
         #expect(suppressed.users.map(\.uid) == [12_345, 1000, 1001, 1002, 1003])
         #expect(suppressed.otherUsers == 3)
-        #expect(suppressed.new == 30 - AlertRateLimiter.ofUser.burst)
+        #expect(suppressed.new == 30 - AlertRateLimiter.userLimit.burst)
         #expect(suppressed.critical == 14)
         #expect(suppressed.isUrgent)
         for uid in 0..<10_000 as Range<UInt32> {
@@ -145,7 +145,7 @@ struct AlertRateLimiterTests {
         let own = limit.statuses(at: now).filter { $0.uid == 12_345 }
         #expect(own.map(\.name) == ["announcements_new"])
         #expect(own.map(\.level) == [0])
-        #expect(own.map(\.held) == [30 - AlertRateLimiter.ofUser.burst])
+        #expect(own.map(\.held) == [30 - AlertRateLimiter.userLimit.burst])
         #expect(own.map { $0.needed.first?.capacity } == [30])
         let all = limit.statuses(at: now).filter { $0.uid == nil }
         #expect(all.map(\.name) == ["announcements_new", "announcements_urgent"])

@@ -28,13 +28,13 @@ struct ConfigurationFolder: ~Copyable {
     }
 
     /// An environment whose paths are all in this folder.
-    func surroundings(userID: UInt32 = getuid(), _ variables: [String: String] = [:]) -> HostEnvironment {
-        var surroundings = HostEnvironment(userID: userID, variables: variables, homeFolder: "\(path)/home")
-        surroundings.systemFile = "\(path)/issued.conf"
-        surroundings.credentialStore = "\(path)/credstore"
-        surroundings.temporaryFolder = "\(path)/tmp"
-        surroundings.runtimeFolder = "\(path)/run"
-        return surroundings
+    func environment(userID: UInt32 = getuid(), _ variables: [String: String] = [:]) -> HostEnvironment {
+        var environment = HostEnvironment(userID: userID, variables: variables, homeFolder: "\(path)/home")
+        environment.systemFile = "\(path)/issued.conf"
+        environment.credentialStore = "\(path)/credstore"
+        environment.temporaryFolder = "\(path)/tmp"
+        environment.runtimeFolder = "\(path)/run"
+        return environment
     }
 
     /// Writes `text` as the system's file and reads it.
@@ -44,7 +44,7 @@ struct ConfigurationFolder: ~Copyable {
         _ = try? write(text, to: "issued.conf")
         // As in the service, regardless of the user who runs the tests.
         let variables = variables.merging(["STATE_DIRECTORY": "/var/lib/issued"]) { own, _ in own }
-        return try Configuration.load(.default, in: surroundings(variables), for: purpose)
+        return try Configuration.load(.default, in: environment(variables), for: purpose)
     }
 
     /// The errors in `text`, without the folder's path; empty if it is valid.
@@ -65,9 +65,9 @@ extension Configuration {
     ///
     /// - Throws: All errors in them, if there are any.
     static func load(
-        _ source: ConfigurationSource, in surroundings: HostEnvironment, for purpose: ConfigurationPurpose
+        _ source: ConfigurationSource, in environment: HostEnvironment, for purpose: ConfigurationPurpose
     ) throws(InvalidConfiguration) -> Configuration {
-        var reader = ConfigurationReader(surroundings: surroundings, purpose: purpose)
+        var reader = ConfigurationReader(environment: environment, purpose: purpose)
         let reading = reader.read(source)
         guard reading.problems.isEmpty else { throw InvalidConfiguration(problems: reading.problems) }
         return reading.configuration

@@ -174,12 +174,12 @@ struct ConfigurationReadingTests {
         let file = try folder.write("[Log]\nLevel=info\n", to: "other.conf")
         try folder.write("[Log]\nTarget=stderr\n", to: "other.conf.d/a.conf")
 
-        let configuration = try Configuration.load(.file(file), in: folder.surroundings(), for: .running)
+        let configuration = try Configuration.load(.file(file), in: folder.environment(), for: .running)
 
         #expect(configuration.log.level == .info && configuration.log.target == .stderr)
         #expect(configuration.store == StoreSettings())
         #expect(throws: InvalidConfiguration.self) {
-            try Configuration.load(.file("\(file).missing"), in: folder.surroundings(), for: .running)
+            try Configuration.load(.file("\(file).missing"), in: folder.environment(), for: .running)
         }
     }
 
@@ -226,7 +226,7 @@ struct ConfigurationReadingTests {
         let folder = try ConfigurationFolder()
         func paths(_ variables: [String: String], userID: UInt32 = 1234) throws -> [String] {
             let configuration = try Configuration.load(
-                .default, in: folder.surroundings(userID: userID, variables), for: .running)
+                .default, in: folder.environment(userID: userID, variables), for: .running)
             return [configuration.socket.path, configuration.store.path]
         }
         let system = ["/run/issued/issued.sock", "/var/lib/issued/issues.db"]

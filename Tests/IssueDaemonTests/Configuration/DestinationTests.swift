@@ -111,9 +111,9 @@ struct DestinationTests {
         let configuration = try folder.load(text, variables)
         #expect(configuration.destinations.first?.tokenFile?.path == "\(folder.path)/credentials/logzio-token")
         #expect(folder.problems(of: text).count == 1)
-        #expect(folder.problems(of: text, for: .looking).count == 1)
+        #expect(folder.problems(of: text, for: .inspecting).count == 1)
         try folder.write(secret, to: "credstore/logzio-token", mode: 0o600)
-        #expect(folder.problems(of: text, for: .looking).isEmpty)
+        #expect(folder.problems(of: text, for: .inspecting).isEmpty)
         #expect(folder.problems(of: text).count == 1)
     }
 
@@ -127,7 +127,7 @@ struct DestinationTests {
             let text = "[LogzIO]\nRegion=us\n\(line)"
             for problems in [
                 folder.problems(of: text), folder.problems(of: text, variables),
-                folder.problems(of: text, for: .looking),
+                folder.problems(of: text, for: .inspecting),
             ] {
                 #expect(problems.count == 1 && problems[0].hasSuffix(advice), "\(problems)")
             }
@@ -146,7 +146,7 @@ struct DestinationTests {
         let file = try folder.write(token, to: "token", mode: 0o600)
         let warnings = try folder.load("[LogzIO]\n\(address)\nCredential=\(file)\n").warnings
         let expected =
-            "Destination logzio: its token does not look like a Logz.io token: 32 letters expected."
+            "Destination logzio: its token does not look like a Logz.io token; expected 32 letters."
         #expect(warnings == (isWarned ? [expected] : []))
     }
 
@@ -243,7 +243,7 @@ struct DestinationTests {
     func wrongPlace(template: String) throws {
         let folder = try ConfigurationFolder()
         let line = template.replacing("%", with: secret)
-        for purpose in [ConfigurationPurpose.running, .looking] {
+        for purpose in [ConfigurationPurpose.running, .inspecting] {
             let problems = folder.problems(of: "[LogzIO]\nRegion=us\n\(line)\n", for: purpose)
             #expect(!problems.isEmpty)
             #expect(!problems.joined().contains("NeverToBeSeen"), "\(problems)")

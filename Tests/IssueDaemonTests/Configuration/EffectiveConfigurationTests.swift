@@ -16,7 +16,7 @@ struct EffectiveConfigurationTests {
         let variables = ["STATE_DIRECTORY": "\(folder.path)/state"]
         func read(_ text: String) throws -> ConfigurationReading {
             try folder.write(text, to: "issued.conf")
-            var reader = ConfigurationReader(surroundings: folder.surroundings(variables), purpose: .running)
+            var reader = ConfigurationReader(environment: folder.environment(variables), purpose: .running)
             return reader.read(source)
         }
         let lastValid = try lastValid.map { try read($0).configuration }
@@ -173,8 +173,8 @@ struct EffectiveConfigurationTests {
         let folder = try ConfigurationFolder()
         let database = try folder.write(String(repeating: "x", count: 5_000), to: "state/issues.db")
         try folder.write("[Store]\nPath=\(database)\nMaxSize=100GB\nMaxAge=7d\n", to: "issued.conf")
-        let surroundings = folder.surroundings(["STATE_DIRECTORY": "\(folder.path)/state"])
-        let store = EffectiveConfiguration(source, in: surroundings).configuration.store
+        let environment = folder.environment(["STATE_DIRECTORY": "\(folder.path)/state"])
+        let store = EffectiveConfiguration(source, in: environment).configuration.store
         #expect(store.retention.maxSize == 5_000 + 1 << 30)
         #expect(store.retention.maxAge > .seconds(3_000 * 86_400))
         #expect(store.path == database)
@@ -185,7 +185,7 @@ struct EffectiveConfigurationTests {
         let folder = try ConfigurationFolder()
         try folder.write(
             "[Store]\nMaxAge=1d\n[Limits shop]\nMaxAge=9 lives\n[Limits import]\nMaxAge=1h\n", to: "issued.conf")
-        let retention = EffectiveConfiguration(source, in: folder.surroundings([:])).configuration.retention
+        let retention = EffectiveConfiguration(source, in: folder.environment([:])).configuration.retention
         #expect(retention.maxAge > .seconds(3_000 * 86_400))
         #expect(retention.applicationAges.isEmpty)
     }
@@ -194,26 +194,26 @@ struct EffectiveConfigurationTests {
     func namedFile() throws {
         let folder = try ConfigurationFolder()
         let file = ConfigurationSource.file("\(folder.path)/typo.conf")
-        let surroundings = folder.surroundings(userID: 0)
+        let environment = folder.environment(userID: 0)
         let standard = "/var/lib/issued/issues.db"
-        let missing = EffectiveConfiguration(file, in: surroundings)
+        let missing = EffectiveConfiguration(file, in: environment)
         #expect(missing.configuration.store.path == "/var/lib/issued/unknown-config/issues.db")
         #expect(missing.faults.first?.contains("/typo.conf: The file can't be read") == true)
         #expect(missing.faults.first?.contains("/var/lib/issued/unknown-config/issues.db") == true)
         for text in ["[Store]\nPath=relative\n", "[Store\n", "[Store]\nMaxSize=x\n"] {
             try folder.write(text, to: "typo.conf")
-            #expect(EffectiveConfiguration(file, in: surroundings).separateStore != nil, "\(text)")
+            #expect(EffectiveConfiguration(file, in: environment).separateStore != nil, "\(text)")
         }
         // The database is known, or the error does not concern it.
         for text in ["[Store]\nPath=\(standard)\nMaxSize=x\n", "[Log]\nLevel=x\n", ""] {
             try folder.write(text, to: "typo.conf")
-            let effective = EffectiveConfiguration(file, in: surroundings)
+            let effective = EffectiveConfiguration(file, in: environment)
             #expect(effective.configuration.store.path == standard, "\(text)")
             #expect(effective.separateStore == nil)
         }
         // The state directory of a service is its own.
         try folder.write("[Store\n", to: "typo.conf")
-        let service = folder.surroundings(userID: 0, ["STATE_DIRECTORY": "\(folder.path)/state"])
+        let service = folder.environment(userID: 0, ["STATE_DIRECTORY": "\(folder.path)/state"])
         #expect(EffectiveConfiguration(file, in: service).separateStore == nil)
     }
 
@@ -239,11 +239,11 @@ struct EffectiveConfigurationTests {
         for name in ["state", "elsewhere"] {
             try FileManager.default.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
         }
-        let surroundings = folder.surroundings(["STATE_DIRECTORY": "\(folder.path)/state:/other"])
-        let copy = LastValidConfiguration(source: source, surroundings: surroundings)
+        let environment = folder.environment(["STATE_DIRECTORY": "\(folder.path)/state:/other"])
+        let copy = LastValidConfiguration(source: source, environment: environment)
         let database = "\(folder.path)/elsewhere/issues.db"
         try folder.write("[Store]\nPath=\(database)\nMaxAge=3d\n[Access]\nReaders=root\n", to: "issued.conf")
-        let valid = EffectiveConfiguration(source, in: surroundings)
+        let valid = EffectiveConfiguration(source, in: environment)
         try copy.write(valid.configuration)
         for name in ["state", "elsewhere"] {
             let status = try FileSystem.status(of: "\(folder.path)/\(name)/\(LastValidConfiguration.fileName)")
@@ -252,19 +252,19 @@ struct EffectiveConfigurationTests {
 
         // The line with the path of the database is invalid.
         try folder.write("[Store]\nPath=elsewhere\nMaxAge=4d\n", to: "issued.conf")
-        let found = EffectiveConfiguration(source, in: surroundings)
+        let found = EffectiveConfiguration(source, in: environment)
         #expect(found.basis == .lastValid && found.configuration.store.path == database)
         #expect(found.configuration.store.retention.maxAge == .seconds(3 * 86_400))
 
         // A copy that others could have written, or one of other files, is not used.
         try folder.write("[Log]\nLevel=x\n", to: "issued.conf")
-        #expect(copy.read(besides: database) == valid.configuration)
-        #expect(LastValidConfiguration(source: .file("/x"), surroundings: surroundings).read(besides: database) == nil)
+        #expect(copy.read(nextTo: database) == valid.configuration)
+        #expect(LastValidConfiguration(source: .file("/x"), environment: environment).read(nextTo: database) == nil)
         for name in ["state", "elsewhere"] {
             try FileSystem.setMode(0o666, of: "\(folder.path)/\(name)/\(LastValidConfiguration.fileName)")
         }
-        #expect(copy.read(besides: database) == nil)
-        #expect(EffectiveConfiguration(source, in: surroundings).basis == .validLines)
+        #expect(copy.read(nextTo: database) == nil)
+        #expect(EffectiveConfiguration(source, in: environment).basis == .validLines)
     }
 
     @Test("At most ten errors are shown individually")

@@ -75,7 +75,7 @@ struct NotifierConfigurationTests {
             ("[Notify a]\nURL=https://h/\nBurst=4", "a.conf:3: Invalid Burst=4; expected a number from 5"),
             (
                 "[Notify a]\nURL=https://h/\nEscalated=100/1s",
-                "a.conf:3: Invalid Escalated=100/1s; expected a number of"
+                "a.conf:3: Invalid Escalated=100/1s; expected a rate such as"
             ),
             (
                 "[Notify a]\nURL=https://h/\nTemplate={\"a\": \"{titel}\"}",
@@ -140,7 +140,8 @@ struct NotifierConfigurationTests {
         let unreachable = try check("URL=http://127.0.0.1:1/SECRET\nProxy=")
         #expect(!unreachable.isPassed && unreachable.text.hasPrefix("notifier a: failed, "))
         #expect(!unreachable.text.contains("SECRET"))
-        #expect(try check("Command=/bin/true").text == "notifier a: ok, /bin/true can be run; it was not\n")
+        #expect(
+            try check("Command=/bin/true").text == "notifier a: ok, /bin/true can be run (not run by this check)\n")
         #expect(try !check("Command=/nonexistent").isPassed)
     }
 
@@ -187,7 +188,7 @@ struct NotifierConfigurationTests {
     func misconfigured() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Notify bad]\nURL=x\n[Notify good]\nURL=https://h/\n[Store]\nMaxAge=3d", to: "issued.conf")
-        var reader = ConfigurationReader(surroundings: folder.surroundings(), purpose: .running)
+        var reader = ConfigurationReader(environment: folder.environment(), purpose: .running)
         let reading = reader.read(.file("\(folder.path)/issued.conf"))
         let effective = EffectiveConfiguration(reading, lastValid: nil)
         #expect(effective.basis == .files)

@@ -5,15 +5,15 @@ import Testing
 
 @Suite("The origin of each value")
 struct OriginTests {
-    private func printed(_ options: [String], in surroundings: HostEnvironment) -> String {
+    private func printed(_ options: [String], in environment: HostEnvironment) -> String {
         var text = ""
         _ = DaemonStart.decide(
-            arguments: ["--print-config"] + options, surroundings: surroundings, output: { text += $0 },
-            complain: { text += $0 })
+            arguments: ["--print-config"] + options, environment: environment, output: { text += $0 },
+            errorOutput: { text += $0 })
         return text
     }
 
-    private func surroundings(_ file: String) -> HostEnvironment {
+    private func environment(_ file: String) -> HostEnvironment {
         HostEnvironment(userID: 0, variables: [:], homeFolder: nil, systemFile: file)
     }
 
@@ -47,7 +47,7 @@ struct OriginTests {
             GroupRefill=3/min
             Credential=\(token)
             """, to: "issued.conf.d/10-more.conf")
-        let text = printed([], in: surroundings(file))
+        let text = printed([], in: environment(file))
         #expect(text.hasPrefix("# Files: \(file), \(dropIn)\n\n"))
         #expect(text.contains("\n# \(file):3\nMaxSize=2G\n# \(dropIn):2\nMaxAge="))
         #expect(text.contains("\n# \(file):7, \(dropIn):4\nReaders="))
@@ -61,9 +61,9 @@ struct OriginTests {
     func sameEffect() throws {
         let folder = try ConfigurationFolder()
         let file = try folder.write("[Store]\nMaxSize=2G\n[Limits]\nGroupBurst=7\n[OTLP]\nURL=http://[::1]:1/", to: "a")
-        let first = printed(["--config", file], in: surroundings("/nowhere"))
+        let first = printed(["--config", file], in: environment("/nowhere"))
         let copy = try folder.write(first, to: "b")
-        let second = printed(["--config", copy], in: surroundings("/nowhere"))
+        let second = printed(["--config", copy], in: environment("/nowhere"))
         func values(_ text: String) -> [Substring] { text.split(separator: "\n").filter { !$0.hasPrefix("#") } }
         #expect(values(first) == values(second) && values(first).contains("GroupBurst=7"))
         // In the copy, every value is set.

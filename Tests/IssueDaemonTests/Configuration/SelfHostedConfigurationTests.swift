@@ -99,19 +99,19 @@ struct SelfHostedConfigurationTests {
     func keepFree() throws {
         let folder = try ConfigurationFolder()
         let path = "\(folder.path)/new/issues.db"
-        let warnings = try folder.load("[Store]\nPath=\(path)\nKeepFree=1024T\n", for: .looking).warnings
+        let warnings = try folder.load("[Store]\nPath=\(path)\nKeepFree=1024T\n", for: .inspecting).warnings
         #expect(warnings.count == 1)
         #expect(warnings.first?.hasPrefix("[Store] KeepFree=1024T is larger than the file system of \(path)") == true)
-        #expect(try folder.load("[Store]\nPath=\(path)\nKeepFree=1M\n", for: .looking).warnings == [])
+        #expect(try folder.load("[Store]\nPath=\(path)\nKeepFree=1M\n", for: .inspecting).warnings == [])
     }
 
     @Test("A ResolveAfter= that is longer than MaxAge= causes a warning")
     func resolveAfter() throws {
         let folder = try ConfigurationFolder()
         #expect(
-            try folder.load("[Store]\nMaxAge=1h\nResolveAfter=1d\n", for: .looking).warnings == [
+            try folder.load("[Store]\nMaxAge=1h\nResolveAfter=1d\n", for: .inspecting).warnings == [
                 "[Store] ResolveAfter=1d is longer than MaxAge=1h, so issues are removed before they are resolved."
             ])
-        #expect(try folder.load("[Store]\nMaxAge=1d\nResolveAfter=1d\n", for: .looking).warnings == [])
+        #expect(try folder.load("[Store]\nMaxAge=1d\nResolveAfter=1d\n", for: .inspecting).warnings == [])
     }
 }

@@ -40,7 +40,7 @@ struct BisectedBatchTests {
             let service = ForwardingService(
                 destination: destination,
                 settings: ForwardingService.Settings(forward: forward, limits: .withoutLimits, host: "h"), path: path,
-                writer: writer, board: StatusRegistry(path: path), log: .silent)
+                writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
             let moved = Monitor(0)
             let forwarding = try JoinableThread(name: "forward") {
                 service.run({

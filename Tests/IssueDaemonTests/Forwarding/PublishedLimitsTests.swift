@@ -15,7 +15,7 @@ struct PublishedLimitsTests {
             try fixture.execute("ALTER TABLE clock RENAME TO hidden")
             let start = Clock.monotonic
             loop.publishLimits()
-            #expect(loop.service.board.limitHistory(of: "d") == nil)
+            #expect(loop.service.statusRegistry.limitHistory(of: "d") == nil)
             #expect(try #require(loop.limitsDue) >= start.advanced(by: .seconds(1)))
         }
     }

@@ -84,8 +84,8 @@ final class ScanFixture {
         let service = ForwardingService(
             destination: destination,
             settings: ForwardingService.Settings(forward: ForwardSettings(), limits: limits, host: "h"), path: path,
-            writer: writer, board: StatusRegistry(path: path), log: .silent)
-        return try ForwardingLoop(service, SilentShipper(), fatesMoved: {})
+            writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
+        return try ForwardingLoop(service, SilentShipper(), fatesChanged: {})
     }
 
     /// Scans to the end of the record log in portions, some of them with a new forwarding loop.

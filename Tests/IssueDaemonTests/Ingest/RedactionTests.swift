@@ -20,7 +20,7 @@ struct RedactionTests {
     @Test("The key of hashes is created once, and is readable only by the daemon")
     func key() throws {
         let folder = try ConfigurationFolder()
-        let file = RedactionKeyFile(besides: "\(folder.path)/issues.db")
+        let file = RedactionKeyFile(nextTo: "\(folder.path)/issues.db")
         var masking = file.redactor(RedactionSettings(), log)
         #expect(masking.text("pwd=hunter2") == "pwd=[@password]")
         #expect((try? FileSystem.status(of: file.path)) == nil)
@@ -35,7 +35,7 @@ struct RedactionTests {
     @Test("With a damaged key, values are masked, and the file stays")
     func damagedKey() throws {
         let folder = try ConfigurationFolder()
-        let file = RedactionKeyFile(besides: "\(folder.path)/issues.db")
+        let file = RedactionKeyFile(nextTo: "\(folder.path)/issues.db")
         try FileSystem.writeAtomically([1, 2, 3], to: file.path)
         let lines = Mutex<[String]>([])
         let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
@@ -53,7 +53,7 @@ struct RedactionTests {
         let unusual = Array(
             #"{"method":"org.issued.Collector.Report","parameters":{"records":[{"message":"pwd=hunter2"}]},"x":1}"#.utf8
         )
-        #expect(try reader.readFast(unusual.span, token: 0, into: &batch) == nil)
+        #expect(try reader.readInOnePass(unusual.span, token: 0, into: &batch) == nil)
         #expect(reader.takeRedactions() == nil)
         _ = try reader.read(parameters.span, token: 0, into: &batch)
         #expect(reader.takeRedactions()?[.password] == 1)

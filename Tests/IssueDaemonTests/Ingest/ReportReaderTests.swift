@@ -27,7 +27,7 @@ struct ReportReaderTests {
         let call = try reader.read(inside.span, token: 0, into: &batch)
         #expect(call.rejected.map(\.rejection.field) == ["metadata"])
         #expect(call.rejected.map(\.rejection.reason) == ["the record is nested deeper than 4"])
-        let fast = try reader.readFast(message.span, token: 0, into: &batch)
+        let fast = try reader.readInOnePass(message.span, token: 0, into: &batch)
         #expect(fast?.call.rejected == call.rejected)
     }
 
@@ -41,7 +41,7 @@ struct ReportReaderTests {
         #expect(call.rejected.map(\.index) == [0])
         #expect(batch.records.count == 1)
         var other = RecordBatch()
-        let fast = try reader.readFast(Self.message(parameters).span, token: 0, into: &other)
+        let fast = try reader.readInOnePass(Self.message(parameters).span, token: 0, into: &other)
         #expect(fast?.call.records == call.records)
         #expect(fast?.call.rejected == call.rejected)
         #expect(other.bytes.count == batch.bytes.count)
@@ -72,7 +72,7 @@ struct ReportReaderTests {
     private static func outcome(_ message: [UInt8], _ reader: inout ReportReader) -> String {
         var batch = RecordBatch()
         do throws(CollectorError) {
-            let report = try reader.readFast(message.span, token: 3, into: &batch)
+            let report = try reader.readInOnePass(message.span, token: 3, into: &batch)
             return "\(String(describing: report?.call)), \(batch.records.count)"
         } catch {
             return "\(error)"
@@ -88,18 +88,18 @@ struct ReportReaderTests {
             let id = "6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e834"
             let message = Self.message(#"{"records":[{"message":"m","code":1}],"producer":"\#(id)","sequence":5}"#)
             var batch = RecordBatch()
-            let report = try reader.readFast(message.span, token: 0, into: &batch)
+            let report = try reader.readInOnePass(message.span, token: 0, into: &batch)
             #expect(report?.call.numbering?.sequence == 5)
         }
     }
 
     @Test("A report is read in one pass only if its parameters are an object")
     func beginning() {
-        func beginsFast(_ message: [UInt8]) -> Bool { ReportReader.beginsFast(message.span) }
+        func hasDefaultStart(_ message: [UInt8]) -> Bool { ReportReader.hasDefaultStart(message.span) }
         let message = Self.message(#"{"records":[]}"#)
-        #expect(beginsFast(message))
-        #expect(!beginsFast(Array(message.prefix(53))))
-        #expect(!beginsFast(Self.message("null")))
-        #expect(!beginsFast(Self.message(#" {"records":[]}"#)))
+        #expect(hasDefaultStart(message))
+        #expect(!hasDefaultStart(Array(message.prefix(53))))
+        #expect(!hasDefaultStart(Self.message("null")))
+        #expect(!hasDefaultStart(Self.message(#" {"records":[]}"#)))
     }
 }

@@ -32,7 +32,7 @@ struct SocketLoopTests {
         let service = try SocketService(
             listener: ListeningSocket(try Socket.listenUnix(at: address, mode: 0o600)), limits: SocketLimits(),
             recordLimits: RecordLimits(), access: AccessPolicy(ownUser: 0, readers: [], operators: []),
-            board: StatusRegistry(path: "/nowhere/issues.db"), log: .silent)
+            statusRegistry: StatusRegistry(path: "/nowhere/issues.db"), log: .silent)
         let calls = Monitor(Calls(isHeld: holdsFirst))
         let handlers = SocketService.Handlers(
             submit: { _ in RecordBatch() },
@@ -41,11 +41,11 @@ struct SocketLoopTests {
                 calls.broadcast()
                 _ = calls.wait { $0.isHeld ? nil : true }
             },
-            withdraw: { _, _ in
+            cancelWork: { _, _ in
                 calls.withLock { $0.withdrawn.append($0.queries.count) }
                 calls.broadcast()
             },
-            repliesChanged: { _, _ in }, order: { _ in false }, flush: { _, _ in 0 })
+            repliesChanged: { _, _ in }, enqueueJob: { _ in false }, flush: { _, _ in 0 })
         let thread = try JoinableThread(name: "socket") { service.run(handlers) }
         defer {
             calls.withLock { $0.isHeld = false }
@@ -77,12 +77,13 @@ struct SocketLoopTests {
             try last.sendAll(Self.twoQueries, timeout: .seconds(60))
             let deadline = MonotonicClock.now.advanced(by: .seconds(240))
             while MonotonicClock.now < deadline,
-                calls.withLock({ $0.queries.count <= 3000 }) || !service.board.summary.hasPrefix("1 connections")
+                calls.withLock({ $0.queries.count <= 3000 })
+                    || !service.statusRegistry.summary.hasPrefix("1 connection")
             {
                 // Nothing arrives, since no query is answered.
                 #expect(try !Readiness.wait(last, for: .read, timeout: .milliseconds(10)))
             }
-            #expect(service.board.summary.hasPrefix("1 connections"))
+            #expect(service.statusRegistry.summary.hasPrefix("1 connection"))
         }
     }
 

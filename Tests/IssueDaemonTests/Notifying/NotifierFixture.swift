@@ -16,7 +16,7 @@ final class NotifierFixture {
     private let log: Log
     let writer: WriterService
     let service: NotifierService
-    private let board: StatusRegistry
+    private let statusRegistry: StatusRegistry
     private let lines = Monitor<[String]>([])
     private let writerThread: JoinableThread
     private let notifierThread: JoinableThread
@@ -52,7 +52,7 @@ final class NotifierFixture {
             lines.broadcast()
         }
         self.log = log
-        board = StatusRegistry(path: path)
+        statusRegistry = StatusRegistry(path: path)
         let writer = WriterService(
             opening: StoreOpening(path: path, limits: LimitSettings(), retention: RetentionSettings()), log: .silent)
         writerThread = try JoinableThread(name: "writer") {
@@ -69,7 +69,7 @@ final class NotifierFixture {
         }
         let service = NotifierService(
             NotifierConfiguration(name: "oncall", settings: settings), id: id, users: AccountableUsers(), path: path,
-            host: "h", writer: writer, board: board, log: log, recoveryTime: .milliseconds(300))
+            host: "h", writer: writer, statusRegistry: statusRegistry, log: log, recoveryTime: .milliseconds(300))
         self.service = service
         notifierThread = try JoinableThread(name: "notifier") { service.run() }
     }
@@ -90,7 +90,7 @@ final class NotifierFixture {
         var configuration = Configuration.default
         configuration.notifiers = names.map { NotifierConfiguration(name: $0, settings: settings) }
         configuration.misconfiguredNotifiers = misconfigured
-        return try notifiers.start(configuration, path: path, writer: writer, board: board, log: log)
+        return try notifiers.start(configuration, path: path, writer: writer, statusRegistry: statusRegistry, log: log)
     }
 
     // MARK: The store
@@ -149,10 +149,10 @@ final class NotifierFixture {
 
     // MARK: What shows
 
-    var status: NotifierStatus? { board.statusWithoutStore(viewer: .everything).notifiers.first }
+    var status: NotifierStatus? { statusRegistry.statusWithoutStore(viewer: .everything).notifiers.first }
 
     func status(of name: String) -> NotifierStatus? {
-        board.statusWithoutStore(viewer: .everything).notifiers.first { $0.name == name }
+        statusRegistry.statusWithoutStore(viewer: .everything).notifiers.first { $0.name == name }
     }
 
     /// The number of lines of the log about an event.

@@ -59,7 +59,7 @@ struct CheckSubjectTests {
     func path() throws {
         let folder = try ConfigurationFolder()
         func problems(_ path: String) throws -> [String] {
-            folder.problems(of: "[Store]\nPath=\(path)\n", for: .looking)
+            folder.problems(of: "[Store]\nPath=\(path)\n", for: .inspecting)
         }
         #expect(try problems(folder.path).first?.hasPrefix("issued.conf:2: Path=") == true)
         #expect(try problems(folder.path).first?.contains("is a folder") == true)

@@ -59,10 +59,10 @@ struct DaemonOptionsTests {
         }
     }
 
-    private func decide(_ arguments: [String], in surroundings: HostEnvironment) -> Decision {
+    private func decide(_ arguments: [String], in environment: HostEnvironment) -> Decision {
         var (output, complaints) = ("", "")
         let start = DaemonStart.decide(
-            arguments: arguments, surroundings: surroundings, output: { output += $0 }, complain: { complaints += $0 })
+            arguments: arguments, environment: environment, output: { output += $0 }, errorOutput: { complaints += $0 })
         switch start {
         case .run: return Decision(nil, output, complaints)
         case .exit(let code): return Decision(code.rawValue, output, complaints)
@@ -74,7 +74,7 @@ struct DaemonOptionsTests {
         let folder = try ConfigurationFolder()
         let token = try folder.write("token", to: "token", mode: 0o600)
         let file = try folder.write("[OTLP]\nURL=http://far:4318\nCredential=\(token)\n", to: "a.conf")
-        let found = decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings())
+        let found = decide(["--check", file, "--user", "\(getuid())"], in: folder.environment())
         #expect(found.code == 0 && found.output == "\(file): no errors\n")
         #expect(
             found.complaints.contains(
@@ -84,34 +84,34 @@ struct DaemonOptionsTests {
     @Test("A check lists all errors and exits with 78, or names the files that it read and exits with 0")
     func check() throws {
         let folder = try ConfigurationFolder()
-        let surroundings = folder.surroundings()
+        let environment = folder.environment()
         let user = ["--user", "\(getuid())"]
         let good = try folder.write("[Log]\nLevel=info\n", to: "good.conf")
         let bad = try folder.write("[Log]\nLevle=info\nTarget=x\n", to: "bad.conf")
 
         let notice = "Files checked as user \(UserDatabase.user(named: "\(getuid())")?.name ?? "\(getuid())").\n"
-        #expect(decide(["--check", good] + user, in: surroundings) == Decision(0, "\(good): no errors\n", notice))
+        #expect(decide(["--check", good] + user, in: environment) == Decision(0, "\(good): no errors\n", notice))
         #expect(
-            decide(["--check", ShippedFile.path] + user, in: surroundings)
+            decide(["--check", ShippedFile.path] + user, in: environment)
                 == Decision(0, "\(ShippedFile.path): no errors\n", notice))
-        let found = decide(["--check", bad] + user, in: surroundings)
+        let found = decide(["--check", bad] + user, in: environment)
         #expect(found.code == 78 && found.output.isEmpty)
         #expect(found.complaints.split(separator: "\n").count == 3)
         #expect(
             found.complaints.hasPrefix("\(notice)\(bad):2: [Log] has no key Levle=. Did you mean Level=?\n\(bad):3: "))
         let doubtful = try folder.write("[Elasticsearch]\nURL=https://127.0.0.1\nIndex=Issues\n", to: "doubtful.conf")
-        let warned = decide(["--check", doubtful] + user, in: surroundings)
+        let warned = decide(["--check", doubtful] + user, in: environment)
         #expect(warned.code == 0)
         #expect(
             warned.complaints.contains("\nWarning: \(doubtful):3: Destination elasticsearch: Index=Issues has capital"))
         // The daemon itself starts despite them.
-        #expect(decide(["--config", bad], in: surroundings).code == nil)
-        let printed = decide(["--print-config", "--config", bad], in: surroundings)
+        #expect(decide(["--config", bad], in: environment).code == nil)
+        let printed = decide(["--print-config", "--config", bad], in: environment)
         #expect(printed.code == 78)
         #expect(printed.output.hasPrefix("# The configuration has errors. These are the values of the lines without"))
         #expect(printed.output.contains("\n# \(bad):2: [Log] has no key Levle=. Did you mean Level=?\n"))
         #expect(printed.output.contains("\nLevel=notice"))
-        #expect(decide(["--config", good], in: surroundings) == Decision(nil, "", ""))
+        #expect(decide(["--config", good], in: environment) == Decision(nil, "", ""))
     }
 
     @Test("A check exits with 73 if the daemon would not use the folder of the database")
@@ -120,7 +120,7 @@ struct DaemonOptionsTests {
         let open = "\(folder.path)/open"
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
         let file = try folder.write("[Store]\nPath=\(open)/issues.db\n", to: "a.conf")
-        func check() -> Decision { decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings()) }
+        func check() -> Decision { decide(["--check", file, "--user", "\(getuid())"], in: folder.environment()) }
         #expect(check().code == 0)
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: open)
         let found = check()
@@ -132,8 +132,8 @@ struct DaemonOptionsTests {
     @Test("A successful check counts the drop-ins")
     func verdict() throws {
         let folder = try ConfigurationFolder()
-        let (surroundings, main) = (folder.surroundings(), "\(folder.path)/issued.conf")
-        func verdict() -> String { decide(["--check", "--user", "\(getuid())"], in: surroundings).output }
+        let (environment, main) = (folder.environment(), "\(folder.path)/issued.conf")
+        func verdict() -> String { decide(["--check", "--user", "\(getuid())"], in: environment).output }
         #expect(verdict() == "no configuration file: no errors\n")
         try folder.write("[Log]\nLevel=info\n", to: "issued.conf.d/a.conf")
         #expect(verdict() == "1 file in \(main).d: no errors\n")
@@ -149,7 +149,7 @@ struct DaemonOptionsTests {
         let file = try folder.write("[LogzIO]\nRegion=eu\n", to: "a.conf")
         try folder.write("token", to: "credstore/logzio-token", mode: 0)
         #expect(
-            decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings()).output == """
+            decide(["--check", file, "--user", "\(getuid())"], in: folder.environment()).output == """
                 \(file): no errors
                 The credential of destination logzio was not checked: only root can read \(folder.path)/credstore.
 
@@ -159,7 +159,7 @@ struct DaemonOptionsTests {
     @Test("An ordinary user who can't use the host's socket learns how to run a daemon of their own")
     func socketHint() throws {
         let folder = try ConfigurationFolder()
-        let user = folder.surroundings(userID: 4321)
+        let user = folder.environment(userID: 4321)
         func hint(_ error: Errno, _ path: String, _ source: ConfigurationSource, _ host: HostEnvironment) -> String {
             Daemon.socketHint(error, at: path, source, host)
         }
@@ -170,21 +170,21 @@ struct DaemonOptionsTests {
         #expect(hint(.addressInUse, "/run/x.sock", .default, user).hasPrefix(busy + "; the path is from"))
         #expect(hint(.addressInUse, user.userConfiguration.socket.path, .default, user) == busy)
         #expect(hint(.addressInUse, "/run/x.sock", .file("/x.conf"), user) == busy)
-        #expect(hint(.addressInUse, "/run/x.sock", .default, folder.surroundings(userID: 0)) == busy)
+        #expect(hint(.addressInUse, "/run/x.sock", .default, folder.environment(userID: 0)) == busy)
     }
 
     @Test("Requested output goes to standard output, and an invalid command line exits with 64")
     func answers() throws {
         let folder = try ConfigurationFolder()
-        let surroundings = folder.surroundings(userID: 0)
+        let environment = folder.environment(userID: 0)
 
-        #expect(decide(["--version"], in: surroundings) == Decision(0, "issued \(ProductVersion.text)\n", ""))
-        #expect(decide(["--help"], in: surroundings).output.contains("--print-config"))
+        #expect(decide(["--version"], in: environment) == Decision(0, "issued \(ProductVersion.text)\n", ""))
+        #expect(decide(["--help"], in: environment).output.contains("--print-config"))
         #expect(
-            decide(["--print-config"], in: surroundings).output.hasPrefix(
+            decide(["--print-config"], in: environment).output.hasPrefix(
                 "# No configuration file.\n\n[Socket]\n# default\nPath="))
-        #expect(decide(["--list-messages"], in: surroundings) == Decision(0, MessagePage.text, ""))
-        let wrong = decide(["--chekc"], in: surroundings)
+        #expect(decide(["--list-messages"], in: environment) == Decision(0, MessagePage.text, ""))
+        let wrong = decide(["--chekc"], in: environment)
         #expect(wrong.code == 64 && wrong.output.isEmpty)
         #expect(wrong.complaints == "issued: unknown option --chekc. Did you mean --check? See “issued --help”.\n")
     }

@@ -8,102 +8,107 @@ import Testing
 
 @Suite("The daemon's status")
 struct StatusRegistryTests {
-    private func faults(of board: StatusRegistry, viewer: Viewer = .everything) -> [String] {
-        board.statusWithoutStore(viewer: viewer).store.faults
+    private func faults(of statusRegistry: StatusRegistry, viewer: Viewer = .everything) -> [String] {
+        statusRegistry.statusWithoutStore(viewer: viewer).store.faults
     }
 
     @Test("Refusing reports is a fault, with the time of the first refusal, until reports are stored again")
     func refusing() throws {
-        let board = StatusRegistry(path: "/nowhere/issues.db")
-        #expect(faults(of: board) == [])
-        board.update(StoreFailure.noSpace)
-        let first = try #require(faults(of: board).first)
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        #expect(faults(of: statusRegistry) == [])
+        statusRegistry.update(StoreFailure.noSpace)
+        let first = try #require(faults(of: statusRegistry).first)
         #expect(first.hasSuffix(": there is no space left for the database"))
-        #expect(board.summary.contains("refusing reports"))
-        board.update(StoreFailure.inUse)
-        let second = try #require(faults(of: board).first)
+        #expect(statusRegistry.summary.contains("refusing reports"))
+        statusRegistry.update(StoreFailure.inUse)
+        let second = try #require(faults(of: statusRegistry).first)
         #expect(second.hasSuffix(": another daemon has the database open"))
         #expect(first.prefix { $0 != "Z" } == second.prefix { $0 != "Z" })
-        #expect(faults(of: board, viewer: .user(1001)) == [])
-        board.update(nil)
-        #expect(faults(of: board) == [])
-        #expect(!board.summary.contains("refusing"))
+        #expect(faults(of: statusRegistry, viewer: .user(1001)) == [])
+        statusRegistry.update(nil)
+        #expect(faults(of: statusRegistry) == [])
+        #expect(!statusRegistry.summary.contains("refusing"))
     }
 
     @Test("The service manager's line names errors of the configuration until they are fixed, and set-aside databases")
     func notes() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "board-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let board = StatusRegistry(path: folder.appending(path: "issues.db").path)
+        let statusRegistry = StatusRegistry(path: folder.appending(path: "issues.db").path)
         let problem = ConfigurationProblem(at: ConfigurationLocation(file: "a.conf"), "Wrong.", scope: .everything)
         func update(_ problems: [ConfigurationProblem], lastValid: Configuration?) {
             let reading = ConfigurationReading(configuration: .default, problems: problems)
-            board.update(EffectiveConfiguration(reading, lastValid: lastValid))
+            statusRegistry.update(EffectiveConfiguration(reading, lastValid: lastValid))
         }
-        #expect(board.summary == "0 connections")
+        #expect(statusRegistry.summary == "0 connections")
         update([problem], lastValid: .default)
         #expect(
-            board.summary
+            statusRegistry.summary
                 == "0 connections; configuration error, using the last valid one: see issuectl status")
         update([problem], lastValid: nil)
-        #expect(board.summary.hasSuffix("; configuration error, using the lines without errors: see issuectl status"))
+        #expect(
+            statusRegistry.summary.hasSuffix(
+                "; configuration error, using the lines without errors: see issuectl status"))
         update([], lastValid: nil)
-        #expect(board.summary == "0 connections")
+        #expect(statusRegistry.summary == "0 connections")
         try Data().write(to: folder.appending(path: "issues.db.damaged-A"))
-        #expect(board.summary == "0 connections; 1 database set aside: see issuectl status")
+        #expect(statusRegistry.summary == "0 connections; 1 database set aside: see issuectl status")
         update([problem], lastValid: .default)
         #expect(
-            board.summary == "0 connections; configuration error, using the last valid one; 1 database set aside: "
+            statusRegistry.summary
+                == "0 connections; configuration error, using the last valid one; 1 database set aside: "
                 + "see issuectl status")
     }
 
     @Test("Users who see all records learn the path of the database, others do not")
     func path() {
-        let board = StatusRegistry(path: "/nowhere/issues.db")
-        #expect(board.statusWithoutStore(viewer: .everything).store.path == "/nowhere/issues.db")
-        #expect(board.statusWithoutStore(viewer: .user(1001)).store.path == nil)
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        #expect(statusRegistry.statusWithoutStore(viewer: .everything).store.path == "/nowhere/issues.db")
+        #expect(statusRegistry.statusWithoutStore(viewer: .user(1001)).store.path == nil)
     }
 
     @Test("Notifiers are in the order of their names, whichever of them starts first")
     func notifierOrder() {
-        let board = StatusRegistry(path: "/nowhere/issues.db")
-        for name in ["pager", "chat", "mail"] { board.update(NotifierStatus(name: name, format: "json")) }
-        #expect(board.statusWithoutStore(viewer: .everything).notifiers.map(\.name) == ["chat", "mail", "pager"])
-        #expect(board.statusWithoutStore(viewer: .user(1001)).notifiers.isEmpty)
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        for name in ["pager", "chat", "mail"] { statusRegistry.update(NotifierStatus(name: name, format: "json")) }
+        #expect(
+            statusRegistry.statusWithoutStore(viewer: .everything).notifiers.map(\.name) == ["chat", "mail", "pager"])
+        #expect(statusRegistry.statusWithoutStore(viewer: .user(1001)).notifiers.isEmpty)
     }
 
     @Test("The status shows since when a destination fails, also across its restart, until it accepts records")
     func failingSince() throws {
-        let board = StatusRegistry(path: "/nowhere/issues.db")
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
         func since(_ state: DestinationState, _ reason: String?) -> IssueTimestamp? {
             let view = ForwardingView(state: state, reason: reason)
-            board.update(StatusRegistry.Forwarder(name: "d", view: view, state: DestinationRow.State()))
-            let store = board.statusWithoutStore(viewer: .everything).store
+            statusRegistry.update(StatusRegistry.Forwarder(name: "d", view: view, state: DestinationRow.State()))
+            let store = statusRegistry.statusWithoutStore(viewer: .everything).store
             let figures = StoreReader.DestinationFigures(name: "d", kind: "logz", ledger: Ledger())
-            let status = board.status(.init(store: store, received: 0, ledgers: [figures]), viewer: .everything)
+            let status = statusRegistry.status(
+                .init(store: store, received: 0, ledgers: [figures]), viewer: .everything)
             return status.destinations.first?.failingSince
         }
         #expect(since(.idle, nil) == nil)
         #expect(since(.waiting, "send_rate") == nil)
         let first = try #require(since(.waiting, "no_answer"))
-        board.forgetForwarders()
+        statusRegistry.forgetForwarders()
         #expect(since(.paused, "unauthorised") == first)
         #expect(since(.sending, nil) == nil)
     }
 
     @Test("Users who see all records learn when a record last became a dead letter, others do not")
     func lastDeadLetter() {
-        let board = StatusRegistry(path: "/nowhere/issues.db")
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
         var state = DestinationRow.State()
         state.lastDeadLetter = IssueTimestamp(millisecondsSince1970: 5)
-        board.update(StatusRegistry.Forwarder(name: "d", view: ForwardingView(state: .idle), state: state))
-        let store = board.statusWithoutStore(viewer: .everything).store
+        statusRegistry.update(StatusRegistry.Forwarder(name: "d", view: ForwardingView(state: .idle), state: state))
+        let store = statusRegistry.statusWithoutStore(viewer: .everything).store
         func seen(by viewer: Viewer, deadLettered: Int64) -> IssueTimestamp? {
             var ledger = Ledger()
             ledger.deadLettered = deadLettered
             let figures = StoreReader.DestinationFigures(name: "d", kind: "logz", ledger: ledger)
-            return board.status(.init(store: store, received: 0, ledgers: [figures]), viewer: viewer)
+            return statusRegistry.status(.init(store: store, received: 0, ledgers: [figures]), viewer: viewer)
                 .destinations.first?.lastDeadLetter
         }
         #expect(seen(by: .everything, deadLettered: 1) == state.lastDeadLetter)
@@ -114,7 +119,7 @@ struct StatusRegistryTests {
 
     @Test("A set-aside database is a fault, and so is a WAL without its database; each is named once")
     func setAside() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "board-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
         for name in ["A", "A-wal", "A-shm", "B-wal", "B-shm"] {
