@@ -28,7 +28,7 @@ COMPUTING = 6
 # Seconds until the load runs at full speed.
 RAMP = 2
 RECORD_BYTES = 250_000
-# Placeholder in a message, replaced by other letters each time it is sent.
+# Placeholder in a message, replaced with other letters each time the message is sent.
 VARIES = "@@@@@@@@"
 # Sets the limits on new groups and series, which are off in the other parts, to their defaults.
 GUARDS = "[Limits]\nNewGroupsPerApplication=\nNewSeriesPerApplication=\n"
@@ -225,7 +225,7 @@ def _measure(daemon, name, records, attackers):
 
 
 def _idle(daemon, records):
-    """Returns the latency of the quiet user without a load: of several runs the one with the median p99."""
+    """Returns the latency of the quiet user without a load: the run with the median p99 of several runs."""
     runs = [_quiet(daemon, records) for _ in range(IDLE_RUNS)]
     for one in runs:
         if "failure" in one:

@@ -64,7 +64,7 @@ static const char usage[] =
     "  --times N        stop after N replies, instead of at SIGTERM\n"
     "  --hang-up        close the connection after sending the message, without waiting for the reply\n"
     "  --unfinished     omit the final NUL and wait\n"
-    "  --vary           replace each @@@@@@@@ by eight letters that differ each time the message is sent\n";
+    "  --vary           replace each @@@@@@@@ with eight letters that differ each time the message is sent\n";
 
 static volatile sig_atomic_t is_ending;
 
@@ -135,7 +135,7 @@ static void find_placeholders(struct sender *sender) {
     if (sender->placeholder_count == 0) fail("--vary: the message has no @@@@@@@@");
 }
 
-/* Replaces the placeholders by new letters. A connection that has sent only a part of
+/* Replaces the placeholders with new letters. A connection that has sent only a part of
    the message continues with the new letters, which is not a problem. */
 static void vary(struct sender *sender) {
     for (size_t index = 0; index < sender->placeholder_count; index++) {

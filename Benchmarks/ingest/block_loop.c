@@ -1,4 +1,4 @@
-/* Stores the record log in the daemon's own blocks: consecutive records, column by
+/* Stores the record log in blocks of the daemon's format: consecutive records, column by
    column, compressed. record_log.c writes the other tables. */
 #include <string.h>
 

@@ -54,7 +54,7 @@ bool connection_can_send(const struct connection *connection, const struct load 
 /* Prepares the calls for `records` records, so that no time is spent on encoding while they are sent. */
 void connection_prepare(struct connection *connection, struct load *load, uint64_t records);
 
-/* Adds a call to the output. Its latency counts from `started`. */
+/* Adds a call to the output. Its latency is measured from `started`. */
 void connection_compose(struct connection *connection, struct load *load, int64_t started);
 
 /* Sends as much of the output as the kernel accepts. */

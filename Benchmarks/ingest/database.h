@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-/* Opens a new database with the pragmas that the daemon sets. */
+/* Opens a new database with the pragmas that the daemon sets, but a larger page cache. */
 sqlite3 *make_database(const char *path);
 
 /* Opens an existing database for reading. */

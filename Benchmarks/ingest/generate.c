@@ -131,7 +131,7 @@ static void send_all(struct connection *connection, struct load *load) {
 }
 
 /* Sends the calls that are due, on each connection in turn. A call that does not fit
-   into any window waits; its latency still counts from the time at which it was due. */
+   into any window waits; its latency is still measured from the time at which it was due. */
 static void send_due(struct generator *generator, int64_t *due, double interval) {
     struct load *load = &generator->load;
     int64_t now = monotonic_now();

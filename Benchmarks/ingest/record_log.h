@@ -6,7 +6,7 @@
 
 #include "rows.h"
 
-/* The functions of a format in which the record log is stored. */
+/* The functions that store the record log in one format. */
 struct record_log {
     /* Creates the tables and prepares the statements. */
     void (*create)(sqlite3 *database);

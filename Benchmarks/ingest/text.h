@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Characters in a pattern that are replaced in each record: by a decimal digit, a
+/* Characters in a pattern that are replaced in each record: with a decimal digit, a
    hexadecimal digit, and a character of the time. */
 #define DIGIT "\001"
 #define HEX "\002"

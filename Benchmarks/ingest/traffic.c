@@ -29,8 +29,8 @@ static const char *const severities[] = {"error", "error", "warning", "error", "
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* An id begins with a letter and a digit. Most hexadecimal numbers in messages have
-   both, and the daemon would treat one without digits as a word. */
+/* Ids begin with a letter and a digit, since the daemon would treat an id without digits
+   as a word. */
 #define ORDER DIGIT DIGIT DIGIT DIGIT DIGIT DIGIT
 #define SHORT_ID "e4" HEX HEX HEX HEX HEX HEX
 #define LONG_ID SHORT_ID HEX HEX HEX HEX HEX HEX HEX HEX

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// To use the recipe, copy this folder and follow the numbered comments. The target `Hummingbird` is a
-// stand-in for the library, with which the recipe builds without a network. The tests use it, too.
+// To use the recipe, copy this folder and follow the numbered comments. The target `Hummingbird` is
+// a stand-in for the library, so that the recipe builds without a network. The tests use it, too.
 let package = Package(
     name: "hummingbird-issues",
     products: [.library(name: "HummingbirdReporting", targets: ["HummingbirdReporting"])],

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// To use the recipe, copy this folder and follow the numbered comments. The target `ServiceLifecycle` is a
-// stand-in for the library, with which the recipe builds without a network. The tests use it, too.
+// To use the recipe, copy this folder and follow the numbered comments. The target
+// `ServiceLifecycle` is a stand-in for the library, so that the recipe builds without a network.
+// The tests use it, too.
 let package = Package(
     name: "service-lifecycle-issues",
     products: [.library(name: "ServiceReporting", targets: ["ServiceReporting"])],

@@ -2,7 +2,7 @@
 import PackageDescription
 
 // To use the recipe, copy this folder and follow the numbered comments. The target `Vapor` is a
-// stand-in for the library, with which the recipe builds without a network. The tests use it, too.
+// stand-in for the library, so that the recipe builds without a network. The tests use it, too.
 let package = Package(
     name: "vapor-issues",
     products: [.library(name: "VaporReporting", targets: ["VaporReporting"])],

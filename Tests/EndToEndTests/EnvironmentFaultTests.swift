@@ -126,7 +126,7 @@ struct EnvironmentFaultTests {
 }
 
 extension DaemonFixture {
-    /// Replaces the folder of the database by one in which not even root can create a file.
+    /// Replaces the folder of the database with one in which not even root can create a file.
     ///
     /// A database that can't be opened is moved aside only if a new one next to it could be opened, which is impossible
     /// here.

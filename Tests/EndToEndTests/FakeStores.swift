@@ -16,7 +16,7 @@ final class FakeStores {
 
     var port: String { folder.text(of: "port") }
 
-    /// Replaces the usual replies by these, each used once.
+    /// Replaces the usual replies with these, each used once.
     func plan(_ steps: String) throws {
         try folder.write(steps, to: "plan.json")
     }

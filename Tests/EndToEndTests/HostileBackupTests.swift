@@ -323,7 +323,7 @@ struct HostileBackupTests {
                 _ = try client.report(records)
             }
             func ledger() throws -> Ledger { try client.destination().ledger }
-            // Delivered, dead, summarised; and of too many issues at once the summaries are told together.
+            // Records become delivered, dead letters and summarised. Summaries of too many issues are combined.
             let echo = "cannot store Poison zqmsgx1xqz was here"
             try listener.plan(
                 FaultStep(.status(500, headers: [], body: echo), times: 2),
@@ -335,7 +335,7 @@ struct HostileBackupTests {
                 let ledger = try ledger()
                 return ledger.pending == 0 && ledger.deadLettered > 0 && ledger.summarised > 0 && ledger.delivered > 0
             }
-            // In a request without an answer, and behind it.
+            // Some records are in a request that gets no answer, and others wait behind it.
             try listener.plan(FaultStep(.readSilent, times: .forever))
             try report(80..<90, "Silent")
             try await eventually("a request is under way") { try client.destination().state == .sending }
@@ -351,7 +351,7 @@ struct HostileBackupTests {
             #expect(left() == [])
             #expect(try daemon.file.ledgerFaults == [])
 
-            // The answer comes, and what was held back is told.
+            // The listener answers, and the records that were held back are summarised.
             try listener.plan()
             try daemon.restart()
             let again = try RawClient(path: daemon.socket)

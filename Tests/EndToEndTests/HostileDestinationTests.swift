@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-/// A destination is not trusted: nobody sees credentials or records that it repeats.
+/// A destination is not trusted: credentials or records that it repeats are shown to no user.
 @Suite("A hostile destination", .daemonLog)
 struct HostileDestinationTests {
     /// A running `hostile_destination.py`.

@@ -323,7 +323,7 @@ struct MaintenanceTests {
                 try root.refusal(of: .purge, PurgeParameters(filter: IssueFilter()))
                     == .invalidFilter(
                         field: "filter", reason: "an empty filter would erase all records; set a condition"))
-            // Nor one with conditions that each record meets, or a misspelt destination.
+            // Filters that every record matches, or with a misspelt destination, are refused, too.
             var filters = [IssueFilter(), IssueFilter(), IssueFilter()]
             filters[0].text = " "
             filters[1].destination = "logzio"

@@ -49,7 +49,7 @@ enum OperationsPage {
     /// A section that has examples.
     struct Section {
         let title: String
-        /// `true` if the section has a command for root other than `issuectl`.
+        /// Whether the section has a command for root other than `issuectl`.
         var needsRoot = false
     }
 

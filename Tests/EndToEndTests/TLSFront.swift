@@ -28,7 +28,7 @@ final class TLSFront {
     /// Whether the fault `tls_tickets` has begun.
     var isFlooding: Bool { FileManager.default.fileExists(atPath: folder["flooding"]) }
 
-    /// Returns the version that a client gets who takes any.
+    /// Returns the TLS version that is negotiated with a client that accepts any.
     func version() throws -> String {
         let lines = """
             from socket import create_connection

@@ -76,7 +76,7 @@ def merged(one, other):
 
 
 def bulk(body):
-    """Returns the items of the reply, or the reason for which the whole body is rejected."""
+    """Returns the items of the reply, or why the whole body is rejected."""
     if not body.endswith(b"\n"):
         return "The bulk request must be terminated by a newline [\\n]"
     serializer = NdjsonSerializer()

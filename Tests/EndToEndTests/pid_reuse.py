@@ -1,4 +1,4 @@
-"""Reports over a connection whose maker has ended, and whose pid another process has by then.
+"""Reports over a connection after the process that opened it has ended and another process has its pid.
 
     pid_reuse.py SOCKET DAEMON ACCEPTED UID FOLDER
 

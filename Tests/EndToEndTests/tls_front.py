@@ -159,7 +159,7 @@ def flood(plain):
             tickets += b"\4" + len(body).to_bytes(3, "big") + body
         text = tickets + b"\x16"
         head = b"\x17\3\3" + struct.pack(">H", len(text) + 16)
-        # Around the ssl module, whose sequence number would no longer be right.
+        # Bypasses the ssl module, whose sequence number would no longer be right.
         raw = socket.socket(fileno=os.dup(stream.fileno()))
         write("flooding", "")
         number = 0

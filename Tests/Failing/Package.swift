@@ -1,12 +1,12 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Tests that are expected to fail, and programs that are expected to trap. What they do is judged by IssuesTests, which
-// starts them as processes of their own.
+// Tests that are expected to fail, and programs that are expected to trap. IssuesTests starts them as processes and
+// checks the results.
 let package = Package(
     name: "failing",
     dependencies: [
-        // Nothing but the library itself: a test that reports needs no set-up.
+        // Only the library itself: a test that reports needs no setup.
         .package(name: "issued", path: "../.."),
         // Replaces the package of this name on which swift-turnstile depends.
         .package(path: "../../Compatibility/swift-issue-reporting"),

@@ -8,10 +8,10 @@ package struct FakeLogzOptions: Hashable, Sendable {
     /// The file to which all events are appended.
     package var ledger: String?
     package var limitAppliesTo = SizeLimitScope.both
-    /// `true` to accept requests whose only faults are blank lines. The service counts blank lines; whether they alone
-    /// cause a 400 is unknown.
+    /// Whether requests whose only faults are blank lines are accepted. The service counts blank lines; it is unknown
+    /// whether they alone cause a 400.
     package var emptyLineIsError = true
-    /// `true` to count lines with tags as unexpected.
+    /// Whether lines with tags count as unexpected.
     package var isStrict = false
 
     package init(tokens: Set<String> = [], plan: [FaultStep] = []) {

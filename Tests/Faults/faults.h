@@ -4,18 +4,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A library to preload (LD_PRELOAD). It makes an unmodified program die, stop or
-   fail at a chosen call of SQLite or of the system.
+/* A library to preload (LD_PRELOAD). It kills or stops an unmodified program at a
+   chosen call of SQLite or of the system, or lets the call fail.
 
-  ISSUED_FAULTS=PATH  the control file with the requested faults and the counters.
-                       The test and the program share it. It is created if it does
-                       not exist, and is kept across runs of the program. If the
-                       variable is not set, or the file can't be mapped, the
-                       library does nothing.
-  ISSUED_FAULTS_FILE=NAME  only calls on files whose path contains this can fail;
-                       default: "issues.db".
+   ISSUED_FAULTS=PATH       the control file with the requested faults and the
+                            counters. The test and the program share it. It is
+                            created if it does not exist, and is kept across runs
+                            of the program. If the variable is not set, or the
+                            file can't be mapped, the library does nothing.
+   ISSUED_FAULTS_FILE=NAME  only calls on files whose path contains this can fail;
+                            default: "issues.db".
 
-  The file contains the struct below, with numbers of 64 bits in native byte order.
+   The file contains the struct below, with numbers of 64 bits in native byte order.
    To request a fault, write its details first, and `point` or `call_number` last. */
 
 #define FAULTS_POINTS 96

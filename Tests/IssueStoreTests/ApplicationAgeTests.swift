@@ -21,9 +21,9 @@ struct ApplicationAgeTests {
         var entries: [Entry] = []
         var generator: SampleRecords
         private var inFlight: StoredBatch?
-        /// `true` after a kill, until what was under way has been done again. The lists of its range may be stale.
+        /// Whether a kill has interrupted a removal that is not repeated yet. The lists of its range may be stale.
         private var wasKilled = false
-        /// The records that are gone, with what the counts still contain.
+        /// The removed records, with what the counts still contain.
         private var stored: [RangeAudit.Gone] = []
 
         init(_ store: TemporaryStore, seed: UInt64) throws {

@@ -44,7 +44,7 @@ struct RetentionUsageTests {
             #expect(usage.portions.map(\.maxAge) == [.seconds(30 * 86_400), .seconds(90 * 86_400)])
             #expect(usage.largestUser == 1000)
 
-            // It is the user from whom a limit on space then removes records.
+            // A limit on space then removes records of this user.
             store.settings.retention.maxSize = 0
             writer.reload(LimitSettings(), store.settings.retention)
             let snapshot = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)

@@ -6,14 +6,14 @@ import Testing
 @testable import IssueCore
 @testable import IssueStore
 
-/// The numbers of records of a quarantined database.
+/// The numbers of records of a database that was moved aside.
 struct SalvageResult: Equatable {
     var recovered: Int64 = 0
     var unreadable: Int64 = 0
 }
 
 extension TemporaryStore {
-    /// Imports the records of a quarantined database.
+    /// Imports the records of a database that was moved aside.
     func importSalvaged(_ path: String, into writer: StoreWriter) throws -> SalvageResult {
         var result = SalvageResult()
         let old = try QuarantinedStore(path: path, randomBits: 42)
@@ -33,7 +33,7 @@ extension TemporaryStore {
 
 @Suite("Importing from a quarantined database")
 struct SalvageTests {
-    /// Quarantines the store's file and returns its new path. The next writer creates a new store.
+    /// Moves the store's file aside and returns its new path. The next writer creates a new store.
     private func setAside(_ store: TemporaryStore, as name: String = "old") throws -> String {
         let path = "\(store.path).\(name)"
         for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: store.path + ending) {
@@ -350,12 +350,12 @@ struct SalvageTests {
             }
             let first = try forwarded(from: old)
             #expect(first.count { $0 } == (isOlder ? 2 : 3))
-            // None of them is shown as one that its application has marked.
+            // None of the records is shown as not reportable, since no application has marked one.
             let shown = try store.reader().records(
                 .init(filter: .init(), isAscending: true, limit: 10, after: nil), viewer: .everything
             ).records
             #expect(shown.allSatisfy { $0.record.reportable == true })
-            // What was not pending in the first file is not forwarded after another repair, whose file has no fates.
+            // Records that were not pending in the first file are not forwarded after a repair of a file without fates.
             let second = try setAside(store, as: "second")
             try DatabaseConnection(path: second).execute(
                 "DELETE FROM destinations; DELETE FROM batches; DELETE FROM singles")
@@ -398,7 +398,7 @@ struct SalvageTests {
         }
     }
 
-    /// Quarantines a store of six calls of 100 records each, without the pages of some tables and indexes.
+    /// Moves aside a store of six calls of 100 records each, without the pages of some tables and indexes.
     private func setAsideWithout(_ names: [String], _ store: TemporaryStore) throws -> String {
         do {
             let writer = try store.writer()

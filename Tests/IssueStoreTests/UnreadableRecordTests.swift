@@ -180,7 +180,7 @@ struct UnreadableRecordTests {
                 _ = try fixture.reader.fates(of: ids[12], viewer: .everything)
             }
             #expect(try fixture.reader.show(ids[22], viewer: .everything).record?.id == ids[22])
-            // Users learn that only of their own records.
+            // Only users who may see the record learn that it is unreadable.
             #expect(throws: QueryFailure.unreadable(id: ids[12])) {
                 _ = try fixture.reader.show(ids[12], viewer: .user(1000))
             }

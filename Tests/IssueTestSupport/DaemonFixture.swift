@@ -80,7 +80,7 @@ package final class DaemonFixture {
         process = try ChildProcess(program, command, in: folder, name: "issued", environment: environment)
     }
 
-    /// `true` until the process of the daemon has ended.
+    /// Whether the process of the daemon runs.
     package var isRunning: Bool { process?.isRunning == true }
 
     package func waitUntilReady(within time: Duration = testTimeout) throws {

@@ -2,7 +2,7 @@ import Foundation
 
 /// The location of the programs under test.
 package enum TestBinaries {
-    /// `true` if they were chosen explicitly, as `scripts/test` does with release builds.
+    /// Whether they were chosen explicitly. `scripts/test` chooses release builds.
     package static var areChosen: Bool { chosenFolder != nil }
 
     private static var chosenFolder: String? {

@@ -93,7 +93,7 @@ struct SpillTests {
         try await Self.withFolder { folder in
             try await CollectorFixture.with(faults: nil) { fixture in
                 _ = try await Self.endedRun(fixture, folder, ["kept"])
-                // The kernel accepts connections for a stopped process until the backlog is full. Here it holds one.
+                // The kernel accepts connections for a stopped process until the backlog is full: here, after one.
                 let stopped = try Socket.listenUnix(at: .unix(fixture.path), mode: 0o600, backlog: 0)
                 func pickUp() {
                     SpillSender(

@@ -38,7 +38,7 @@ struct TestFailureTests {
 
     @Test("Levels below error do not fail a test", arguments: [IssueLevel.debug, .info, .warning])
     func warning(level: IssueLevel) {
-        // If this failed a test, it would fail this one.
+        // If this report failed a test, it would be the present one.
         reportIssue("Only a \(level.rawValue) (this line is expected)", level: level)
         reportIssue(Refused(), "Only a \(level.rawValue) (this line is expected)", level: level)
     }

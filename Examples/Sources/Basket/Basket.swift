@@ -10,7 +10,7 @@ package struct Basket {
         articles.append(article)
     }
 
-    /// Removes an article. If it isn't in the basket, reports an issue and continues.
+    /// Removes an article. Reports an issue if the article isn't in the basket.
     package mutating func remove(_ article: String) {
         guard let index = articles.firstIndex(of: article) else {
             return reportIssue("An article is not in the basket", level: .error, metadata: ["article": .init(article)])

@@ -8,8 +8,7 @@ struct Storefront {
         IssueReporters.application = IssueApplication(
             name: "storefront", version: "2.1.0", build: 2100, environment: .production, network: .ethernet,
             development: false)
-        // An ordinary application doesn't set the reporters, or uses [.default].
-        // This one keeps the receipts to print them.
+        // An ordinary application doesn't set the reporters. This one needs the receipts, to print them.
         let book = ReceiptBook()
         IssueReporters.current = [book]
 

@@ -1,5 +1,5 @@
-// A stand-in for the module `Tracing` of swift-distributed-tracing 1, as far as
-// the recipe and its tests use it. Package.swift describes how to replace it.
+// A stand-in for the module `Tracing` of swift-distributed-tracing 1, with the declarations that
+// the recipe and its tests use. Package.swift describes how to replace it.
 
 /// The values that are propagated with a task.
 public struct ServiceContext: Sendable {

@@ -1,5 +1,5 @@
-// A stand-in for the module `Logging` of swift-log 1.12, as far as
-// the recipe and its tests use it. Package.swift describes how to replace it.
+// A stand-in for the module `Logging` of swift-log 1.12, with the declarations that the recipe and
+// its tests use. Package.swift describes how to replace it.
 
 /// A backend that receives the messages of a logger.
 public protocol LogHandler: Sendable {

@@ -1,5 +1,5 @@
-// A stand-in for the module `CoreMetrics` of swift-metrics 2, as far as
-// the recipe and its tests use it. Package.swift describes how to replace it.
+// A stand-in for the module `CoreMetrics` of swift-metrics 2, with the declarations that the recipe
+// and its tests use. Package.swift describes how to replace it.
 
 import Synchronization
 

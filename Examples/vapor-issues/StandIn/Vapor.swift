@@ -1,5 +1,5 @@
-// A stand-in for the module `Vapor` of Vapor 4, as far as
-// the recipe and its tests use it. Package.swift describes how to replace it.
+// A stand-in for the module `Vapor` of Vapor 4, with the declarations that the recipe and its tests
+// use. Package.swift describes how to replace it.
 
 public struct HTTPResponseStatus: Sendable, Equatable {
     public var code: UInt

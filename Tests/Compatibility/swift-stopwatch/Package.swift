@@ -1,7 +1,7 @@
 // swift-tools-version: 5.9
 import PackageDescription
 
-// A package in the shape of those that report through xctest-dynamic-overlay 1.x. It must build without a change.
+// A package like those that report through xctest-dynamic-overlay 1.x. It must build without a change.
 let package = Package(
     name: "swift-stopwatch",
     products: [

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// A package in the shape of those that report through swift-issue-reporting 2.x. It must build without a change.
+// A package like those that report through swift-issue-reporting 2.x. It must build without a change.
 let package = Package(
     name: "swift-turnstile",
     products: [.library(name: "Turnstile", targets: ["Turnstile"])],

@@ -97,7 +97,7 @@ package enum Fault: Hashable, Sendable {
         return nth > after
     }
 
-    /// `true` if the request gets no valid response.
+    /// Whether the request gets no valid response.
     var leavesUnanswered: Bool {
         switch self {
         case .down, .blackhole, .flap, .acceptSilent, .readSilent, .resetMidBody, .resetBeforeAnswer, .garbage: true

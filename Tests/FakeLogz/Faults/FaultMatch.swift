@@ -21,7 +21,7 @@ package struct FaultMatch: Hashable, Sendable {
             && (minBytes.map { minimum in head.declaredLength.map { $0 >= minimum } ?? false } ?? true)
     }
 
-    /// `true` if the conditions can be evaluated before the request is read.
+    /// Whether the conditions can be evaluated before the request is read.
     var asksForNothingRead: Bool {
         token == nil && minBytes == nil && path == nil
     }

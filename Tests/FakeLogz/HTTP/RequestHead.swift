@@ -37,7 +37,7 @@ struct RequestHead: Hashable, Sendable {
         rawQuery(name).map(Self.unescaped)
     }
 
-    /// The target with the token replaced by a part of its hash.
+    /// The target with the token replaced with a part of its hash.
     var targetWithoutToken: String {
         guard let question = target.firstIndex(of: "?") else { return target }
         let query = target[target.index(after: question)...]

@@ -8,7 +8,7 @@ package struct FakeLogzStats: Hashable, Sendable {
     package var distinctEventIDs = 0
     /// Accepted lines whose `event_id` had been accepted before.
     package var duplicates = 0
-    /// Accepted lines that the service would find fault with.
+    /// Accepted lines with a tag.
     package var taggedLines = 0
 
     func write(to writer: inout JSONWriter) {

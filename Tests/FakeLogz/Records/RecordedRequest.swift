@@ -10,7 +10,7 @@ package struct RecordedRequest: Hashable, Sendable {
     package let ordinal: Int
     package let arrived: KernelInstant
     package internal(set) var method: String?
-    /// The target, with the token replaced by a part of its hash.
+    /// The target, with the token replaced with a part of its hash.
     package internal(set) var target: String?
     package internal(set) var headers: [HTTPField] = []
     /// The number of bytes of the body that were read.
@@ -21,7 +21,7 @@ package struct RecordedRequest: Hashable, Sendable {
     package internal(set) var fault: String?
     /// The status of the response; nil if there is none.
     package internal(set) var status: Int?
-    /// `true` if the response was sent completely; nil while that is undecided.
+    /// Whether the response was sent completely; nil while that is undecided.
     package internal(set) var isAnswered: Bool?
 
     init(number: Int, connection: Int, ordinal: Int, arrived: KernelInstant) {

@@ -19,7 +19,7 @@ struct ForwardingRun {
         var isPriority: Bool
         var isTaken: Bool
         var isInFull: Bool
-        /// `true` if the log would report after the response that records are accepted again.
+        /// Whether the log would report after the response that records are accepted again.
         var looksHealthy = false
     }
 
@@ -33,7 +33,7 @@ struct ForwardingRun {
     var poison: Set<Int> = []
     /// The numbers of the lines after which the destination closes the connection without a response.
     var unanswerable: Set<Int> = []
-    /// `true` if all of those lines are known to belong to one user, and all others to another.
+    /// Whether all of those lines are known to belong to one user, and all others to another.
     var areUsersKnown = false
     var mood: (Double) -> ServerBehaviour = { _ in .takes }
     /// The times at which a critical record arrives while a request is in flight.

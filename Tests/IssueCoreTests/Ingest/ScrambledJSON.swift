@@ -3,7 +3,7 @@ import IssueProtocol
 /// Writes a JSON value in unusual ways: with escapes, white space, unknown members and duplicate keys.
 struct ScrambledJSON {
     var traffic: SeededGenerator
-    /// `true` if values may sometimes have the wrong type.
+    /// Whether values may have the wrong type.
     var isWrong = false
 
     init(seed: UInt64, isWrong: Bool = false) {

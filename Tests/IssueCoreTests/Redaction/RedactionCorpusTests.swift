@@ -5,7 +5,7 @@ import Testing
 
 /// Scores the rules of redaction on the texts in `Benchmarks/redaction`.
 ///
-/// In a text, each value to be removed is between « and ». A text without any must stay as it is.
+/// In a text, each value to be removed is between « and ». A text without such a value must not change.
 @Suite("Redaction of the sample texts")
 struct RedactionCorpusTests {
     struct Sample: CustomStringConvertible, Sendable {
@@ -21,7 +21,7 @@ struct RedactionCorpusTests {
         /// The number of values to be removed.
         var values: Int { text.count { $0 == "«" } }
 
-        /// The text as it should be stored.
+        /// The expected text in the store.
         var stored: String {
             guard let rule else { return text }
             var output = ""

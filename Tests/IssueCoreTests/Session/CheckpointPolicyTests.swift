@@ -22,7 +22,7 @@ struct CheckpointPaceTests {
         pace.copied(walPages: 110)
         #expect(pace.next(walPages: 100, reportsWait: true) == .commitFirst)
         #expect(pace.next(walPages: 101, reportsWait: false) == .copy)
-        // A WAL that must be restarted may be close to its limit.
+        // A WAL that must be reset may be close to its limit.
         pace.copied(walPages: 101)
         #expect(pace.next(walPages: 210, reportsWait: true) == .restart)
     }
@@ -45,7 +45,7 @@ struct CheckpointPaceTests {
         #expect(pace.next(walPages: 90, reportsWait: false) == .copy)
         pace.copied(walPages: 90, isComplete: true)
         #expect(pace.next(walPages: 159, reportsWait: false) == .none)
-        // Restarting waits for readers, so it is not repeated as often.
+        // A reset waits for readers, so it is not repeated as often.
         #expect(pace.next(walPages: 170, reportsWait: false) == .restart)
         pace.copied(walPages: 170, isComplete: false)
         #expect(pace.next(walPages: 249, reportsWait: false) == .none)
@@ -62,7 +62,7 @@ struct CheckpointPaceTests {
             pace.copied(walPages: length)
             #expect(pace.next(walPages: length + 99, reportsWait: false) == .none)
         }
-        // Now it has restarted.
+        // Now it has been reset.
         #expect(pace.next(walPages: 90, reportsWait: false) == .none)
         #expect(pace.next(walPages: 110, reportsWait: false) == .copy)
     }

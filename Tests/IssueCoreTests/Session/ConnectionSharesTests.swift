@@ -7,7 +7,7 @@ struct ConnectionSharesTests {
         ConnectionShares(limits: ConnectionShares.Limits(total: total, perUser: perUser))
     }
 
-    /// Connects until it is refused, up to a limit, and closes the connections that are replaced. replaced.
+    /// Connects until it is refused, up to a limit, and closes the connections that are replaced.
     private static func connect(
         _ owner: UInt32, _ standing: ConnectionShares.Standing = .ordinary, times: Int = 5000,
         in shares: inout ConnectionShares

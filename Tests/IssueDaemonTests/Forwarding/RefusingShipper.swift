@@ -14,7 +14,7 @@ struct RefusingShipper: Shipper, ~Copyable {
     let refused: String
     /// The lines of each request.
     let requests: Monitor<[[String]]>
-    /// `true` to fail with the first body, as if compressing it had failed.
+    /// Whether to fail with the first body, as if compressing it had failed.
     var breaksFirstBody = false
     /// Called while a request waits for its reply, with the number of the request.
     let underWay: (Int) -> Void

@@ -136,7 +136,7 @@ final class NotifierFixture {
         try FileManager.default.removeItem(at: folder.appending(path: "held"))
     }
 
-    /// `true` if the program has run since `holdProgram()`.
+    /// Whether the program has run since `holdProgram()`.
     var hasProgramBegun: Bool { FileManager.default.fileExists(atPath: folder.appending(path: "begun").path) }
 
     /// The messages that the program got.

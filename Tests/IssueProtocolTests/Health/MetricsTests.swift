@@ -135,7 +135,7 @@ struct MetricsTests {
             let labels = samples.first?.labels.map { "`\($0.name)`" }.joined(separator: ", ") ?? ""
             return "| `\(family.sampleName)` | \(family.kind.rawValue) | \(labels) | \(family.help) |"
         }
-        #expect(rows == expected, "Replace the rows by:\n\(expected.joined(separator: "\n"))")
+        #expect(rows == expected, "Replace the rows with:\n\(expected.joined(separator: "\n"))")
     }
 
     @Test("The alerts use only metrics and labels that exist")

@@ -26,7 +26,7 @@ struct DamagedFileTests {
             }
             try use(writer, of: store, context)
         } catch .damaged, .foreign {
-            // The daemon would quarantine it.
+            // The daemon would move it aside.
         } catch {
             Issue.record("\(context): \(error)")
         }

@@ -152,7 +152,7 @@ struct PowerCutTests {
                 disk.takeImages(before: .changes)
                 try ErasingTests.eraseUnusedBytes(writer)
                 disk.takeNoImages()
-                // Also if the power goes right after the purge was answered.
+                // Also after a power cut directly after the reply to the purge.
                 let end = disk.image()
                 #expect(ErasingTests.texts(beginningWith: "zq", in: end + "/issues.db") == [])
                 #expect(disk.images > 10)

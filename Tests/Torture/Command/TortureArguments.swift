@@ -27,10 +27,10 @@ struct TortureArguments {
     private(set) var kills = 0
     private(set) var seed = UInt64.random(in: 1...999_999)
     private(set) var faults = ""
-    /// `true` if the reporters are programs that link the client library.
+    /// Whether the reporters are programs that link the client library.
     private(set) var usesLibrary = false
     private(set) var keeps = false
-    /// `true` if each call fails in turn.
+    /// Whether each call fails in turn.
     private(set) var sweeps = true
     private(set) var wantsHelp = false
 

@@ -9,7 +9,7 @@ struct TorturePlan {
     private let points: [String]
     private let only: String
     private let disk: String
-    /// `true` if each call fails in turn in the first cycle, `false` if a few fail in each cycle.
+    /// Whether each call fails in turn in the first cycle. Otherwise, a few calls fail in each cycle.
     private let sweeps: Bool
     private(set) var cycles = 0
     /// The next call to fail, under load and at the start.
@@ -78,7 +78,7 @@ struct TorturePlan {
         return steps
     }
 
-    /// Every call in turn: at the start until a start makes fewer calls, or as many as under load, and under load.
+    /// Every call in turn, under load and at the start. A start makes fewer calls, so its turns may end earlier.
     private func eachCall() -> [NamedStep] {
         var steps: [NamedStep] = []
         for (name, error) in Self.errors {

@@ -6,7 +6,7 @@ import SQLiteKit
 ///
 /// A row is read once while it exists. Rows that retention removes later have been counted, so that the remaining
 /// counts can be checked. For rows removed before they were read, their number is checked. Each look also checks that
-/// only rows which retention has removed are gone.
+/// no other rows than those that retention has removed are gone.
 package final class Inspection {
     /// Old counts are stored per hour. With a shifted wall clock, any count may be old.
     struct HourKey: Hashable {

@@ -19,7 +19,7 @@ package final class Oracle: Sendable {
     private struct State {
         var memories: [ReporterMemory] = []
         var complaints: [String] = []
-        /// Rows that retention removed before they were read, of calls that are not judged yet.
+        /// Rows of calls that are not judged yet, if retention removed the rows before they were read.
         var overlooked: [ClosedRange<Int64>] = []
         var given = AssignedIDs()
 
@@ -144,7 +144,7 @@ package final class Oracle: Sendable {
         state.withLock { $0.complaints.append(message) }
     }
 
-    /// Returns the row in an id, according to the documentation of ids: Crockford's digits after the hyphen.
+    /// Returns the row in an id: the number after the hyphen, in Crockford's base 32.
     static func row(of id: String) -> Int64? {
         let digits = Array("0123456789abcdefghjkmnpqrstvwxyz")
         guard let hyphen = id.firstIndex(of: "-") else { return nil }
@@ -275,7 +275,7 @@ package final class Oracle: Sendable {
             state.overlooked = []
             for reporter in state.memories.indices {
                 for number in state.memories[reporter].found.indices { state.memories[reporter].found[number] = 0 }
-                // The acknowledged records are in the quarantined store.
+                // The acknowledged records are in the store that was moved aside.
                 state.memories[reporter].firstOpen = state.memories[reporter].calls.count
             }
         }

@@ -6,7 +6,7 @@ package struct Payload: Sendable {
     let app: String
     /// The number of bytes of text in the metadata of each record.
     let ballast: Int
-    /// `true` if a program that links the client library reports it, in the library's form.
+    /// Whether a program that links the client library reports it, in the library's form.
     var isOfProgram = false
 
     private static let phrases = [

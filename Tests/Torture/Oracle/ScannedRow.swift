@@ -20,7 +20,7 @@ struct ScannedRow {
         count = row.int64(3)
         metadata = row.optionalText(6)
         let details = row.optionalText(7).flatMap { try? JSONValue(json: $0) } ?? .null
-        // Records of an overflow series, or from a quarantined database, have them one level deeper.
+        // Records of an overflow series, or from a database that was moved aside, have them one level deeper.
         context = IssueContext(details["more"] ?? details)
         let template = template(series) ?? []
         switch row.text(5) {
@@ -30,7 +30,7 @@ struct ScannedRow {
         }
     }
 
-    /// Fills the parts, separated by 0x1F, into the template, where it has a control character from 1 to 7.
+    /// Replaces the control characters 1 to 7 in the template with the parts, which are separated by 0x1F.
     private static func fill(_ template: [UInt8], with parts: [UInt8]) -> String {
         var parts = parts.split(separator: 0x1F, omittingEmptySubsequences: false)[...]
         var message: [UInt8] = []

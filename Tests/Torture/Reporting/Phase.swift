@@ -10,7 +10,7 @@ struct Phase {
     var activity = Activity.settling
     /// The number of the settling, which distinguishes it from earlier ones.
     var number = 0
-    /// `true` if ranges must be filled.
+    /// Whether ranges must be filled.
     var fillsRanges = false
     /// The number of reporters that have settled.
     var settled = 0

@@ -1,14 +1,14 @@
 /// The behavior of a reporter.
 package struct ReporterStyle: Sendable {
     package var app = "shop"
-    /// `true` if it numbers its records and sends unanswered calls again, as the client library does.
+    /// Whether it numbers its records and sends unanswered calls again, as the client library does.
     package var isNumbered = true
-    /// `true` if it asks for no replies.
+    /// Whether it asks for no replies.
     package var isOneway = false
     /// One in this many of its records is bad, or none if nil.
     package var badOneIn: UInt64?
     package var recordsPerCall = 1...20
-    /// Max number of calls in flight. The client library has the same.
+    /// The maximum number of calls in flight. The default is that of the client library.
     package var pipelined = 4
     /// The size of the text in each record, in bytes.
     package var ballast = 0
@@ -16,10 +16,10 @@ package struct ReporterStyle: Sendable {
     package var pause: Duration = .milliseconds(10)
     /// The user to report as, or nil for the current user.
     package var uid: UInt32?
-    /// `true` if it reports only while ranges must be filled.
+    /// Whether it reports only while ranges must be filled.
     package var isOnlyForRanges = false
 
-    /// `true` if it runs one program after the other, all linked with the client library.
+    /// Whether it runs one program after the other, all linked with the client library.
     package var isProgram = false
 
     package init() {}
@@ -34,7 +34,7 @@ package struct ReporterStyle: Sendable {
         return heavy
     }
 
-    /// Programs that link the client library, and one plain reporter to tell whose fault a problem is.
+    /// Programs that link the client library, and one plain reporter, which shows whether a problem is in the library.
     package static var programs: [ReporterStyle] {
         var program = ReporterStyle()
         program.app = "program"

@@ -6,7 +6,7 @@ import UnixIO
 /// A kind of damage to the files of the store while the daemon does not run.
 struct Damage: Sendable {
     let name: String
-    /// `true` if the daemon must notice and quarantine the file, nil if that depends on what it reads.
+    /// Whether the daemon must detect the damage and move the file aside; nil if that depends on what it reads.
     let isSetAside: Bool?
     let spoil: @Sendable (DaemonFixture) throws -> Void
 

@@ -60,7 +60,7 @@ extension TortureRun {
             pass = Int.random(in: 1...3, using: &generator)
         case .shrinkingStore:
             try waitForClosedRange()
-            // Records that are removed this fast must be read before.
+            // Records must be read before they are removed, which happens soon.
             try pool.settle()
             try inspection.inspect()
             try daemon.terminate()

@@ -5,7 +5,7 @@ import UnixIO
 
 /// Maintenance of the store. The oracle remembers all ids of receipts and checks that none is assigned twice.
 extension TortureRun {
-    /// Replaces the store by a backup. Everything reported after the backup is gone.
+    /// Replaces the store with a backup. Everything reported after the backup is gone.
     package func goBackToBackup() throws {
         try round("Back to a backup") {
             load(for: 50...200)
@@ -56,7 +56,7 @@ extension TortureRun {
         }
     }
 
-    /// Quarantines a store and imports it into the new one, while the daemon is killed.
+    /// Moves a store aside and imports it into the new one. The daemon is killed in the meantime.
     package func repair() throws {
         let original = daemon.configuration
         try round("Set aside, and repaired") {
@@ -66,7 +66,7 @@ extension TortureRun {
             let old = try daemon.file.rows("SELECT count(*) FROM records", columns: 1)
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
             try forgetStore()
-            // Nothing of it may be removed before it was read.
+            // None of its records may be removed before they were read.
             var large = original
             large.text.replace(/MaxSize=\w+/, with: "MaxSize=1G")
             try daemon.configure(large)

@@ -35,7 +35,7 @@ extension TortureRun {
                     pause(.microseconds(Int.random(in: 0...50_000, using: &generator)))
                 }
             }
-            // Other processes see only synced data, so there are no looks until the daemon has ended.
+            // Other processes see only synced data, so the store is not examined until the daemon has ended.
             let hasEnded = try cut == .moment ? false : waitsForEnd(within: .seconds(10), inspects: false)
             daemon.process?.send(SIGKILL)
             _ = try daemon.end()

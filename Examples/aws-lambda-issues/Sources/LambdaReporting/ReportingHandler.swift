@@ -3,8 +3,8 @@ import Issues
 
 /// Reports the errors of a handler with the id of the request, and sends all reports before it returns.
 ///
-/// Lambda freezes the process as soon as a handler has returned, so reports that the library has not sent by then
-/// arrive with the next event, or never.
+/// Lambda freezes the process as soon as a handler has returned. Reports that the library has not sent by then arrive
+/// with the next event, or never.
 ///
 /// ```swift
 /// let runtime = LambdaRuntime(lambdaHandler: ReportingHandler(OrderHandler()))
@@ -17,7 +17,7 @@ public struct ReportingHandler<Base: LambdaHandler>: LambdaHandler {
     ///
     /// - Parameters:
     ///   - base: The handler whose errors are reported.
-    ///   - flush: Sends the reports. By default for at most 0.3 seconds.
+    ///   - flush: Sends the reports. The default takes at most 0.3 seconds.
     public init(
         _ base: Base, flush: @escaping @Sendable () -> Void = { flushIssues(timeout: .milliseconds(300)) }
     ) {

@@ -1,9 +1,9 @@
 import Issues
 import ServiceLifecycle
 
-/// Wraps a service, and reports its failure with its name.
+/// Wraps a service, and reports its failure with the name of the service.
 ///
-/// A service group throws the error of the service that failed first, but not the name of that service:
+/// A service group throws the error of the first service that failed, but does not tell which one that was:
 ///
 /// ```swift
 /// let group = ServiceGroup(services: [ReportedService(database), ReportedService(server)], logger: logger)

@@ -1,8 +1,7 @@
 import Issues
 import Testing
 
-// A program that runs no tests, and has the library for them all the same: as one that links a package with helpers for
-// tests.
+// A program that links a test library but runs no tests, like one that links a package with test helpers.
 let test = Test.current
 reportIssue("text from production")
 flushIssues(timeout: .seconds(20))

@@ -1,6 +1,6 @@
 import Issues
 
-// Does what its first argument says, and lives to tell the rest, or does not.
+// Causes the failure that its first argument names. Some failures end the program, others do not.
 let arguments = CommandLine.arguments.dropFirst()
 switch arguments.first ?? "" {
 case "assert": Reported.assert(arguments.isEmpty, "text of assert")

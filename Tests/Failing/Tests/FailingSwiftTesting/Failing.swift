@@ -5,7 +5,7 @@ import Testing
 
 private struct Refused: Error {}
 
-/// Reports when it is let go.
+/// Reports an issue when it is released.
 private final class Departing: Sendable {
     deinit { reportIssue("text of deinit") }
 }
