@@ -117,6 +117,10 @@ final class DaemonRun {
             try JoinableThread(name: "announcer") { alertLogger.run() },
             try JoinableThread(name: "jobs") { jobs.run() },
         ]
+        statusRegistry.update(commitsLostAt: storeLock.commitsLostAt)
+        if storeLock.commitsLostAt != nil {
+            notifiers.report(.storeFault, "records with receipts are lost: the WAL of the last run was incomplete")
+        }
         if let file = corruptionCheck.takeSetAside() {
             notifiers.report(.storeFault, "the database was unusable and has been moved aside: \(file)")
         }

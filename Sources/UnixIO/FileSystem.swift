@@ -244,6 +244,9 @@ package struct FileStatus: Hashable, Sendable {
     /// The time of the last modification, in nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
 
+    /// Returns `true` if both are of the same file, which can have several names.
+    package func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
+
     init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {

@@ -43,6 +43,75 @@ struct StoreEnvironmentTests {
         }
     }
 
+    @Test(
+        "If the WAL is removed or replaced, reports with a receipt are stored",
+        arguments: [false, true])
+    func walRemoved(isReplaced: Bool) async throws {
+        try await DaemonFixture.with { daemon in
+            #expect(try RawClient(path: daemon.socket).report("Before").count == 1)
+            try FileManager.default.removeItem(atPath: daemon.database + "-wal")
+            if isReplaced { try Data().write(to: URL(filePath: daemon.database + "-wal")) }
+            try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("After"))?.count == 1 }
+            try await daemon.logs("WAL of the open database was removed or replaced")
+            try await daemon.logs("copied=\"all of it\"")
+            try daemon.kill()
+            try daemon.start()
+            let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
+            #expect(messages.sorted() == ["After", "Before"])
+        }
+    }
+
+    @Test(
+        "A second daemon waits although the file .lock was removed, and although it knows the database by another name",
+        arguments: [false, true])
+    func secondName(isLinked: Bool) async throws {
+        try await DaemonFixture.with { first in
+            #expect(try RawClient(path: first.socket).report("To the first").count == 1)
+            try await DaemonFixture.with(starts: false) { second in
+                let database = isLinked ? second.database : first.database
+                if isLinked {
+                    try FileManager.default.createDirectory(
+                        atPath: FileSystem.parentFolder(of: database), withIntermediateDirectories: true,
+                        attributes: [.posixPermissions: 0o700])
+                    try FileManager.default.linkItem(atPath: first.database, toPath: second.database)
+                } else {
+                    try FileManager.default.removeItem(atPath: first.database + ".lock")
+                }
+                try second.folder.write(
+                    "[Socket]\nPath=\(second.socket)\n[Store]\nPath=\(database)\n[Log]\nTarget=stderr\n",
+                    to: "issued.conf")
+                try second.start()
+                let refusal = try RawClient(path: second.socket).refusal(
+                    of: .report, ReportParameters(records: [IssueRecord(message: "To the second")]))
+                #expect(refusal == .busy(retryAfter: .seconds(1)))
+                try await second.logs("another daemon has the database open")
+                #expect(try RawClient(path: first.socket).report("To the first again").count == 1)
+                #expect(try first.terminate() == .exit(0))
+                try await eventually("the second has it") {
+                    (try? RawClient(path: second.socket).report("To the second"))?.count == 1
+                }
+                let messages = try RawClient(path: second.socket).allRecords().map(\.record.message)
+                #expect(messages.sorted() == ["To the first", "To the first again", "To the second"])
+            }
+        }
+    }
+
+    @Test("Commits that were lost with the WAL of a killed run are a fault until the next start")
+    func commitsLost() async throws {
+        try await DaemonFixture.with { daemon in
+            #expect(try RawClient(path: daemon.socket).report("Lost").count == 1)
+            try daemon.kill()
+            try FileManager.default.removeItem(atPath: daemon.database + "-wal")
+            try daemon.start()
+            let faults = try RawClient(path: daemon.socket).status().store.faults
+            #expect(faults.count == 1 && faults[0].contains("are lost, although they had receipts"))
+            try await daemon.logs("id=store.commits-lost")
+            #expect(try daemon.terminate() == .exit(0))
+            try daemon.start()
+            #expect(try RawClient(path: daemon.socket).status().store.faults == [])
+        }
+    }
+
     @Test("Records with the maximum depth can be read, and do not hide others")
     func deepest() async throws {
         try await DaemonFixture.with { daemon in

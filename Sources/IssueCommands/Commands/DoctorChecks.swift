@@ -265,7 +265,7 @@ extension DoctorCheck {
             case .configuration: DoctorFinding(.problem, fault.text, fix: checkAndReload)
             case .restart:
                 DoctorFinding(.warning, fault.text, fix: "systemctl restart issued.socket issued.service")
-            case .refusing, .ledger, .damagedBlocks, .setAside, .credential, nil: nil
+            case .refusing, .ledger, .damagedBlocks, .commitsLost, .setAside, .credential, nil: nil
             }
         }
     }
@@ -284,6 +284,10 @@ extension DoctorCheck {
             case .configuration, .restart, .credential, .ledger: nil
             case .refusing:
                 DoctorFinding(.problem, fault.text, fix: "issuectl status; free disk space, or fix the file's rights")
+            case .commitsLost:
+                DoctorFinding(
+                    .problem, fault.text,
+                    fix: "find out what removed or damaged the file, and check the disk; then restart issued")
             case .setAside:
                 DoctorFinding(
                     .warning, fault.text, fix: "issuectl repair; remove the file only after its records are recovered")

@@ -50,6 +50,8 @@ final class StatusRegistry: Sendable {
         var notifiers: [String: NotifierStatus] = [:]
         /// Why reports are refused, and since when; nil if they are not.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
+        /// When it was found that commits of the last run are lost; nil if none are.
+        var commitsLostAt: IssueTimestamp?
         var configurationFaults: [String] = []
         /// The short form of the errors for the service manager; nil without errors.
         var configurationNote: String?
@@ -117,6 +119,11 @@ final class StatusRegistry: Sendable {
         state.withLock { state in
             state.obstacle = failure.map { ($0, state.obstacle?.since ?? Clock.wall) }
         }
+    }
+
+    /// Sets when it was found that commits of the last run are lost; nil if none are.
+    func update(commitsLostAt time: IssueTimestamp?) {
+        state.withLock { $0.commitsLostAt = time }
     }
 
     /// Sets the errors of the configuration that is now used.
@@ -236,6 +243,11 @@ final class StatusRegistry: Sendable {
                 store.add(
                     "\(count) record\(count == 1 ? "" : "s") in damaged blocks of the database can't be read",
                     .damagedBlocks)
+            }
+            if let found = state.commitsLostAt {
+                store.add(
+                    "records of the run before \(found.description) are lost, although they had receipts: the WAL was "
+                        + "removed or damaged (shown until the next start)", .commitsLost)
             }
             for fault in databasesSetAside { store.add(fault, .setAside) }
             for fault in state.configurationFaults { store.add(fault, .configuration) }

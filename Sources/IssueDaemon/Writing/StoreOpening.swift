@@ -27,6 +27,7 @@ struct StoreOpening: Sendable {
         if setAsideOrphanedWAL(log) { lock.walWasChecked() }
         do throws(StoreFailure) {
             let writer = try openWithRetries()
+            guard lock.take(path) else { throw .inUse }
             checkRecovery(of: writer, log)
             return writer
         } catch .foreign(let message) {
@@ -38,7 +39,9 @@ struct StoreOpening: Sendable {
         }
         setAside(log: log)
         lock.walWasChecked()
-        return try StoreWriter(settings(path))
+        let writer = try StoreWriter(settings(path))
+        guard lock.take(path) else { throw .inUse }
+        return writer
     }
 
     /// Gives the store a new code if SQLite has not recovered the whole WAL of the last run.
@@ -51,21 +54,34 @@ struct StoreOpening: Sendable {
             try writer.checkpoint()
             guard writer.walPages < frames else { return }
             log.error(.storeCommitsLost)
+            lock.walWasChecked(lostAt: Clock.wall)
         } catch {
             // It is unknown how much was recovered. A new code does no harm.
         }
         writer.assignNewCode(at: Clock.wall)
     }
 
-    /// The identity of the file at the store's path; nil if it can't be determined.
-    var file: FileStatus? { try? FileSystem.status(of: path) }
+    /// The identities of the database and its WAL when they were opened; nil if they can't be determined.
+    struct Files {
+        fileprivate var database: FileStatus?
+        fileprivate var wal: FileStatus?
+    }
 
-    /// Returns `true` if a file that was opened is still at its path. Otherwise, records stored in it would be lost.
-    func isStillAtPath(_ file: FileStatus?) -> Bool {
+    /// The identities of the files that are open now.
+    var files: Files {
+        Files(database: try? FileSystem.status(of: path), wal: try? FileSystem.status(of: path + "-wal"))
+    }
+
+    /// Returns `true` if the open database is still at its path. Otherwise, records stored in it would be lost.
+    func isDatabaseAtPath(_ files: Files) -> Bool { Self.isFile(files.database, at: path) }
+
+    /// Returns `true` if the open WAL is still at its path. Otherwise, the next run would not find it.
+    func isWALAtPath(_ files: Files) -> Bool { Self.isFile(files.wal, at: path + "-wal") }
+
+    private static func isFile(_ file: FileStatus?, at path: String) -> Bool {
         guard let file else { return true }
         do throws(Errno) {
-            let now = try FileSystem.status(of: path)
-            return now.inode == file.inode && now.device == file.device
+            return try FileSystem.status(of: path).isSameFile(as: file)
         } catch {
             return error != .noSuchFile
         }
@@ -162,37 +178,98 @@ enum StoreFiles {
 
 /// Prevents a second daemon from using the same store, because both would assign the same ids.
 ///
-/// The lock is held from the first opening to the end of the process. If it can't be taken for a reason other than a
-/// second daemon, such as a full disk, the daemon runs without it.
+/// Two files are locked: `.lock` next to the database, which exists before the database does, and the database itself.
+/// So a removed `.lock` or a second name of the database does not let a second daemon in. The locks are held to the end
+/// of the process. If one can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs
+/// without it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
-        let lock: FileLock
+        let lock: FileLock?
+        /// The lock of the database; nil if it could not be taken.
+        var databaseLock: FileLock?
+        /// The identity of the database that was locked last; nil if there was none yet.
+        var database: FileStatus?
         /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
         var walFrames: Int
+        /// When it was found that commits of the last run are lost; nil if none are.
+        var commitsLostAt: IssueTimestamp?
     }
 
     private let held = Mutex<Held?>(nil)
 
     /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
     var walFrames: Int { held.withLock { $0?.walFrames ?? 0 } }
+    /// When it was found that commits of the last run are lost; nil if none are.
+    var commitsLostAt: IssueTimestamp? { held.withLock { $0?.commitsLostAt } }
 
     /// Notes that the recovery of these frames has been checked.
-    func walWasChecked() { held.withLock { $0?.walFrames = 0 } }
+    ///
+    /// - Parameter lostAt: The current time if commits are lost; nil if none are, or if that is unknown.
+    func walWasChecked(lostAt: IssueTimestamp? = nil) {
+        held.withLock { held in
+            held?.walFrames = 0
+            if let lostAt { held?.commitsLostAt = lostAt }
+        }
+    }
 
-    /// Takes the lock. Returns `false` if another daemon has it.
+    /// Takes the locks that this process does not have yet. Returns `false` if another daemon has one of them.
+    ///
+    /// Call this before the database is opened, and again after a new one was created.
     func take(_ path: String) -> Bool {
         held.withLock { held in
-            if held?.path == path { return true }
             do throws(Errno) {
-                let lock = try FileLock(path + ".lock")
-                // This process does not have the database open yet.
-                held = Held(path: path, lock: lock, walFrames: WALIndex(of: path)?.frames ?? 0)
+                if held?.path != path {
+                    let lock = try Self.lock(path + ".lock", create: true)
+                    let isSameBoot = BootMark(path + ".lock").replace()
+                    // This process does not have the database open yet. After a power cut, the index may be older than
+                    // the WAL.
+                    let frames = isSameBoot ? WALIndex(of: path)?.frames ?? 0 : 0
+                    held = Held(path: path, lock: lock, walFrames: frames)
+                }
+                guard let file = try? FileSystem.status(of: path), file.kind == .regular else { return true }
+                if let known = held?.database, known.isSameFile(as: file) { return true }
+                held?.databaseLock = try Self.lock(path, create: false)
+                held?.database = file
             } catch {
-                return error != .wouldBlock
+                return false
             }
             return true
         }
+    }
+
+    /// Locks a file. Returns nil if that fails for a reason other than a second daemon.
+    private static func lock(_ path: String, create: Bool) throws(Errno) -> FileLock? {
+        do throws(Errno) {
+            return create ? try FileLock(path) : try FileLock(try FileDescriptor.open(path))
+        } catch .wouldBlock {
+            throw .wouldBlock
+        } catch {
+            return nil
+        }
+    }
+}
+
+/// The file that states in which boot of the host the database was last opened.
+private struct BootMark {
+    private let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// Writes the id of the current boot. Returns `true` if the file stated the same one.
+    ///
+    /// The file is neither truncated nor replaced, because it is also the lock.
+    func replace() -> Bool {
+        var (current, last): ([UInt8], [UInt8]) = ([], [])
+        guard (try? FileDescriptor.open("/proc/sys/kernel/random/boot_id").fill(&current, to: 36)) == true else {
+            return false
+        }
+        if let file = try? FileDescriptor.open(path, [.noFollow]) { _ = try? file.fill(&last, to: 36) }
+        if last == current { return true }
+        try? FileDescriptor.open(path, [.writeOnly, .noFollow]).writeAll(current)
+        return false
     }
 }
 
@@ -202,8 +279,7 @@ private struct WALIndex {
     /// The number of frames in the WAL that belong to a commit; 0 if all of them have been copied into the database.
     let frames: Int
 
-    /// Reads the file. Returns nil if there is none, if it does not have two equal headers, or if it is older than the
-    /// WAL, as it may be after a power cut.
+    /// Reads the file. Returns nil if there is none, or if it does not have two equal headers.
     ///
     /// The process must not have the database open: closing any descriptor of the file releases the locks of all its
     /// connections (fcntl(2)).
@@ -218,13 +294,6 @@ private struct WALIndex {
         }
         let (all, copied) = (number(at: 16), number(at: 96))
         frames = all > copied ? all : 0
-        // The two salts change whenever the WAL is reset.
-        var header: [UInt8] = []
-        if let wal = try? FileDescriptor.open(path + "-wal", [.noFollow]), (try? wal.fill(&header, to: 32)) == true,
-            header.starts(with: [0x37, 0x7F, 0x06]), header[16..<24] != bytes[32..<40]
-        {
-            return nil
-        }
     }
 }
 
@@ -295,16 +364,26 @@ final class CorruptionCheck: Sendable {
         return verdict
     }
 
-    private func check(_ path: String) -> StoreCheck.Finding {
+    private func check(_ path: String) -> StoreCheck.Finding { Self.checkPages(of: path, within: timeout) }
+
+    /// Checks all pages of a database.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the database.
+    ///   - timeout: The maximum duration.
+    ///   - isCancelled: Called every few milliseconds, on another thread. Returns `true` to interrupt the check.
+    static func checkPages(
+        of path: String, within timeout: Duration, isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) -> StoreCheck.Finding {
         let isOver = Monitor(false)
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let finding = StoreCheck.look(at: path, within: timeout) { end in
             // StoreCheck does not look at the clock during a step, so this thread ends a step that takes too long.
             _ = try? JoinableThread(name: "check") {
-                var next = deadline
+                var next = MonotonicClock.now
                 while isOver.wait(deadline: next, until: { $0 ? true : nil }) == nil {
-                    end()
                     next = MonotonicClock.now.advanced(by: .milliseconds(20))
+                    if next >= deadline || isCancelled() { end() }
                 }
             }
         }

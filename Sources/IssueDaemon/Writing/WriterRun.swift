@@ -16,8 +16,7 @@ final class WriterRun {
     private let log: Log
     private let writer: StoreWriter
     private let callbacks: WriterService.Callbacks
-    /// The identity of the file when it was opened.
-    private let file: FileStatus?
+    private let files: StoreOpening.Files
 
     /// Submissions that did not fit into a commit yet.
     private var backlog: FairQueue<Submission>
@@ -32,6 +31,9 @@ final class WriterRun {
     /// The maximum time between a refusal and the arrival of calls that were sent before the sender knew of it.
     private static let gateTime: Duration = .seconds(60)
     private var lastEnd = CommitEnd.stored
+    /// The earliest time of the next check whether reports can be stored again.
+    private var nextWritingCheck: MonotonicInstant
+    private static let writingCheckInterval: Duration = .seconds(2)
     /// Whether the file was moved aside or replaced. Reports stored in it must no longer be acknowledged.
     private var isAbandoned = false
 
@@ -44,6 +46,8 @@ final class WriterRun {
     private let storeDamage: (StoreWriter) -> Void
     /// The time of the next attempt.
     private var nextDamageAttempt: MonotonicInstant
+    /// How long to wait for snapshots to end before the WAL is copied for the last time.
+    private static let snapshotTimeout: Duration = .seconds(2)
     private static let damageInterval: Duration = .seconds(10)
 
     init(_ service: WriterService, _ writer: StoreWriter, _ callbacks: WriterService.Callbacks) {
@@ -54,7 +58,7 @@ final class WriterRun {
         log = service.log
         self.writer = writer
         self.callbacks = callbacks
-        file = opening.file
+        files = opening.files
         backlog = FairQueue(
             userQuantum: WriterService.userQuantum, connectionQuantum: WriterService.connectionQuantum)
         pace = CommitSizePolicy(bulk: WriterService.maxRecords, shared: WriterService.sharedRecords)
@@ -67,6 +71,7 @@ final class WriterRun {
             folder: FileSystem.parentFolder(of: opening.path), at: now, removed: callbacks.removed, log: log)
         storeDamage = { service.storeDamage($0) }
         nextDamageAttempt = now.advanced(by: Self.damageInterval)
+        nextWritingCheck = now
     }
 
     /// Stores submissions until the writer is stopped. Refuses them once the file is abandoned.
@@ -81,25 +86,52 @@ final class WriterRun {
     }
 
     private func perform(_ work: WriterInbox) {
-        checkFile(before: work)
+        checkFiles(before: work)
         // Reports are refused while the WAL is too large.
         let mayCommit =
             isAbandoned || relief.relieve(writer, wantsCommit: !work.isEmpty) { checkpoint(restarts: true) }
         for task in work.tasks { task(writer) }
         store(work.submissions, mayCommit: mayCommit)
         if !isAbandoned { maintain(isIdle: work.isEmpty) }
+        if mayCommit, work.submissions.isEmpty { checkWriting() }
     }
 
-    /// Abandons the file if it is reported as damaged, or if it is no longer at its path and something would be stored
-    /// in it.
-    private func checkFile(before work: WriterInbox) {
+    /// After a failure, finds out whether reports can be stored again. Without this, the failure would last until the
+    /// next report.
+    private func checkWriting() {
+        let now = Clock.monotonic
+        guard !isAbandoned, lastEnd != .stored, nextWritingCheck <= now else { return }
+        nextWritingCheck = now.advanced(by: Self.writingCheckInterval)
+        do throws(StoreFailure) {
+            try writer.checkWriting()
+            changed(to: .stored)
+            lastEnd = .stored
+        } catch {
+            if error.isDamage { setAside(error) }
+        }
+    }
+
+    /// Abandons the database if it is reported as damaged, or if one of its files is no longer at its path.
+    private func checkFiles(before work: WriterInbox) {
         guard !isAbandoned else { return }
-        if let damage = work.corruptionReport {
-            setAside(damage)
-        } else if !work.submissions.isEmpty, !opening.isStillAtPath(file) {
+        if !opening.isDatabaseAtPath(files) {
+            // Without reports, nothing would be stored in the old file.
+            guard !work.submissions.isEmpty || work.corruptionReport != nil else { return }
             log.error(.storeReplaced)
             abandon()
+        } else if !opening.isWALAtPath(files) {
+            rescueWAL()
+        } else if let damage = work.corruptionReport {
+            setAside(damage)
         }
+    }
+
+    /// Copies a WAL that was removed or replaced into the database, as long as it is open.
+    private func rescueWAL() {
+        if !snapshots.close(interrupting: true) { _ = snapshots.waitUntilEmpty(timeout: Self.snapshotTimeout) }
+        let isComplete = checkpoint(restarts: true)
+        log.error(.storeWALRemoved, ["copied": isComplete ? "all of it" : "in part"])
+        abandon()
     }
 
     /// Commits or refuses submissions, and reacts to the result.
@@ -122,7 +154,7 @@ final class WriterRun {
     /// Waits for work or until the next maintenance, and takes what goes into one commit. Returns nil if the writer
     /// must end.
     private func nextWork() -> WriterInbox? {
-        if backlog.isEmpty { waitForWork(until: isAbandoned ? nil : maintenance.deadline(writer)) }
+        if backlog.isEmpty { waitForWork(until: isAbandoned ? nil : deadline) }
         let isDone = backlog.isEmpty
         guard var work = inbox.withLock({ $0.take(isDone: isDone) }) else { return nil }
         let now = Clock.monotonic
@@ -133,6 +165,12 @@ final class WriterRun {
         }
         work.submissions = backlog.take(upTo: pace.limit(at: now))
         return work
+    }
+
+    /// When the next maintenance or check is due.
+    private var deadline: MonotonicInstant {
+        let maintenance = maintenance.deadline(writer)
+        return lastEnd == .stored ? maintenance : min(maintenance, nextWritingCheck)
     }
 
     private func waitForWork(until deadline: MonotonicInstant?) {
@@ -292,16 +330,20 @@ final class WriterRun {
     /// Copies the WAL into the database. An error that repeats is logged once.
     ///
     /// - Parameter restarts: `true` to wait for readers, so that the WAL is reset.
-    private func checkpoint(restarts: Bool = false) {
+    /// - Returns: `true` if the whole WAL was copied.
+    @discardableResult
+    private func checkpoint(restarts: Bool = false) -> Bool {
         // After an error, the checkpoint counts as complete, because an early retry would probably fail, too.
         var isComplete = true
         defer { checkpoints.copied(walPages: writer.walPages, isComplete: isComplete) }
         do throws(StoreFailure) {
             isComplete = try writer.checkpoint(restarts: restarts)
             checkpointFailure = nil
+            return isComplete
         } catch {
             if error != checkpointFailure { log.warning(.storeCheckpointFailed, ["error": "\(error)"]) }
             checkpointFailure = error
+            return false
         }
     }
 }

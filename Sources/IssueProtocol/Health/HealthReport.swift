@@ -114,7 +114,7 @@ package struct HealthReport: Equatable, Sendable {
             switch kind {
             case .refusing: findings.append(HealthFinding(.refusing, .failing, fault))
             case .ledger: findings.append(HealthFinding(.ledger, .degraded, fault))
-            case .damagedBlocks, .setAside, .configuration, .restart, .credential, nil:
+            case .damagedBlocks, .commitsLost, .setAside, .configuration, .restart, .credential, nil:
                 findings.append(HealthFinding(.fault, .degraded, fault))
             }
         }
@@ -247,6 +247,8 @@ package enum StoreFaultKind: String, CaseIterable, Sendable {
     case ledger = "store.ledger"
     /// Records in damaged blocks of the database cannot be read.
     case damagedBlocks = "store.damaged-blocks"
+    /// Commits of the last run, with records that had receipts, are lost.
+    case commitsLost = "store.commits-lost"
     /// A database that could not be used was moved aside.
     case setAside = "store.set-aside"
     /// The configuration has an error.

@@ -31,7 +31,8 @@ package struct LogEvent: Hashable, Sendable {
         storeOpenFailed, storeOpened, storeNoSpace, storeWriteFailed, storeWritable, storeMaintenanceFailed,
         storeRecordsExpired, storeRecordsThinned, storeRegrouped, storeQuietResolved, storeDamaged, storeUnusable,
         storeForeign, storeReopened,
-        storeReplaced, storeBlockDamaged, storeWALOrphaned, storeCommitsLost, storeKeptDatabase, storeKeptWAL,
+        storeReplaced, storeBlockDamaged, storeWALOrphaned, storeWALRemoved,
+        storeCommitsLost, storeKeptDatabase, storeKeptWAL,
         storeMoveFailed,
         storeCheckpointFailed, storeWALQueriesInterrupted, storeWALBlocked,
         limitsTooManyNames,
@@ -196,6 +197,12 @@ package struct LogEvent: Hashable, Sendable {
         "Database is missing but its WAL is not; moving the WAL aside and starting a new database",
         "The database was removed or emptied, and only its write-ahead log (WAL) was left.",
         "Find out who removed the database, and restore a backup.")
+    package static let storeWALRemoved = LogEvent(
+        "store.wal-removed",
+        "WAL of the open database was removed or replaced; copied it and opened the database again",
+        "The write-ahead log (WAL) contains the latest commits. The daemon still had it open, and copied it into the "
+            + "database. With `copied=in part`, that failed, and commits are lost, including records with receipts.",
+        "Find out who removed the file: nothing but the daemon may change the files of the database.")
     package static let storeCommitsLost = LogEvent(
         "store.commits-lost", "WAL of the database is missing or damaged; commits in it are lost",
         "The WAL of a run that was killed has been removed, truncated or damaged. All commits after its readable "
@@ -467,10 +474,12 @@ package struct LogEvent: Hashable, Sendable {
             + "backups."
     )
     package static let jobBackupDamaged = LogEvent(
-        "job.backup-damaged", "Database and its backup are damaged",
-        "The backup has been made, but SQLite found damaged pages in the copy. They are probably in the database, too.",
-        "Check the disk, and keep older backups. To recover what is readable, stop the daemon, rename `issues.db` to "
-            + "`issues.db.damaged-TIME` with its WAL, start the daemon and run `issuectl repair`.")
+        "job.backup-damaged", "Backup has damaged pages",
+        "SQLite found damaged pages in a copy. `database=damaged` states that the database has some, too; with "
+            + "`unknown`, that could not be checked. With `intact`, the copy was removed; make another one.",
+        "Check the disk, and keep older backups. To recover what is readable of a damaged database, stop the daemon, "
+            + "rename `issues.db` to `issues.db.damaged-TIME` with its WAL, start the daemon, and run "
+            + "`issuectl repair`.")
     package static let jobBackupUnchecked = LogEvent(
         "job.backup-unchecked", "Could not check all of a backup",
         "The backup has been made, but its pages and blocks could not all be read, so the database may be damaged.",

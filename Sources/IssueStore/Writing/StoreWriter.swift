@@ -193,6 +193,16 @@ package final class StoreWriter {
         }
     }
 
+    /// Checks whether records can be stored, by writing a row again without a change.
+    ///
+    /// - Throws: The failure that storing records would have, such as `StoreFailure.noSpace`.
+    package func checkWriting() throws(StoreFailure) {
+        try transaction(mayUseReserve: false) { () throws(SQLiteError) in
+            try connection.run(
+                "UPDATE stores SET code = code WHERE first_id = (SELECT max(first_id) FROM stores)")
+        }
+    }
+
     /// Runs `body` and converts its error to a `StoreFailure`.
     static func convertingErrors<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreFailure) -> Value {
         do throws(SQLiteError) { return try body() } catch { throw StoreFailure(error) }

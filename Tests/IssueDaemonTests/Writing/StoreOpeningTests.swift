@@ -136,7 +136,7 @@ struct StoreOpeningTests {
                 // As a killed run leaves it.
                 let writer = try opening(other + "/issues.db").open(log: .silent)
                 writer.assignNewCode(at: IssueTimestamp(millisecondsSince1970: 1))
-                for ending in wasClosed ? [""] : ["", "-shm"] {
+                for ending in wasClosed ? [".lock", ""] : [".lock", "", "-shm"] {
                     try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
                 }
                 #expect(writer.nextID == 1)
@@ -152,7 +152,31 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("The shared memory of an earlier WAL, as a power cut may leave it, is ignored")
+    @Test("A WAL with a damaged header is logged, although it then looks like that of a later run")
+    func damagedHeaderOfWAL() throws {
+        try inFolder { folder in
+            let path = folder + "/issues.db"
+            try inFolder { other in
+                let writer = try opening(other + "/issues.db").open(log: .silent)
+                writer.assignNewCode(at: IssueTimestamp(millisecondsSince1970: 1))
+                for ending in [".lock", "", "-wal", "-shm"] {
+                    try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
+                }
+            }
+            // The salt.
+            let wal = try FileHandle(forUpdating: URL(filePath: path + "-wal"))
+            try wal.seek(toOffset: 16)
+            try wal.write(contentsOf: Data(repeating: 0x5A, count: 8))
+            try wal.close()
+            let (log, lines) = keptLog()
+            let store = opening(path)
+            _ = try store.open(log: log)
+            #expect(lines().count { $0.contains("id=store.commits-lost") } == 1)
+            #expect(store.lock.commitsLostAt != nil)
+        }
+    }
+
+    @Test("The shared memory of an earlier WAL, as a power cut may leave it, is ignored after a boot")
     func staleIndex() throws {
         try inFolder { folder in
             let path = folder + "/issues.db"
@@ -167,6 +191,7 @@ struct StoreOpeningTests {
                     try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
                 }
             }
+            try Data("11111111-2222-3333-4444-555555555555".utf8).write(to: URL(filePath: path + ".lock"))
             let (log, lines) = keptLog()
             _ = try opening(path).open(log: log)
             #expect(lines() == [])
