@@ -181,7 +181,7 @@ struct HostileServerTests {
             try TestBinaries.path(of: "issuectl"), ["report", "--spool", "kept"], in: other.folder, name: "control",
             environment: environment)
         #expect(try control.end() == .exit(69))
-        #expect(control.errors.contains("could not be kept"))
+        #expect(control.errors.contains("could not be sent or saved"))
         #expect(try FileSystem.names(in: target) == [])
         #expect(other.names == before)
     }

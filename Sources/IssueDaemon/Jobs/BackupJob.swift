@@ -75,11 +75,23 @@ struct BackupJob {
     private func check(
         _ path: String, _ size: Int64, _ run: inout JobRun
     ) throws -> (unreadable: Int64, isDamaged: Bool) {
-        let finding = StoreCheck.look(at: path, within: Self.checkTimeout) { _ in }
+        let finding = CorruptionCheck.checkPages(of: path, within: Self.checkTimeout, isCancelled: run.isCancelled)
         switch finding {
         case .whole: break
-        case .damaged: run.log.error(.jobBackupDamaged)
+        case .damaged:
+            let original = CorruptionCheck.checkPages(
+                of: run.path, within: Self.checkTimeout, isCancelled: run.isCancelled)
+            let database =
+                switch original {
+                case .whole: "intact"
+                case .damaged: "damaged"
+                case .inconclusive: "unknown"
+                }
+            run.log.error(.jobBackupDamaged, ["database": database])
+            // Another copy may be intact.
+            if original == .whole { throw CollectorError.busy(retryAfter: .seconds(60)) }
         case .inconclusive:
+            try run.checkCancellation()
             run.log.warning(.jobBackupUnchecked, ["error": "the check of its pages could not be completed"])
         }
         try run.progress(BackupReply(bytesDone: size, bytesTotal: size))

@@ -261,6 +261,11 @@ struct JobRun {
         guard !service.isStopping(job) else { throw Stopped() }
     }
 
+    /// Returns `true` if the job must be given up. May be called on any thread.
+    var isCancelled: @Sendable () -> Bool {
+        { [service, job] in service.isStopping(job) }
+    }
+
     /// Throws if a copy of the database would leave less than `KeepFree=` free. Retention would then remove records.
     func requireSpace(for bytes: Int64) throws {
         let keepFree = try writer.perform { $0.retention.keepFree }
