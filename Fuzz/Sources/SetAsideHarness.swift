@@ -33,14 +33,14 @@ enum SetAsideHarness {
         try write(sample.fresh, to: new)
 
         let work = fuzz_work()
-        var store: QuarantinedStore?
+        var store: SetAsideStore?
         do throws(StoreFailure) {
-            store = try QuarantinedStore(path: old, randomBits: 7)
+            store = try SetAsideStore(path: old, randomBits: 7)
         } catch {
             require(!"\(error)".isEmpty, "A failure has no description")
             if error.mayAffectOnlySchema {
                 try sample.pages.copy(old, to: copy) {}
-                store = try? QuarantinedStore(path: copy, original: old, randomBits: 7)
+                store = try? SetAsideStore(path: copy, original: old, randomBits: 7)
             }
         }
         if let store { try importSalvaged(store, to: new, atMost: database.count + wal.count) }
@@ -49,7 +49,7 @@ enum SetAsideHarness {
         if !wal.isEmpty { require(try FileSystem.read(old + "-wal", limit: 1 << 24) == wal, "The WAL has changed") }
     }
 
-    private static func importSalvaged(_ store: QuarantinedStore, to path: String, atMost size: Int) throws {
+    private static func importSalvaged(_ store: SetAsideStore, to path: String, atMost size: Int) throws {
         let writer = try StoreWriter(SampleStore.settings(path, code: 43))
         /// The ids of the records, or the numbers of those whose id is lost.
         var rows: Set<String> = []

@@ -144,7 +144,7 @@ extension ClickHouseFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         let record = stored.record
-        var members = Self.times(stored.believedTime.time, received: stored.receivedAt)
+        var members = Self.times(stored.plausibleTime.time, received: stored.receivedAt)
         members += RecordColumns.members(of: outbound).map(Self.column)
         members += RecordColumns.context(of: record, named: \.columnName)
         if !record.causes.isEmpty { members.put("causes", Self.text(RecordColumns.causes(of: record))) }

@@ -138,7 +138,7 @@ extension ElasticsearchFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         var members: [JSONValue.Member] = [
-            .init("@timestamp", .string(stored.believedTime.time.description)),
+            .init("@timestamp", .string(stored.plausibleTime.time.description)),
             .init("received_at", .string(stored.receivedAt.description)),
         ]
         members += RecordColumns.members(of: outbound)

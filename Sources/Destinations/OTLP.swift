@@ -99,7 +99,7 @@ extension OTLPFormat {
         }
         return Self.resourceLogs(
             app: outbound.app, version: record.app?.version, environment: record.app?.environment,
-            host: outbound.host, time: stored.believedTime.time, observed: stored.receivedAt,
+            host: outbound.host, time: stored.plausibleTime.time, observed: stored.receivedAt,
             severity: record.severity ?? .error, body: record.message, context: record.context,
             attributes: attributes)
     }

@@ -319,16 +319,16 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - file: The name of a file. Nil selects all files.
     ///   - isDryRun: `true` to list the files without reading them.
-    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files. `hopeless`
+    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files. `unreadableFiles`
     ///   are the files that contain nothing readable; they are left unchanged.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon cannot be reached.
     public func repair(
         _ file: String? = nil, dryRun isDryRun: Bool = false
-    ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {
+    ) async throws -> (recovered: Int, unreadable: Int, files: [String], unreadableFiles: [String]) {
         let parameters = RepairParameters(file: file, isDryRun: isDryRun ? true : nil)
         let reply = try await runOperation(CollectorCalls.repair, parameters)
-        return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files, reply.hopeless)
+        return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files, reply.unreadableFiles)
     }
 }
 

@@ -23,7 +23,7 @@ struct CommandContext {
     var input: any CommandInput
     var output: any CommandOutput
     var files: FileSaving
-    var reporting: ReportSurroundings
+    var reporting: ReportEnvironment
     var sql: SQLAccess
     var tools: HostTools
     var makeLink: LinkFactory
@@ -229,7 +229,7 @@ extension CommandFailure {
         case .untrusted(let path, let reason):
             let hint = "start issued, or set ISSUED_SOCKET_USER to the user whose socket you trust"
             self.init(.unavailable, "the socket \(path) is not trusted, \(reason): \(hint)")
-        case .switchedOff:
+        case .disabled:
             self.init(.unavailable, "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket")
         case .unusablePath(let reason): self.init(.usage, "cannot use the socket: \(reason)")
         case .closed: self.init(.unavailable, "the daemon closed the connection: see journalctl -u issued")
@@ -328,7 +328,7 @@ extension CollectorConnectionError {
     var isTemporary: Bool {
         switch self {
         case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.noSpace): true
-        case .switchedOff, .unusablePath, .refused, .malformed: false
+        case .disabled, .unusablePath, .refused, .malformed: false
         }
     }
 }

@@ -33,7 +33,7 @@ package struct IssueControl {
     package init(
         environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
-        files: FileSaving, reporting: ReportSurroundings, sql: SQLAccess, tools: HostTools = .process,
+        files: FileSaving, reporting: ReportEnvironment, sql: SQLAccess, tools: HostTools = .process,
         connect: @escaping LinkFactory
     ) {
         context = CommandContext(

@@ -90,7 +90,7 @@ package struct Retention: Equatable, Sendable {
     /// Returns the age at which records of a range are removed: their maximum age, or twice that while a batch with
     /// records of the range is in flight, because the destination may still accept the batch.
     private func removalAge(_ maxAge: Duration, of range: RetentionSnapshot.ClosedRange) -> Duration {
-        range.isUnderWay ? maxAge + maxAge : maxAge
+        range.hasBatchInFlight ? maxAge + maxAge : maxAge
     }
 
     /// Returns the maximum age from which a range is removed as a whole.
@@ -208,17 +208,17 @@ package struct RetentionSnapshot: Equatable, Sendable {
         /// The log time of the range's newest record.
         package var newest: RecordLogInstant
         /// Whether a batch that is in flight has records of the range.
-        package var isUnderWay: Bool
+        package var hasBatchInFlight: Bool
         /// The longest of the applications' own maximum ages that exceed the general one. Only applications with
         /// records in the range count. Nil if there is none.
         package var longestAge: Duration?
 
-        package init(id: Int64, firstID: RowID, lastID: RowID, newest: RecordLogInstant, isUnderWay: Bool) {
+        package init(id: Int64, firstID: RowID, lastID: RowID, newest: RecordLogInstant, hasBatchInFlight: Bool) {
             self.id = id
             self.firstID = firstID
             self.lastID = lastID
             self.newest = newest
-            self.isUnderWay = isUnderWay
+            self.hasBatchInFlight = hasBatchInFlight
         }
     }
 

@@ -58,7 +58,7 @@ extension DatabaseConnection {
             // After some errors, SQLite keeps the transaction open so that COMMIT can be retried.
             rollBack()
             var error = error
-            error.isOfCommit = true
+            error.isCommitFailure = true
             throw error
         }
     }

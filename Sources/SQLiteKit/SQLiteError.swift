@@ -14,7 +14,7 @@ package struct SQLiteError: Error, Equatable, Sendable {
 
     /// Whether COMMIT failed. The changes were rolled back on this connection, but may still be in the file when it
     /// is opened again.
-    package internal(set) var isOfCommit = false
+    package internal(set) var isCommitFailure = false
 
     package init(code: ResultCode, message: String, sql: String? = nil, systemErrno: Int32 = 0) {
         self.code = code
@@ -58,7 +58,7 @@ extension SQLiteError {
 
     /// Whether the cause is not this file: the host lacks memory, file descriptors, locks or disk space, the file
     /// system is read-only, or the statement was interrupted or found a table locked.
-    package var isOfTheMachine: Bool {
+    package var isHostFailure: Bool {
         switch code.primary {
         case .outOfMemory, .locked, .interrupted, .full: true
         case .inputOutput, .cannotOpen:

@@ -84,7 +84,7 @@ import Testing
     @Test(
         "A claimed time is accepted within seven days of the time of receipt",
         arguments: [0, 1, -1, 7 * 86_400_000, -7 * 86_400_000])
-    func believedTime(distance: Int64) throws {
+    func plausibleTime(distance: Int64) throws {
         var record = Samples.minimal
         let claimed = IssueTimestamp(millisecondsSince1970: moment.millisecondsSince1970 + distance)
         record.own.record.occurredAt = claimed

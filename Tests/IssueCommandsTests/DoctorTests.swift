@@ -49,7 +49,7 @@ struct DoctorTests {
         let facts = try facts()
         #expect(findings(facts).isEmpty)
         let report = DoctorReport(DoctorCheck.all, facts: facts)
-        #expect(report.isFine)
+        #expect(report.hasNoProblem)
         let lines = report.lines(painter: Painter(isColored: false))
         #expect(lines.dropLast().allSatisfy { $0.hasSuffix("  ok") })
         #expect(lines.last == "No problem in 16 checks.")
@@ -63,7 +63,7 @@ struct DoctorTests {
             (.unreachable(path: "/s/socket", .accessDenied), "you may not enter /s, the folder of the socket"),
             (.unreachable(path: "/s", .connectionRefused), "no daemon listens at /s"),
             (.untrusted(path: "/s", reason: "it is served by user 7"), "/s is not trusted"),
-            (.switchedOff, "ISSUED_SOCKET is empty"), (.timedOut, "the daemon does not reply"),
+            (.disabled, "ISSUED_SOCKET is empty"), (.timedOut, "the daemon does not reply"),
         ])
     func unreachable(error: CollectorConnectionError, message: String) throws {
         let found = findings(
@@ -149,7 +149,7 @@ struct DoctorTests {
         let facts = try facts { $0.store.bytes = nil }
         #expect(findings(facts)["groups"]?.map(\.severity) == [.note])
         let report = DoctorReport(DoctorCheck.all, facts: facts)
-        #expect(report.isFine)
+        #expect(report.hasNoProblem)
         #expect(report.results.contains { $0.check.id == "database" && $0.findings == nil })
     }
 
@@ -282,7 +282,7 @@ struct DoctorTests {
         }
         #expect(try messages("3.39.1").count == 2)
         let debian = try facts { $0.store.sqliteVersion = "3.40.1" }
-        #expect(DoctorReport(DoctorCheck.all, facts: debian).isFine)
+        #expect(DoctorReport(DoctorCheck.all, facts: debian).hasNoProblem)
     }
 
     @Test(

@@ -23,7 +23,7 @@ struct FailureTests {
         "Each failure has an exit code and one line that suggests what to do",
         arguments: [
             (
-                CollectorConnectionError.switchedOff, ExitCode.unavailable,
+                CollectorConnectionError.disabled, ExitCode.unavailable,
                 "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket"
             ),
             (.closed, .unavailable, "the daemon closed the connection: see journalctl -u issued"),

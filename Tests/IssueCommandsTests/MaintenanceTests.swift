@@ -174,7 +174,7 @@ struct MaintenanceTests {
     }
 
     @Test("A repair lists databases from which nothing can be read, and exits with 1")
-    func hopeless() {
+    func unreadableFiles() {
         let reply = #"""
             {"recovered":7,"unreadable":0,"done":true,"files":["issues.db.damaged-A","issues.db.damaged-B"],"hopeless":["issues.db.damaged-B"]}
             """#

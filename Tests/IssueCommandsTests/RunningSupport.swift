@@ -26,8 +26,8 @@ final class ScriptedSurroundings {
     var kept: [String] = []
     var sendings = 0
 
-    func surroundings(caller: String?, keeps: Bool) -> ReportSurroundings {
-        ReportSurroundings(
+    func surroundings(caller: String?, keeps: Bool) -> ReportEnvironment {
+        ReportEnvironment(
             now: { [self] in
                 IssueTimestamp(millisecondsSince1970: noon.millisecondsSince1970 + time.components.seconds * 1000)
             },

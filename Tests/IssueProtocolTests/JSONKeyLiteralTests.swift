@@ -13,7 +13,7 @@ struct JSONKeyLiteralTests {
         }
         let literal = try #require(JSONKeyLiteral(key))
         let before = scanner.position
-        guard scanner.passKey(literal) else {
+        guard scanner.skipKey(literal) else {
             #expect(scanner.position == before)
             return false
         }
@@ -50,10 +50,10 @@ struct JSONKeyLiteralTests {
         var scanner = JSONScanner(bytes.span, maximumKeys: 1)
         try scanner.openObject()
         let literal = try #require(JSONKeyLiteral("code"))
-        let isFirst = scanner.passKey(literal)
+        let isFirst = scanner.skipKey(literal)
         #expect(isFirst)
         _ = try scanner.integer()
-        let isSecond = scanner.passKey(literal)
+        let isSecond = scanner.skipKey(literal)
         #expect(!isSecond)
         #expect(throws: JSONError.tooManyKeys(limit: 1)) { _ = try scanner.nextMember() }
     }

@@ -146,7 +146,7 @@ struct BlockScanTests {
                 try shell.execute("UPDATE ranges SET last_id = 1000000 WHERE id = (SELECT max(id) FROM ranges)")
             }
             try damageRoot(old)
-            let salvaged = try QuarantinedStore(path: old, randomBits: 1)
+            let salvaged = try SetAsideStore(path: old, randomBits: 1)
             var (recovered, unreadable, wasGivenUp) = (0, Int64(0), false)
             while let portion = salvaged.step() {
                 recovered += portion.submissions.reduce(0) { $0 + $1.batch.records.count }

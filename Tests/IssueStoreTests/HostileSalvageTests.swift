@@ -37,7 +37,7 @@ struct HostileSalvageTests {
             try damage(old)
             store.settings.randomBits = { 0x2222 }
             let writer = try store.writer()
-            guard let salvaged = try? QuarantinedStore(path: old, randomBits: 42) else { return nil }
+            guard let salvaged = try? SetAsideStore(path: old, randomBits: 42) else { return nil }
             var result = (recovered: Int64(0), steps: 0, hasGivenUp: false)
             while let portion = salvaged.step() {
                 result.steps += 1

@@ -16,7 +16,7 @@ extension TemporaryStore {
     /// Imports the records of a database that was moved aside.
     func importSalvaged(_ path: String, into writer: StoreWriter) throws -> SalvageResult {
         var result = SalvageResult()
-        let old = try QuarantinedStore(path: path, randomBits: 42)
+        let old = try SetAsideStore(path: path, randomBits: 42)
         var steps = 0
         while let portion = old.step() {
             steps += 1
@@ -31,7 +31,7 @@ extension TemporaryStore {
     }
 }
 
-@Suite("Importing from a quarantined database")
+@Suite("Importing from a set-aside database")
 struct SalvageTests {
     /// Moves the store's file aside and returns its new path. The next writer creates a new store.
     private func setAside(_ store: TemporaryStore, as name: String = "old") throws -> String {
@@ -292,7 +292,7 @@ struct SalvageTests {
             try store.store(
                 [IssueRecord(message: "muted", app: Application(name: "shop"))], from: .of(uid: 7), to: writer)
             _ = try store.importSalvaged(old, into: writer)
-            try writer.importSalvaged(QuarantinedStore(path: old, randomBits: 42).notes()?.items ?? [])
+            try writer.importSalvaged(SetAsideStore(path: old, randomBits: 42).notes()?.items ?? [])
             let query = """
                 SELECT uid, title, state, muted_until, muted_version, regressed, fixed_version, changed_at, change_note
                 FROM groups JOIN accounts ON accounts.id = account ORDER BY title, uid
@@ -496,10 +496,10 @@ struct SalvageTests {
         try TemporaryStore.with { store in
             let path = store.path + ".junk"
             try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
-            #expect(throws: StoreFailure.self) { try QuarantinedStore(path: path, randomBits: 1) }
+            #expect(throws: StoreFailure.self) { try SetAsideStore(path: path, randomBits: 1) }
             let other = store.path + ".other"
             try DatabaseConnection(path: other).execute("CREATE TABLE theirs (x)")
-            #expect(throws: StoreFailure.self) { try QuarantinedStore(path: other, randomBits: 1) }
+            #expect(throws: StoreFailure.self) { try SetAsideStore(path: other, randomBits: 1) }
         }
     }
 }

@@ -62,7 +62,7 @@ struct CollectorConnectionTests {
         #expect(throws: CollectorConnectionError.unreachable(path: "/nowhere/b", .noSuchFile)) {
             _ = try CollectorConnection(paths: ["/nowhere/a", "/nowhere/b"])
         }
-        #expect(throws: CollectorConnectionError.switchedOff) {
+        #expect(throws: CollectorConnectionError.disabled) {
             _ = try CollectorConnection(paths: [])
         }
     }

@@ -189,7 +189,7 @@ extension BacktraceFrame {
 extension StoredRecord {
     /// The time of the record. If the time that the sender claims is implausible, this is the time of receipt, and
     /// `repair` is a sentence that tells the user; otherwise `repair` is nil.
-    package var believedTime: (time: IssueTimestamp, repair: String?) {
+    package var plausibleTime: (time: IssueTimestamp, repair: String?) {
         guard let claimed = record.occurredAt else { return (receivedAt, nil) }
         let (distance, overflow) = claimed.millisecondsSince1970.subtractingReportingOverflow(
             receivedAt.millisecondsSince1970)

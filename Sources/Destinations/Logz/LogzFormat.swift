@@ -273,7 +273,7 @@ extension LogzFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.own
         let record = stored.record
-        let (time, timeRepair) = stored.believedTime
+        let (time, timeRepair) = stored.plausibleTime
 
         var line = LineWriter()
         var cached = outbound.memory?.cachedLine ?? CachedLine()

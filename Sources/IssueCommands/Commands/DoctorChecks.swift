@@ -92,7 +92,7 @@ extension DoctorCheck {
         case .untrusted(let path, let reason):
             message = "\(path) is not trusted: \(reason)"
             fix = "find out who serves it: ss -xlp src \(path)"
-        case .switchedOff:
+        case .disabled:
             message = "ISSUED_SOCKET is empty, which disables reporting"
             fix = "unset ISSUED_SOCKET"
         case .unusablePath(let reason):

@@ -51,7 +51,7 @@ struct DoctorCommand: Command {
         case .json: try context.print(json: JSONValue.object([.init("checks", .array(report.json))]).json)
         case .lines: for check in report.json { try context.print(json: check.json) }
         }
-        return report.isFine ? .success : .refused
+        return report.hasNoProblem ? .success : .refused
     }
 
     private func json(_ check: DoctorCheck) -> JSONValue {
@@ -100,7 +100,7 @@ struct DoctorReport {
     }
 
     /// Whether there is no warning and no problem.
-    var isFine: Bool { count(.warning) + count(.problem) == 0 }
+    var hasNoProblem: Bool { count(.warning) + count(.problem) == 0 }
 
     private func count(_ severity: DoctorFinding.Severity) -> Int {
         results.reduce(0) { $0 + ($1.findings ?? []).count { $0.severity == severity } }

@@ -345,7 +345,7 @@ struct ReportSession {
 }
 
 /// What `report` needs of the process besides input and output: clocks, names, and storage for unsent calls.
-package struct ReportSurroundings {
+package struct ReportEnvironment {
     /// Returns the wall clock time.
     package var now: () -> IssueTimestamp
     /// Returns the time of a monotonic clock.
@@ -363,15 +363,15 @@ package struct ReportSurroundings {
     package var sendSpooled: (_ socket: String?) -> Void
 }
 
-extension ReportSurroundings {
+extension ReportEnvironment {
     /// The maximum time to send saved calls at the end of a run.
     private static let sendingTime: Duration = .seconds(1)
 
     /// The surroundings of this process.
-    static func process() -> ReportSurroundings {
+    static func process() -> ReportEnvironment {
         let folder = SpillFolder.standard(application: SpillFolder.commandName)
         let start = MonotonicClock.now
-        return ReportSurroundings(
+        return ReportEnvironment(
             now: { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) },
             elapsed: { start.duration(to: MonotonicClock.now) },
             sleep: { time in

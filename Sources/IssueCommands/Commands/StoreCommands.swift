@@ -110,7 +110,7 @@ struct RepairCommand: Command {
             Self.recovered(reply)
         }
         try context.print(answer, text: lines)
-        return answer.value.hopeless.isEmpty ? .success : .refused
+        return answer.value.unreadableFiles.isEmpty ? .success : .refused
     }
 
     private static func recovered(_ reply: RepairReply) -> String {
@@ -122,18 +122,18 @@ struct RepairCommand: Command {
         guard !reply.files.isEmpty else { return ["No database was moved aside."] }
         guard parameters.isDryRun != true else { return reply.files.map { TerminalSanitizer.line($0) } }
         var lines: [String] = []
-        let read = reply.files.filter { !reply.hopeless.contains($0) }
+        let read = reply.files.filter { !reply.unreadableFiles.contains($0) }
         let isAnyRead = reply.recovered > 0 || (reply.earlier ?? 0) > 0
         if !read.isEmpty || isAnyRead {
             var text = Self.recovered(reply)
             if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
             lines += ["\(text)\(read.isEmpty ? "." : ", from:")"] + read.map { "  \(TerminalSanitizer.line($0))" }
         }
-        if !reply.hopeless.isEmpty {
+        if !reply.unreadableFiles.isEmpty {
             let failure =
                 read.isEmpty && isAnyRead ? "These could not be read to the end" : "Nothing could be read from these"
             lines += ["\(failure); they are unchanged (see journalctl -u issued):"]
-            lines += reply.hopeless.map { "  \(TerminalSanitizer.line($0))" }
+            lines += reply.unreadableFiles.map { "  \(TerminalSanitizer.line($0))" }
         }
         return lines
     }

@@ -135,7 +135,7 @@ package struct Bisection: Equatable, Sendable {
     package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
     /// Whether some lines have an outcome and others do not.
-    package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && skipped.isEmpty && dead.isEmpty) }
+    package var hasBatchInFlight: Bool { !isDone && !(delivered.isEmpty && skipped.isEmpty && dead.isEmpty) }
 
     /// Whether, as far as known, the destination accepts the majority of the lines, or `TriedUsers` shows that the
     /// refused lines are bad themselves.
@@ -521,7 +521,7 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// Whether the batch can be merged with another one: no line is in flight, and no outcome waits to be stored.
-    var isMergeable: Bool { inFlight == nil && !isUnderWay }
+    var isMergeable: Bool { inFlight == nil && !hasBatchInFlight }
 
     /// Adds the lines of another batch. Both must be mergeable.
     mutating func merge(_ other: Bisection, order: MergedLines) {

@@ -41,7 +41,7 @@ extension Forwarding {
     /// if no bisection is under way. Takes uncertain refusals back first.
     package mutating func takeUnstored() -> (batch: BatchID, outcome: BatchOutcome)? {
         current?.bisection.takeBack()
-        guard let current, current.bisection.isUnderWay else { return nil }
+        guard let current, current.bisection.hasBatchInFlight else { return nil }
         return (current.batch.id, current.outcome)
     }
 
@@ -487,7 +487,7 @@ extension Forwarding {
             return pause(.manyLinesRefused, at: now)
         case .proceed:
             if isStopping { return end() }
-            if let current, current.requestsSinceStored >= Self.maxUnstoredRequests, current.bisection.isUnderWay,
+            if let current, current.requestsSinceStored >= Self.maxUnstoredRequests, current.bisection.hasBatchInFlight,
                 current.bisection.isMajorityAccepted
             {
                 return settle(then: .sendNext)
@@ -547,7 +547,7 @@ extension Forwarding {
             if isOfSuspect { keepsRefusals = current?.bisection.keepRefusals() ?? false }
             if !keepsRefusals { current?.bisection.takeBack() }
         }
-        guard keepsRefusals || current?.bisection.isUnderWay == false else {
+        guard keepsRefusals || current?.bisection.hasBatchInFlight == false else {
             return settle(then: .wait(until: until, wait))
         }
         state = .waiting(until: until, wait)
@@ -567,7 +567,7 @@ extension Forwarding {
         let until = now.advanced(by: probeDelay)
         probeDelay = min(probeDelay * 2, Self.maxProbeDelay)
         current?.bisection.takeBack()
-        guard current?.bisection.isUnderWay == false else { return settle(then: .pause(reason, until: until)) }
+        guard current?.bisection.hasBatchInFlight == false else { return settle(then: .pause(reason, until: until)) }
         state = .paused(reason, until: until)
         return .pause(reason, until: until, progress(at: now))
     }

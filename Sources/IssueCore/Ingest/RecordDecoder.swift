@@ -302,7 +302,7 @@ extension RecordDecoder {
                     let inner: RecordContainer = known == .source ? .source : .app
                     let start = scanner.position
                     if let cached = objectCache.find(scanner.bytes, at: start, inner),
-                        scanner.passObject(cached.byteCount, keys: cached.keys)
+                        scanner.skipObject(cached.byteCount, keys: cached.keys)
                     {
                         fields.set(inner, .known(number: cached.number, start: start))
                         break

@@ -301,7 +301,7 @@ struct RecordMemberTable: Sendable {
     @inline(__always)
     mutating func skipExpectedKey(_ scanner: inout JSONScanner, in container: RecordContainer) -> RecordMember? {
         guard let literal = followers[last].literal, followers[last].container == container,
-            scanner.passKey(literal)
+            scanner.skipKey(literal)
         else { return nil }
         let member = followers[last].member
         last = Int(member.rawValue)

@@ -37,7 +37,7 @@ package struct AlertRateLimiter: Sendable {
     package static let totalLimit = BucketLimit(
         burst: quietUsers * 5, refill: Rate(userLimit.refill.count * noisyUsers, per: userLimit.refill.period))
     /// How long suppressed alerts are counted before they are reported.
-    package static let suppressedFor: Duration = .seconds(60)
+    package static let suppressionReportDelay: Duration = .seconds(60)
     /// The maximum number of users remembered.
     package static let maxUsers = 256
 
@@ -52,7 +52,7 @@ package struct AlertRateLimiter: Sendable {
     /// - Parameters:
     ///   - timeout: How long suppressed alerts are counted before they are reported.
     ///   - now: The current log time.
-    package init(timeout: Duration = suppressedFor, at now: RecordLogInstant) {
+    package init(timeout: Duration = suppressionReportDelay, at now: RecordLogInstant) {
         self.timeout = timeout
         all = Budget(FairBucket(Self.totalLimit, at: now))
         users = RecencyTable(capacity: Self.maxUsers)
@@ -179,7 +179,7 @@ package struct SuppressedAlerts: Equatable, Sendable {
     package init() {}
 
     /// Whether no alert was suppressed.
-    package var isNothing: Bool { new == 0 && critical == 0 && regressed == 0 }
+    package var isEmpty: Bool { new == 0 && critical == 0 && regressed == 0 }
     /// Whether alerts for critical or regressed records were suppressed.
     package var isUrgent: Bool { critical > 0 || regressed > 0 }
 

@@ -81,7 +81,7 @@ package struct NoticeQueue: Equatable, Sendable {
 /// therefore delays only their own events. Events of others are still sent without this delay.
 package struct NotificationPacer: Sendable {
     /// The lowest burst of which a fifth, the reserve for quiet users, is a whole token.
-    package static let leastBurst: Int64 = 5
+    package static let minBurst: Int64 = 5
 
     private var bucket: FairBucket
     /// How long events are gathered before they are sent together.

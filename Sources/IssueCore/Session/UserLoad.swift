@@ -126,7 +126,7 @@ package struct UserLoad: Sendable {
     ///   - own: The bytes that the connection has in flight.
     ///   - isInMessage: `true` if it has sent part of a message.
     ///   - allowance: The current allowance.
-    package mutating func mayRead(
+    package mutating func maxReadBytes(
         _ connection: UInt64, maxBytes: Int, underWay own: Int, isInMessage: Bool, within allowance: Allowance
     ) -> Int {
         let calls = allowance.calls

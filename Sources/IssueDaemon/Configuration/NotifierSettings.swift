@@ -94,7 +94,7 @@ extension ConfigurationTable {
         .init(
             "Delay", \.delay, .duration(.zero...(.seconds(3600))), "How long events are gathered into one message."),
         .init(
-            "Burst", \.burst, .count(NotificationPacer.leastBurst...1_000_000, zero: "no limit"),
+            "Burst", \.burst, .count(NotificationPacer.minBurst...1_000_000, zero: "no limit"),
             "The burst of messages."),
         .init("Rate", \.rate, .rate, "The rate at which Burst= refills."),
         .init(

@@ -23,7 +23,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Scans the next page of rows. Returns `false` if there are no further rows.
     private func scanPage(_ position: inout ScanCursor, _ scan: inout OutboxScan) throws -> Bool {
-        let page = try reader.stretch(after: position.row, limit: Self.pageRows)
+        let page = try reader.page(after: position.row, limit: Self.pageRows)
         guard let lowest = page.steps.first?.row, let highest = page.steps.last?.row else { return false }
         // The cached facts about series are valid until some series move to other groups. The scan ends there, and the
         // next one reads the facts again.

@@ -263,9 +263,9 @@ struct ParameterTable: Sendable {
         _ scanner: inout JSONScanner, after last: ReportParameter?
     ) throws(JSONError) -> ReportParameter? {
         switch last {
-        case nil: if scanner.passKey(records.literal) { return .records }
-        case .records: if scanner.passKey(producer.literal) { return .producer }
-        case .producer: if scanner.passKey(sequence.literal) { return .sequence }
+        case nil: if scanner.skipKey(records.literal) { return .records }
+        case .records: if scanner.skipKey(producer.literal) { return .producer }
+        case .producer: if scanner.skipKey(sequence.literal) { return .sequence }
         case .sequence, .other: break
         }
         guard let text = try scanner.nextMember() else { return nil }
@@ -289,7 +289,7 @@ struct NumberingReader {
     /// them and returns the producer; otherwise returns nil.
     @inline(__always)
     mutating func skipExpectedKey(_ scanner: inout JSONScanner) -> ProducerID? {
-        scanner.passMembers(before.span) ? producer : nil
+        scanner.skipMembers(before.span) ? producer : nil
     }
 
     /// Remembers the bytes between the end of the records and the start of the number.

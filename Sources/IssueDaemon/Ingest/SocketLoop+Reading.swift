@@ -122,7 +122,7 @@ extension SocketLoop {
         if isHungUp { return Self.chunk }
         let user = connection.user
         guard user.load.hasTurn(inRound: schedule.round, lastRead: connection.lastRead.bytes) else { return 0 }
-        let room = user.load.mayRead(
+        let room = user.load.maxReadBytes(
             connection.id, maxBytes: Self.chunk, underWay: connection.bytes.underWay,
             isInMessage: connection.intake.frames.hasPartialFrame, within: allowance(of: user))
         if room == 0 {

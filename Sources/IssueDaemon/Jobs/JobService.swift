@@ -307,7 +307,7 @@ struct RequeueJob {
     }
 
     func run(_ run: inout JobRun) throws -> RequeueReply {
-        let letters = try run.reader().deadLetterNumbers(parameters)
+        let letters = try run.reader().deadLetterIDs(parameters)
         var count: Int64 = 0
         for some in letters.portions(of: Self.lettersAtATime) {
             count += try run.writer.perform { try $0.requeue(some) }

@@ -52,7 +52,7 @@ struct RepairJob {
         let path = "\(run.folder)/\(name)"
         let before = reply
         guard let store = try open(path, run) else {
-            reply.hopeless.append(name)
+            reply.unreadableFiles.append(name)
             return false
         }
         var isReadable = false
@@ -77,7 +77,7 @@ struct RepairJob {
             "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
         )
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
-            reply.hopeless.append(name)
+            reply.unreadableFiles.append(name)
             let end = store.hasGivenUp ? "reading it took too long" : "no record could be read"
             run.log.warning(
                 .repairNoRecords, ["file": path, "records": records, "unreadable": unreadable, "ended": end])
@@ -104,14 +104,14 @@ struct RepairJob {
         }
     }
 
-    private func open(_ path: String, _ run: JobRun) throws -> QuarantinedStore? {
+    private func open(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         // Opening a pipe could block forever.
         guard (try? FileSystem.status(of: path).kind) == .regular else {
             run.log.warning(.repairNotAFile, ["file": path])
             return nil
         }
         do throws(StoreFailure) {
-            return try QuarantinedStore(path: path, randomBits: Randomness.uint64(), redactor: run.redactor)
+            return try SetAsideStore(path: path, randomBits: Randomness.uint64(), redactor: run.redactor)
         } catch {
             if error.mayAffectOnlySchema, let store = try openWithFreshSchema(path, run) { return store }
             run.log.warning(.repairUnreadable, ["file": path, "error": "\(error)"])
@@ -128,7 +128,7 @@ struct RepairJob {
     }
 
     /// Opens a copy with the schema of a new store; returns nil if that does not help.
-    private func openWithFreshSchema(_ path: String, _ run: JobRun) throws -> QuarantinedStore? {
+    private func openWithFreshSchema(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         let copy = Self.copy(of: run.path)
         StoreFiles.remove(copy)
         // The opened file can still be read after its removal, and a crash leaves nothing behind.
@@ -137,7 +137,7 @@ struct RepairJob {
         try run.requireSpace(for: try FileSystem.status(of: path).size + walSize)
         try SchemaPages(makingStoreAt: copy).copy(path, to: copy, checkCancellation: run.checkCancellation)
         guard
-            let store = try? QuarantinedStore(
+            let store = try? SetAsideStore(
                 path: copy, original: path, randomBits: Randomness.uint64(), redactor: run.redactor)
         else { return nil }
         run.log.notice(.repairSchemaReplaced, ["file": path])

@@ -54,7 +54,8 @@ final class AlertLogger: Sendable {
     ///   - path: The path of the database.
     ///   - timeout: How long suppressed alerts are counted before their number is logged.
     init(
-        path: String, snapshots: SnapshotGate = SnapshotGate(), timeout: Duration = AlertRateLimiter.suppressedFor,
+        path: String, snapshots: SnapshotGate = SnapshotGate(),
+        timeout: Duration = AlertRateLimiter.suppressionReportDelay,
         log: Log
     ) {
         (self.path, self.snapshots, self.log) = (path, snapshots, log)
@@ -137,7 +138,7 @@ final class AlertLogger: Sendable {
     }
 
     private func write(_ suppressed: SuppressedAlerts) {
-        guard !suppressed.isNothing else { return }
+        guard !suppressed.isEmpty else { return }
         // Such as `1001: 140, 1002: 3, 2 more`.
         let users =
             suppressed.users.map { "\($0.uid): \($0.count)" }

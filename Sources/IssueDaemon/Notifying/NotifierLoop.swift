@@ -368,7 +368,7 @@ final class EscalationScan {
     ///   records; nil if there are no further records to count.
     func next(_ reader: StoreReader) throws -> [StoredAlert]? {
         try reader.snapshot {
-            let page = try reader.stretch(after: position, limit: Self.pageRows)
+            let page = try reader.page(after: position, limit: Self.pageRows)
             guard let last = page.steps.last else { return nil }
             if page.move != move || series.count > Self.maxSeries { series = [:] }
             move = page.move

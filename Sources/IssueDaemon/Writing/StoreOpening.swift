@@ -377,7 +377,7 @@ final class CorruptionCheck: Sendable {
     ) -> StoreCheck.Finding {
         let isOver = Monitor(false)
         let deadline = MonotonicClock.now.advanced(by: timeout)
-        let finding = StoreCheck.look(at: path, within: timeout) { end in
+        let finding = StoreCheck.check(at: path, within: timeout) { end in
             // StoreCheck does not look at the clock during a step, so this thread ends a step that takes too long.
             _ = try? JoinableThread(name: "check") {
                 var next = MonotonicClock.now

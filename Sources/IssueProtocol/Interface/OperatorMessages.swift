@@ -131,17 +131,17 @@ package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     /// The names of the database files.
     package var files: [String]
     /// The files from which nothing can be read. They are left unchanged.
-    package var hopeless: [String]
+    package var unreadableFiles: [String]
 
     package init(
         recovered: Int64 = 0, unreadable: Int64 = 0, isDone: Bool = false, files: [String] = [],
-        hopeless: [String] = []
+        unreadableFiles: [String] = []
     ) {
         self.recovered = recovered
         self.unreadable = unreadable
         self.isDone = isDone
         self.files = files
-        self.hopeless = hopeless
+        self.unreadableFiles = unreadableFiles
     }
 
     package static var initial: Self { Self() }
@@ -152,7 +152,7 @@ package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
         try members.required("unreadable", &unreadable)
         try members.required("done", &isDone)
         try members.defaulted("files", &files, [])
-        try members.nonempty("hopeless", &hopeless)
+        try members.nonempty("hopeless", &unreadableFiles)
     }
 }
 

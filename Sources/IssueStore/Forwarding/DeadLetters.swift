@@ -124,7 +124,7 @@ extension StoreReader {
     ///
     /// - Throws: `QueryFailure` if a parameter is invalid, or if the destination or one of the records is unknown or
     ///   has no dead letter; or the error of the query.
-    package func deadLetterNumbers(_ parameters: RequeueParameters) throws -> [Int64] {
+    package func deadLetterIDs(_ parameters: RequeueParameters) throws -> [Int64] {
         try snapshot {
             try expectDestination(parameters.destination)
             let found = try letters(parameters.destination, parameters.records, below: .max, .everything, .max)

@@ -75,12 +75,12 @@ extension StoreReader {
     /// - Parameter limit: The maximum number of records.
     package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
-            let stretch = try stretch(after: cursor, limit: limit)
+            let page = try page(after: cursor, limit: limit)
             var known: [SeriesID: SeriesInfo] = [:]
-            return try stretch.steps.compactMap { step in
+            return try page.steps.compactMap { step in
                 let facts = try known[step.series] ?? info(ofSeries: step.series, at: step.row)
                 known[step.series] = facts
-                return facts?.record(step, offset: stretch.offset)
+                return facts?.record(step, offset: page.offset)
             }
         }
     }
@@ -88,7 +88,7 @@ extension StoreReader {
     /// Returns the same records as `walk`, without the attributes of their series.
     ///
     /// - Parameter limit: The maximum number of records.
-    package func stretch(after cursor: RowID, limit: Int) throws -> ScanPage {
+    package func page(after cursor: RowID, limit: Int) throws -> ScanPage {
         try snapshot {
             var start = cursor
             while true {

@@ -329,7 +329,7 @@ package enum StoreCheck {
     ///   - time: The maximum duration. It may be exceeded, because a single step of SQLite may read the whole file.
     ///   - begun: Called with a closure that interrupts the check from another thread. The closure has no effect before
     ///     the check begins and after it has ended.
-    package static func look(
+    package static func check(
         at path: String, within time: Duration, begun: (_ end: @escaping @Sendable () -> Void) -> Void
     ) -> Finding {
         do {
@@ -340,7 +340,7 @@ package enum StoreCheck {
             let statement = try Statement("PRAGMA quick_check(1)", on: connection)
             return try statement.first { $0.text(0) } == "ok" ? .whole : .damaged
         } catch {
-            return error.isBusy || error.isOfTheMachine ? .inconclusive : .damaged
+            return error.isBusy || error.isHostFailure ? .inconclusive : .damaged
         }
     }
 }

@@ -40,7 +40,7 @@ extension StoreWriter {
         guard let row else { return nil }
         return RetentionSnapshot.ClosedRange(
             id: row.id, firstID: row.first, lastID: row.last, newest: try newest(ofRange: row.id, row.first, row.last),
-            isUnderWay: try isUnderWay(row.first, row.last))
+            hasBatchInFlight: try hasBatchInFlight(row.first, row.last))
     }
 
     /// Returns the log time of a range's last record, or of the last one that it had if none are left.
@@ -67,7 +67,7 @@ extension StoreWriter {
             RetentionSnapshot.Holding(
                 range: RetentionSnapshot.ClosedRange(
                     id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
-                    newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
+                    newest: RecordLogInstant(milliseconds: row.int64(3)), hasBatchInFlight: false),
                 user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.id(2) <= settled)
         }
     }
@@ -97,7 +97,7 @@ extension StoreWriter {
         return RecordLogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
     }
 
-    func isUnderWay(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
+    func hasBatchInFlight(_ first: RowID, _ last: RowID) throws(SQLiteError) -> Bool {
         try connection.exists(
             "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1", first,
             last)
@@ -157,13 +157,14 @@ extension StoreWriter {
             let newest = try newest(ofRange: range.id, range.first, range.last)
             guard newest.duration(to: snapshot.now) >= age else { return }
             guard try self.accounts(in: range.id, among: accounts).isEmpty else {
-                let isUnderWay = try isUnderWay(range.first, range.last)
+                let hasBatchInFlight = try hasBatchInFlight(range.first, range.last)
                 // A batch with these records has no response yet. They are kept until then, but at most for twice the
                 // age. The search for other ages continues.
-                if isUnderWay, newest.duration(to: snapshot.now) < age + age { return }
+                if hasBatchInFlight, newest.duration(to: snapshot.now) < age + age { return }
                 snapshot.aged = RetentionSnapshot.AgedRange(
                     range: RetentionSnapshot.ClosedRange(
-                        id: range.id, firstID: range.first, lastID: range.last, newest: newest, isUnderWay: isUnderWay),
+                        id: range.id, firstID: range.first, lastID: range.last, newest: newest,
+                        hasBatchInFlight: hasBatchInFlight),
                     accounts: accounts, maxAge: age)
                 return
             }

@@ -108,10 +108,10 @@ extension StoreReader {
 
     /// Returns the rows for which a group was muted.
     func mutes(ofGroup id: GroupID) throws -> MutedRows {
-        let stretches = try connection.all(
+        let ranges = try connection.all(
             #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#, id, Int64.max
         ) { $0.id(0, as: RowID.self)...max($0.id(0), $0.id(1)) }
-        return MutedRows(stretches)
+        return MutedRows(ranges)
     }
 }
 

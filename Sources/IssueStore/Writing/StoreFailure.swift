@@ -45,7 +45,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     /// Whether COMMIT failed, so that the transaction may have been stored nevertheless.
     package var isUncertain: Bool {
         switch self {
-        case .damaged(let error), .failed(let error): error.isOfCommit
+        case .damaged(let error), .failed(let error): error.isCommitFailure
         case .noSpace, .foreign, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge: false
         }
     }
@@ -72,7 +72,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         switch self {
         case .damaged, .foreign: true
         case .noSpace, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge: false
-        case .failed(let error): !error.isBusy && !error.isOfTheMachine
+        case .failed(let error): !error.isBusy && !error.isHostFailure
         }
     }
 

@@ -99,7 +99,7 @@ extension JSONScanner {
     /// - Parameter literal: The expected key.
     /// - Returns: `false`, without skipping anything, if they do not match.
     @inlinable @inline(__always)
-    public mutating func passKey(_ literal: JSONKeyLiteral) -> Bool {
+    public mutating func skipKey(_ literal: JSONKeyLiteral) -> Bool {
         var start = position
         if followsValue {
             guard start < bytes.count, bytes[start] == UInt8(ascii: ",") else { return false }

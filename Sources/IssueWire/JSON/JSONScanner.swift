@@ -99,7 +99,7 @@ public struct JSONScanner: ~Escapable {
     ///   - more: The number of keys in the object.
     /// - Returns: `false`, without skipping the object, if it exceeds the maximum number of keys.
     @inlinable @inline(__always)
-    public mutating func passObject(_ count: Int, keys more: Int) -> Bool {
+    public mutating func skipObject(_ count: Int, keys more: Int) -> Bool {
         guard keys &+ more <= maximumKeys else { return false }
         keys &+= more
         position &+= count
@@ -112,7 +112,7 @@ public struct JSONScanner: ~Escapable {
     /// - Parameter before: The earlier bytes, which end with a key and its colon.
     /// - Returns: `false`, without skipping anything, if the next bytes are different.
     @inlinable @inline(__always)
-    public mutating func passMembers(_ before: Span<UInt8>) -> Bool {
+    public mutating func skipMembers(_ before: Span<UInt8>) -> Bool {
         guard followsValue, !before.isEmpty, position &+ before.count <= bytes.count,
             bytes.equals(from: position, before, from: 0, count: before.count)
         else { return false }

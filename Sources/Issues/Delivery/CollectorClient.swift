@@ -222,7 +222,7 @@ extension CollectorClient.Request {
 
 extension CollectorClient.Endpoint {
     fileprivate func unreachable(_ error: Errno) -> CollectorConnectionError {
-        paths.first.map { .unreachable(path: $0, error) } ?? .switchedOff
+        paths.first.map { .unreachable(path: $0, error) } ?? .disabled
     }
 }
 

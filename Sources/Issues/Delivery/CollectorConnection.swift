@@ -23,7 +23,7 @@ package struct CollectorConnection: ~Copyable {
     ///   - paths: The paths to try, in order. Empty if delivery is disabled.
     ///   - trust: Decides which servers are trusted.
     ///   - timeout: The timeout for all paths together.
-    /// - Throws: The most helpful error of the failed attempts; `switchedOff` if there are no paths.
+    /// - Throws: The most helpful error of the failed attempts; `disabled` if there are no paths.
     package init(
         paths: [String] = SocketPath.search(), trust: ServerTrust = .process, timeout: Duration = .seconds(5)
     ) throws(CollectorConnectionError) {
@@ -316,7 +316,7 @@ final class CollectorLink {
 /// The reason why a call to the daemon failed.
 package enum CollectorConnectionError: Error, Equatable, Sendable {
     /// `ISSUED_SOCKET` is set to an empty string.
-    case switchedOff
+    case disabled
     /// The path is not valid for a socket.
     case unusablePath(InvalidSocketAddress)
     /// The connection to this path failed. If several paths were tried, this is the most helpful error.
@@ -336,7 +336,7 @@ package enum CollectorConnectionError: Error, Equatable, Sendable {
 extension CollectorConnectionError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .switchedOff: "Delivery is disabled because ISSUED_SOCKET is empty."
+        case .disabled: "Delivery is disabled because ISSUED_SOCKET is empty."
         case .unusablePath(let error): error.description
         case .unreachable(let path, let error): "Cannot connect to the daemon at \(path): \(error)."
         case .untrusted(let path, let reason):
@@ -354,7 +354,7 @@ extension IssueDeliveryError {
     package init(_ error: CollectorConnectionError) {
         let code: Code =
             switch error {
-            case .switchedOff: .disabled
+            case .disabled: .disabled
             case .unusablePath, .unreachable, .untrusted, .closed: .unreachable
             case .refused(.notFound): .notFound
             case .refused(.denied), .refused(.permissionDenied): .denied

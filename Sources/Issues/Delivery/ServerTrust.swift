@@ -195,12 +195,12 @@ extension ServerTrust {
     ///     `wouldBlock` if the server's backlog is full.
     ///   - body: Receives a path and its socket. If it throws, the next path is tried.
     /// - Returns: The value that `body` returns.
-    /// - Throws: The most helpful error of the failed attempts; `switchedOff` if there are no paths.
+    /// - Throws: The most helpful error of the failed attempts; `disabled` if there are no paths.
     func connect<Value: ~Copyable>(
         toFirstOf paths: [String], timeout: Duration,
         _ body: (String, consuming FileDescriptor) throws(CollectorConnectionError) -> Value
     ) throws(CollectorConnectionError) -> Value {
-        var failure = CollectorConnectionError.switchedOff
+        var failure = CollectorConnectionError.disabled
         let deadline = MonotonicClock.now.advanced(by: timeout)
         for path in paths {
             do throws(CollectorConnectionError) {
@@ -217,7 +217,7 @@ extension ServerTrust {
     private static func moreHelpful(
         _ first: CollectorConnectionError, _ second: CollectorConnectionError
     ) -> CollectorConnectionError {
-        guard case .unreachable(_, .noSuchFile) = second, first != .switchedOff else { return second }
+        guard case .unreachable(_, .noSuchFile) = second, first != .disabled else { return second }
         if case .unreachable(_, .noSuchFile) = first { return second }
         return first
     }

@@ -68,7 +68,7 @@ struct AlertRateLimiterTests {
         for (record, now) in events(&traffic, count: 4000, users: 12) {
             if let due = limit.suppressedDue, due <= now {
                 var suppressed = limit.takeSuppressed()
-                #expect(since?.advanced(by: AlertRateLimiter.suppressedFor) == due)
+                #expect(since?.advanced(by: AlertRateLimiter.suppressionReportDelay) == due)
                 #expect(
                     suppressed.users.map(\.count).reduce(0, +) <= suppressed.new + suppressed.critical
                         + suppressed.regressed)
@@ -76,7 +76,7 @@ struct AlertRateLimiterTests {
                 (suppressed.users, suppressed.otherUsers) = ([], 0)
                 #expect(suppressed == waiting)
                 let rest = limit.takeSuppressed()
-                #expect(rest.isNothing)
+                #expect(rest.isEmpty)
                 #expect(limit.suppressedDue == nil)
                 waiting = SuppressedAlerts()
                 since = nil
@@ -85,7 +85,7 @@ struct AlertRateLimiterTests {
                 waiting.add(record.reason)
                 since = since ?? now
             }
-            #expect((limit.suppressedDue == nil) == waiting.isNothing)
+            #expect((limit.suppressedDue == nil) == waiting.isEmpty)
         }
     }
 

@@ -9,9 +9,9 @@ struct ApplicationAgeDecisionTests {
         return settings
     }
 
-    private func snapshot(age: Int64, isUnderWay: Bool = false) -> RetentionSnapshot {
+    private func snapshot(age: Int64, hasBatchInFlight: Bool = false) -> RetentionSnapshot {
         let oldest = RetentionSnapshot.ClosedRange(
-            id: 1, firstID: 1, lastID: 9, newest: RecordLogInstant(milliseconds: 0), isUnderWay: isUnderWay)
+            id: 1, firstID: 1, lastID: 9, newest: RecordLogInstant(milliseconds: 0), hasBatchInFlight: hasBatchInFlight)
         return RetentionSnapshot(
             oldest: oldest, openSince: nil, usedBytes: 0, spareBytes: 0, freeBytes: nil,
             now: RecordLogInstant(milliseconds: age * 1000))
@@ -49,7 +49,7 @@ struct ApplicationAgeDecisionTests {
     @Test("A batch in flight protects the records of an application up to twice its age")
     func underWay() {
         let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(100))]))
-        var facts = snapshot(age: 150, isUnderWay: true)
+        var facts = snapshot(age: 150, hasBatchInFlight: true)
         guard let oldest = facts.oldest else { return }
         let aged = RetentionSnapshot.AgedRange(range: oldest, accounts: [1], maxAge: .seconds(100))
         facts.aged = aged

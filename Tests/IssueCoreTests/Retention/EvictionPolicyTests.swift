@@ -10,7 +10,7 @@ struct FairnessTests {
             range: RetentionSnapshot.ClosedRange(
                 id: range, firstID: RowID(100 * range), lastID: RowID(100 * range + 99),
                 newest: RecordLogInstant(milliseconds: range),
-                isUnderWay: false),
+                hasBatchInFlight: false),
             user: user, bytes: bytes, isSettled: isSettled)
     }
 

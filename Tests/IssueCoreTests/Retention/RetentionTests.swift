@@ -10,7 +10,8 @@ struct RetentionTests {
 
     /// A snapshot of a database of which 500 bytes can be freed.
     private func snapshot(
-        age: Int64? = 0, isUnderWay: Bool = false, openFor: Int64? = nil, used: Int64 = RetentionUsage.emptyBytes + 500,
+        age: Int64? = 0, hasBatchInFlight: Bool = false, openFor: Int64? = nil,
+        used: Int64 = RetentionUsage.emptyBytes + 500,
         spare: Int64 = 0, free: Int64? = 10_000
     ) -> RetentionSnapshot {
         let now = RecordLogInstant(milliseconds: 1000 * Self.day)
@@ -18,7 +19,7 @@ struct RetentionTests {
         return RetentionSnapshot(
             oldest: age.map {
                 RetentionSnapshot.ClosedRange(
-                    id: 3, firstID: 200, lastID: 299, newest: ago($0), isUnderWay: isUnderWay)
+                    id: 3, firstID: 200, lastID: 299, newest: ago($0), hasBatchInFlight: hasBatchInFlight)
             },
             openSince: openFor.map(ago), usedBytes: used, spareBytes: spare, freeBytes: free, now: now)
     }
@@ -36,9 +37,9 @@ struct RetentionTests {
 
     @Test("Retention keeps a range for twice as long while a destination is being offered its records")
     func underWay() {
-        #expect(reason(snapshot(age: 31 * Self.day, isUnderWay: true)) == nil)
-        #expect(reason(snapshot(age: 60 * Self.day, isUnderWay: true)) == .age)
-        #expect(reason(snapshot(isUnderWay: true, used: Self.maxSize + 1)) == .size)
+        #expect(reason(snapshot(age: 31 * Self.day, hasBatchInFlight: true)) == nil)
+        #expect(reason(snapshot(age: 60 * Self.day, hasBatchInFlight: true)) == .age)
+        #expect(reason(snapshot(hasBatchInFlight: true, used: Self.maxSize + 1)) == .size)
     }
 
     @Test("Retention removes a range when the database exceeds its maximum size, not counting free pages")

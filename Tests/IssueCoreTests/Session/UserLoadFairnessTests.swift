@@ -16,7 +16,7 @@ struct UserLoadFairnessTests {
         mutating func read(_ connection: Int, at step: Int) {
             guard waitingSince[UInt64(connection)] == nil, own[connection] < Self.window else { return }
             let maxBytes = min(20, Self.window - own[connection])
-            let count = load.mayRead(
+            let count = load.maxReadBytes(
                 UInt64(connection), maxBytes: maxBytes, underWay: own[connection], isInMessage: false)
             guard count > 0 else {
                 load.wait(UInt64(connection))

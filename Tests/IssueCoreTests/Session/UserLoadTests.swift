@@ -31,12 +31,12 @@ struct UserLoadTests {
         var load = load()
         for _ in 0..<4 { load.began() }
         load.changed(unanswered: 500)
-        let free = load.mayRead(1, maxBytes: 64, underWay: 400, isInMessage: false)
+        let free = load.maxReadBytes(1, maxBytes: 64, underWay: 400, isInMessage: false)
         #expect(free == 64)
         load.changed(unanswered: 300)
-        let above = load.mayRead(1, maxBytes: 64, underWay: 250, isInMessage: false)
+        let above = load.maxReadBytes(1, maxBytes: 64, underWay: 250, isInMessage: false)
         #expect(above == 0)
-        let below = load.mayRead(2, maxBytes: 64, underWay: 249, isInMessage: false)
+        let below = load.maxReadBytes(2, maxBytes: 64, underWay: 249, isInMessage: false)
         #expect(below == 64)
         load.wait(1)
         load.wait(3)
@@ -75,21 +75,21 @@ struct UserLoadTests {
     func halves() {
         var load = load()
         load.changed(received: 1001)
-        let first = load.mayRead(1, maxBytes: 64, underWay: 100, isInMessage: true) > 0
+        let first = load.maxReadBytes(1, maxBytes: 64, underWay: 100, isInMessage: true) > 0
         #expect(first)
-        let second = load.mayRead(2, maxBytes: 64, underWay: 100, isInMessage: true) > 0
+        let second = load.maxReadBytes(2, maxBytes: 64, underWay: 100, isInMessage: true) > 0
         #expect(!second)
-        let third = load.mayRead(3, maxBytes: 64, underWay: 100, isInMessage: false) > 0
+        let third = load.maxReadBytes(3, maxBytes: 64, underWay: 100, isInMessage: false) > 0
         #expect(!third)
-        let stillFirst = load.mayRead(1, maxBytes: 64, underWay: 100, isInMessage: true) > 0
+        let stillFirst = load.maxReadBytes(1, maxBytes: 64, underWay: 100, isInMessage: true) > 0
         #expect(stillFirst)
         load.completed(1)
-        let secondThen = load.mayRead(2, maxBytes: 64, underWay: 100, isInMessage: true) > 0
+        let secondThen = load.maxReadBytes(2, maxBytes: 64, underWay: 100, isInMessage: true) > 0
         #expect(secondThen)
-        let firstThen = load.mayRead(1, maxBytes: 64, underWay: 100, isInMessage: true) > 0
+        let firstThen = load.maxReadBytes(1, maxBytes: 64, underWay: 100, isInMessage: true) > 0
         #expect(!firstThen)
         load.disconnected(2)
-        let firstAgain = load.mayRead(1, maxBytes: 64, underWay: 100, isInMessage: true) > 0
+        let firstAgain = load.maxReadBytes(1, maxBytes: 64, underWay: 100, isInMessage: true) > 0
         #expect(firstAgain)
     }
 
@@ -98,7 +98,7 @@ struct UserLoadTests {
         var load = load()
         load.changed(unanswered: 5000)
         #expect(load.mayBegin(unanswered: 9, unread: 0))
-        let room = load.mayRead(1, maxBytes: 64, underWay: 9, isInMessage: false)
+        let room = load.maxReadBytes(1, maxBytes: 64, underWay: 9, isInMessage: false)
         #expect(room == 10)
         load.read(1000)
         _ = load.hasTurn(inRound: 1, lastRead: 0)
@@ -165,8 +165,8 @@ extension UserLoad {
 
     func room(unanswered own: Int) -> Int { room(unanswered: own, within: fullAllowance) }
 
-    mutating func mayRead(_ connection: UInt64, maxBytes: Int, underWay own: Int, isInMessage: Bool) -> Int {
-        mayRead(connection, maxBytes: maxBytes, underWay: own, isInMessage: isInMessage, within: fullAllowance)
+    mutating func maxReadBytes(_ connection: UInt64, maxBytes: Int, underWay own: Int, isInMessage: Bool) -> Int {
+        maxReadBytes(connection, maxBytes: maxBytes, underWay: own, isInMessage: isInMessage, within: fullAllowance)
     }
 
     mutating func takeResumable(underWay own: (UInt64) -> Int, unread: (UInt64) -> Int) -> [UInt64] {

@@ -102,7 +102,7 @@ struct BisectedBatchTests {
     func retired() throws {
         let (requests, ledger) = try forward { writer in
             let range = RetentionSnapshot.ClosedRange(
-                id: 1, firstID: 1, lastID: 16, newest: RecordLogInstant(milliseconds: 0), isUnderWay: true)
+                id: 1, firstID: 1, lastID: 16, newest: RecordLogInstant(milliseconds: 0), hasBatchInFlight: true)
             while try !writer.forget(range).isDone {}
         }
         #expect(requests.count == 1)

@@ -385,7 +385,7 @@ struct CorrectionTests {
             }
             store.settings.randomBits = { 0x1111_1111_1111_1111 }
             let writer = try store.writer()
-            let file = try QuarantinedStore(path: old, randomBits: 42)
+            let file = try SetAsideStore(path: old, randomBits: 42)
             while let portion = file.step() {
                 if !portion.submissions.isEmpty {
                     _ = try writer.importSalvaged(portion.submissions, wall: store.wall, monotonic: store.monotonic)

@@ -208,7 +208,7 @@ struct DeploymentTests {
             while try !copy.step() {}
             store.settings.path = store.path + ".new"
             let writer = try store.writer()
-            let old = try QuarantinedStore(path: store.path + ".copy", randomBits: 1)
+            let old = try SetAsideStore(path: store.path + ".copy", randomBits: 1)
             for _ in 0..<2 {
                 try writer.importSalvaged(old.deployments()?.items ?? [])
                 let found = try StoreReader(path: store.settings.path).deployments(
@@ -219,7 +219,7 @@ struct DeploymentTests {
             }
             let older = try DatabaseConnection(path: store.path + ".copy")
             try older.execute("DROP TABLE deployments; PRAGMA user_version = 9")
-            #expect(try QuarantinedStore(path: store.path + ".copy", randomBits: 1).deployments() == nil)
+            #expect(try SetAsideStore(path: store.path + ".copy", randomBits: 1).deployments() == nil)
         }
     }
 
@@ -232,7 +232,7 @@ struct DeploymentTests {
                 _ = try writer.set(TriageState(.resolved), ofGroup: 1)
             }
             try store.downgrade()
-            let old = try QuarantinedStore(path: store.path, randomBits: 1)
+            let old = try SetAsideStore(path: store.path, randomBits: 1)
             #expect(old.notes()?.items.map(\.standing) == [TriageState(.resolved)])
         }
     }

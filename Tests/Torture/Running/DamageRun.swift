@@ -39,7 +39,7 @@ package enum DamageRun {
         let log = String(daemon.log.dropFirst(before))
         let isSetAside = log.contains("moving it aside")
         guard isSetAside == damage.isSetAside ?? isSetAside else {
-            throw TortureRun.GuaranteeViolation(description: "The file was\(isSetAside ? "" : " not") quarantined.")
+            throw TortureRun.GuaranteeViolation(description: "The file was\(isSetAside ? "" : " not") set aside.")
         }
         row.lines = TortureRun.troubles(in: log)
         row.times = 1

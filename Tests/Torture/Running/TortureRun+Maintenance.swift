@@ -89,7 +89,7 @@ extension TortureRun {
             let new = try daemon.file.rows(
                 #"SELECT count(*) FROM records WHERE details ->> '$.recovered.id' IS NOT NULL"#, columns: 1)
             guard new == old else {
-                throw GuaranteeViolation(description: "\(old) records were quarantined, \(new) imported.")
+                throw GuaranteeViolation(description: "\(old) records were set aside, \(new) imported.")
             }
             try daemon.terminate()
             try daemon.configure(original)

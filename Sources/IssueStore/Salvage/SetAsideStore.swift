@@ -2,11 +2,11 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Reads the records of a quarantined database as far as possible. Does not change the file.
+/// Reads the records of a set-aside database as far as possible. Does not change the file.
 ///
 /// The content of the file is untrusted. No number in it is relied on, and the work is bounded by the size of the file
 /// and by time.
-package final class QuarantinedStore {
+package final class SetAsideStore {
     /// The result of one step.
     package struct Portion {
         /// Calls to commit to the current store.
@@ -59,7 +59,7 @@ package final class QuarantinedStore {
     /// The minimum size of a row in the file, in bytes.
     private static let minRowBytes: Int64 = 8
 
-    /// Opens a quarantined database.
+    /// Opens a set-aside database.
     ///
     /// - Parameters:
     ///   - path: The path of the database.
@@ -197,7 +197,7 @@ package final class QuarantinedStore {
         hasGivenUp = true
     }
 
-    /// The connection to the quarantined database.
+    /// The connection to the set-aside database.
     var connection: DatabaseConnection { reader.connection }
 
     /// Runs queries with the time limit of a step. Returns nil if they fail.
@@ -438,13 +438,13 @@ package final class QuarantinedStore {
 }
 
 @available(*, unavailable)
-extension QuarantinedStore: Sendable {}
+extension SetAsideStore: Sendable {}
 
-/// A record of a quarantined database.
+/// A record of a set-aside database.
 struct SalvagedRecord {
-    /// Its row in the quarantined database.
+    /// Its row in the set-aside database.
     var row: RowID
-    /// The id of the process that reported it, in the quarantined database.
+    /// The id of the process that reported it, in the set-aside database.
     var process: ProcessRowID
     var startTime: Int64
     var stored: StoredRecord

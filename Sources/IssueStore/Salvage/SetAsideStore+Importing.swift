@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 /// Reads states and deployments.
-extension QuarantinedStore {
+extension SetAsideStore {
     /// Reads the triage states of the next groups, except initial states.
     ///
     /// - Parameter row: The last group that was read; 0 to start.
@@ -90,7 +90,7 @@ extension QuarantinedStore {
     }
 }
 
-/// The triage state of a group in a quarantined database.
+/// The triage state of a group in a set-aside database.
 package struct GroupNote: Equatable, Sendable {
     /// The user of the group's application.
     package var uid: UInt32
@@ -108,7 +108,7 @@ extension IssueStateChange {
     }
 }
 
-/// A group of a quarantined database, identified by names that do not depend on the database.
+/// A group of a set-aside database, identified by names that do not depend on the database.
 package struct SalvagedGroup: Equatable, Sendable {
     package var uid: UInt32
     package var app: String
@@ -116,7 +116,7 @@ package struct SalvagedGroup: Equatable, Sendable {
     package var title: String
 }
 
-/// A part of the grouping of a quarantined database that cannot be derived from its records.
+/// A part of the grouping of a set-aside database that cannot be derived from its records.
 package enum GroupingNote: Equatable, Sendable {
     /// A group and its key. The key is not that of the fingerprint, because the group had another fingerprint before.
     case id(Int64, of: SalvagedGroup)
@@ -127,7 +127,7 @@ package enum GroupingNote: Equatable, Sendable {
         at: IssueTimestamp, reason: String, hits: Int64)
 }
 
-extension QuarantinedStore {
+extension SetAsideStore {
     private static let groupsPerStep = 256
     private static let columns =
         "accounts.uid, accounts.app, own.fingerprint, own.title, other.fingerprint, other.title"
@@ -208,10 +208,10 @@ extension QuarantinedStore {
 }
 
 extension StoreWriter {
-    /// Stores records of a quarantined database, except those that this database has received itself, and those that
+    /// Stores records of a set-aside database, except those that this database has received itself, and those that
     /// were imported before, from that or another database.
     ///
-    /// The cardinality guard does not count them. Records that the guard of the quarantined database moved to an
+    /// The cardinality guard does not count them. Records that the guard of the set-aside database moved to an
     /// overflow series stay in one.
     ///
     /// - Parameters:
@@ -244,7 +244,7 @@ extension StoreWriter {
     }
 
     /// Returns `true` if this database has received the record itself, which happens if it is a restored copy of the
-    /// quarantined one.
+    /// set-aside one.
     private func isStored(_ original: ReportCall.Original) throws(SQLiteError) -> Bool {
         let row = original.id.row
         guard let store = memory.values.storeIDs.last(where: { $0.firstID <= row }), store.code == original.id.store,
@@ -264,7 +264,7 @@ extension StoreWriter {
         }
     }
 
-    /// Stores deployments of a quarantined database that are not known here.
+    /// Stores deployments of a set-aside database that are not known here.
     package func importSalvaged(_ deployments: some Sequence<IssueDeployment>) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let table = DeploymentTable(connection: connection)
@@ -348,7 +348,7 @@ extension ReceiptList {
 }
 
 extension StoreWriter {
-    /// Imports the grouping of a quarantined database, with one transaction per note. Notes that contradict the
+    /// Imports the grouping of a set-aside database, with one transaction per note. Notes that contradict the
     /// grouping here are left out.
     ///
     /// - Throws: The failure of a transaction. Earlier notes have been imported then.
