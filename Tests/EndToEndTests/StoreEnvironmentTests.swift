@@ -112,6 +112,38 @@ struct StoreEnvironmentTests {
         }
     }
 
+    @Test("When a full disk has space again, the fault ends without another report", .enabled(if: getuid() == 0))
+    func spaceAgain() async throws {
+        try await DaemonFixture.with("[Store]\nKeepFree=0", starts: false) { daemon in
+            let state = daemon.folder["state"]
+            try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false)
+            let mount = try #require(TestBinaries.tool("/bin/mount", "/usr/bin/mount"))
+            let unmount = try #require(TestBinaries.tool("/bin/umount", "/usr/bin/umount"))
+            let mounting = try ChildProcess(
+                mount, ["-t", "tmpfs", "-o", "size=40m,mode=700", "tmpfs", state], in: daemon.folder, name: "mount")
+            guard try mounting.end(within: .seconds(10)) == .exit(0) else { return }
+            defer { _ = try? ChildProcess(unmount, ["-l", state], in: daemon.folder, name: "umount").end() }
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            #expect(try client.report("Before").count == 1)
+            let other = try FileDescriptor.open(state + "/other", [.writeOnly, .create], mode: 0o600)
+            let megabyte = [UInt8](repeating: 1, count: 1 << 20)
+            while (try? other.writeAll(megabyte)) != nil {}
+            var refusal: CollectorError?
+            for number in 0..<1000 where refusal == nil {
+                let text = (0..<2000).map { "\($0 &* 7919 &+ number)" }.joined(separator: " ")
+                refusal = try? client.refusal(
+                    of: .report,
+                    ReportParameters(records: [IssueRecord(message: "Load", metadata: ["t": .string(text)])]))
+            }
+            #expect(refusal == .noSpace)
+            #expect(try client.status().store.faults.contains { $0.hasPrefix("reports are refused since") })
+            try FileManager.default.removeItem(atPath: state + "/other")
+            try await eventually("the fault has ended") { try client.status().store.faults.isEmpty }
+            try await daemon.logs("Storing reports again")
+        }
+    }
+
     @Test("Records with the maximum depth can be read, and do not hide others")
     func deepest() async throws {
         try await DaemonFixture.with { daemon in

@@ -58,6 +58,8 @@ package final class StoreWriter {
 
     /// WAL growth that a typical commit causes, in bytes.
     private static let typicalCommitBytes: Int64 = 1 << 20
+    /// The space from which records can probably be stored after the disk was full, in bytes.
+    private static let minSpareBytes: Int64 = 8 << 20
     /// The maximum time to wait for a lock.
     private static let timeout: Duration = .seconds(5)
     /// The maximum time for which a checkpoint waits for readers.
@@ -195,8 +197,15 @@ package final class StoreWriter {
 
     /// Checks whether records can be stored, by writing a row again without a change.
     ///
-    /// - Throws: The failure that storing records would have, such as `StoreFailure.noSpace`.
+    /// - Throws: The failure that storing records would have. `StoreFailure.noSpace` also if there is space for a few
+    ///   commits only, so that the result does not change with every commit.
     package func checkWriting() throws(StoreFailure) {
+        if let freeBytes = settings.freeBytes() {
+            let freePages = try Self.convertingErrors { () throws(SQLiteError) in
+                try connection.pragma("freelist_count")
+            }
+            guard freeBytes + freePages * pageBytes >= Self.minSpareBytes else { throw .noSpace }
+        }
         try transaction(mayUseReserve: false) { () throws(SQLiteError) in
             try connection.run(
                 "UPDATE stores SET code = code WHERE first_id = (SELECT max(first_id) FROM stores)")
