@@ -30,8 +30,10 @@ package struct LeafScan {
     /// The number of overflow pages that may still be read. Rows of an intact file share none, but all rows of a
     /// manipulated file can refer to the same long chain.
     private var overflowPagesLeft: Int64
-    /// A bit for each page, which is set if the page is free; nil until it is needed.
-    private var freePages: [UInt64]?
+    /// The pages in the list of free pages; nil until it is needed.
+    private var freePages: Set<UInt32>?
+    /// The maximum number of pages of the list of free pages that are read. With 8 KiB pages, they list 16 GiB.
+    private static let maxTrunks = 1024
     /// The maximum size of a blob on overflow pages, in bytes.
     private static let maxBytes: Int64 = 64 << 20
 
@@ -121,30 +123,27 @@ package struct LeafScan {
 
     /// Returns `true` if a page is in the list of free pages. Removed records can still be on it.
     private mutating func isFree(_ number: UInt32) -> Bool {
-        let bits = freePages ?? readFreePages()
-        freePages = bits
-        return bits[Int(number / 64)] & 1 << UInt64(number % 64) != 0
+        let pages = freePages ?? readFreePages()
+        freePages = pages
+        return pages.contains(number)
     }
 
-    /// Reads the list of free pages (sqlite.org/fileformat2.html, 1.5). Ends at the first page of it that is not valid.
-    ///
-    /// - Returns: A bit for each page.
-    private func readFreePages() -> [UInt64] {
-        var bits = [UInt64](repeating: 0, count: Int(lastPage / 64) + 1)
-        /// Adds a page to the result. Returns `false` if it does not exist or was added before.
-        func add(_ page: UInt32) -> Bool {
-            let (word, bit) = (Int(page / 64), UInt64(1) << UInt64(page % 64))
-            guard page > 1, page <= lastPage, bits[word] & bit == 0 else { return false }
-            bits[word] |= bit
-            return true
-        }
+    /// Reads the list of free pages (sqlite.org/fileformat2.html, 1.5). Ends at the first page of the list that is not
+    /// valid, or after `maxTrunks` of them.
+    private func readFreePages() -> Set<UInt32> {
+        var pages: Set<UInt32> = []
         var next = read(1).map { UInt32($0.number(32, 4)) } ?? 0
-        while add(next), let trunk = read(next) {
-            let count = min(trunk.number(4, 4), pageBytes / 4 - 2)
-            for index in 0..<count { _ = add(UInt32(trunk.number(8 + 4 * index, 4))) }
+        for _ in 0..<Self.maxTrunks {
+            guard let trunk = read(next), !pages.contains(next) else { break }
+            let count = trunk.number(4, 4)
+            guard count <= pageBytes / 4 - 2 else { break }
+            let leaves = (0..<count).map { UInt32(trunk.number(8 + 4 * $0, 4)) }
+            guard leaves.allSatisfy({ $0 > 1 && $0 <= lastPage }) else { break }
+            pages.insert(next)
+            pages.formUnion(leaves)
             next = UInt32(trunk.number(0, 4))
         }
-        return bits
+        return pages
     }
 
     /// Returns the rows on a page that have the given columns; none if the page is not a leaf page of a table, is not

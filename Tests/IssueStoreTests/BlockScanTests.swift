@@ -198,14 +198,22 @@ struct BlockScanTests {
         }
     }
 
-    @Test("All records are recovered although an interior page of the blocks is damaged")
-    func interior() throws {
+    @Test(
+        "All records are recovered although an interior page of the blocks is damaged, and perhaps the store codes",
+        arguments: [false, true])
+    func interior(areCodesLost: Bool) throws {
         try TemporaryStore.with { store in
             let old = try setAside(.deep, store)
             let interior = try pages(old).filter { $0.type == "internal" && $0.path != "/" }
             #expect(interior.count > 1)
             try write([0], ofPage: interior[0].number, old)
+            if areCodesLost {
+                let codes = try DatabaseConnection(path: old).number(
+                    "SELECT rootpage FROM sqlite_schema WHERE name = 'stores'")
+                try write([UInt8](repeating: 0, count: 8192), ofPage: Int(codes), old)
+            }
             #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult(recovered: Shape.deep.records))
+            #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult())
             try expectSound(store)
         }
     }

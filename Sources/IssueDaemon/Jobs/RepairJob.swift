@@ -76,7 +76,8 @@ struct RepairJob {
         let (records, unreadable) = (
             "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
         )
-        guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
+        let wasEmpty = reply.unreadable == before.unreadable && !store.isSizeUnknown
+        guard !store.hasGivenUp, isReadable || wasEmpty else {
             reply.unreadableFiles.append(name)
             let end = store.hasGivenUp ? "reading it took too long" : "no record could be read"
             run.log.warning(

@@ -16,8 +16,8 @@ package final class SetAsideStore {
     }
 
     private let reader: StoreReader
-    /// The producer id of imported records whose own id is lost. It identifies records that were imported before.
-    private let producer: ProducerID
+    /// The store code for records whose own one is lost. With it, records that were imported before are recognized.
+    private let fallbackCode: UInt64
     /// Makes the connection numbers that this file's processes get distinct from all others.
     private let salt: UInt64
     private var decoder: RecordDecoder
@@ -31,6 +31,8 @@ package final class SetAsideStore {
     private var fruitlessSteps = 0
     /// Whether reading was abandoned, and the scan has not searched for the rows that were left out.
     package private(set) var hasGivenUp = false
+    /// Whether no table shows how many records the file had.
+    package let isSizeUnknown: Bool
     /// Whether an earlier version created the file, so that it may lack tables.
     private let isOlder: Bool
     /// Finds the blocks that could not be read; nil if it has ended, if the file has no blocks, or if its page size is
@@ -81,7 +83,8 @@ package final class SetAsideStore {
                 throw SQLiteError(code: .corrupt, message: "\(name) is not a table")
             }
             id = Int32(truncatingIfNeeded: try reader.connection.pragma("application_id"))
-            (known, last) = id == Schema.applicationID ? Self.lastRow(reader.connection) : (0, 0)
+            (known, last, isSizeUnknown) =
+                id == Schema.applicationID ? Self.lastRow(reader.connection) : (0, 0, false)
             isOlder = try reader.connection.pragma("user_version") < Int64(Schema.migrator.newestVersion)
         } catch {
             throw StoreFailure(error)
@@ -92,7 +95,7 @@ package final class SetAsideStore {
         let pageBytes = (try? reader.connection.pragma("page_size")) ?? 0
         let (bytes, hasOverflowed) = max(pages, 0).multipliedReportingOverflow(by: max(pageBytes, 0))
         failuresLeft = (hasOverflowed ? .max : bytes) / Self.minRowBytes + 131_072
-        producer = Self.producer(original ?? path)
+        fallbackCode = Self.code(ofStoreAt: original ?? path)
         // A table with this name hides the records in the blocks.
         let hasRecordTable = try? reader.connection.exists("SELECT 1 FROM sqlite_schema WHERE lower(name) = 'records'")
         if hasRecordTable == false { scan = BlockScan(reader.connection) }
@@ -227,7 +230,9 @@ package final class SetAsideStore {
 
     /// Returns the newest row to which a readable table refers, and the last row to look for. The first is 0 if no table
     /// is readable: the scan can still find blocks.
-    private static func lastRow(_ connection: DatabaseConnection) -> (known: RowID, last: RowID) {
+    private static func lastRow(
+        _ connection: DatabaseConnection
+    ) -> (known: RowID, last: RowID, isSizeUnknown: Bool) {
         var hasFailed = false
         var rows: [RowID] = []
         for sql: StaticString in [
@@ -239,14 +244,14 @@ package final class SetAsideStore {
         }
         let last = min(max(rows.max() ?? 0, 0), maxRow)
         // If a table is unreadable, up to a range of records may follow the last known one.
-        return (last, hasFailed ? min(last + 65_536, maxRow) : last)
+        return (last, hasFailed ? min(last + 65_536, maxRow) : last, rows.isEmpty)
     }
 
-    /// Derives a producer id from the path of a database or, for a copy, of the original.
-    private static func producer(_ path: String) -> ProducerID {
+    /// Derives a store code from the path of a database or, for a copy, of the original.
+    private static func code(ofStoreAt path: String) -> UInt64 {
         var hash = SipHash(key0: 3)
         hash.append(path.utf8)
-        return ProducerID(high: 0x6973_7364_7265_7061, low: hash.finish())
+        return max(hash.finish() & RecordID.storeBits, 1)
     }
 
     // MARK: Reading rows
@@ -383,14 +388,13 @@ package final class SetAsideStore {
             if portion.submissions[index].calls.isEmpty { portion.submissions.removeLast() }
             return
         }
-        // A record that was recovered before is recognized by its first id, which is part of its origin; or, if that is
-        // lost, by its number.
-        let original = salvaged.original
-        var call = ReportCall(
-            token: 0, records: first..<first + 1, rejected: [],
-            numbering: original == nil
-                ? ReportCall.Numbering(producer: producer, sequence: salvaged.row.rawValue) : nil)
-        call.original = original
+        // A record that was recovered before is recognized by its first id, which is part of its origin; or, if the code
+        // in that is lost, by its row in this file.
+        var call = ReportCall(token: 0, records: first..<first + 1, rejected: [], numbering: nil)
+        call.original =
+            salvaged.original
+            ?? ReportCall.Original(
+                id: RecordID(store: fallbackCode, row: salvaged.row), receivedAt: salvaged.stored.receivedAt)
         call.verdict = salvaged.verdict
         portion.submissions[index].calls.append(call)
     }
