@@ -6,8 +6,8 @@ import UnixIO
 
 /// All services, from opening the store to closing it.
 ///
-/// If the store turns out to be damaged, the run ends. The next run uses a fresh file and the same socket, and clients
-/// resend unanswered reports.
+/// If the store must be opened again, for example because it is damaged, the run ends. The next run uses the same
+/// socket, and a new file if the old one was damaged. Clients resend unanswered reports.
 final class DaemonRun {
     let statusRegistry: StatusRegistry
     let socket: SocketService
@@ -75,6 +75,7 @@ final class DaemonRun {
         (self.statusRegistry, self.writer, self.queries, self.jobs) = (statusRegistry, writer, queries, jobs)
         (self.alertLogger, self.socket) = (alertLogger, socket)
 
+        let commitsLostBefore = storeLock.commitsLostAt
         let started = Monitor<Result<Void, StoreFailure>?>(nil)
         writerThread = try JoinableThread(name: "writer") {
             writer.run(
@@ -118,8 +119,9 @@ final class DaemonRun {
             try JoinableThread(name: "jobs") { jobs.run() },
         ]
         statusRegistry.update(commitsLostAt: storeLock.commitsLostAt)
-        if storeLock.commitsLostAt != nil {
-            notifiers.report(.storeFault, "records with receipts are lost: the WAL of the last run was incomplete")
+        if storeLock.commitsLostAt != commitsLostBefore {
+            notifiers.report(
+                .storeFault, "records with receipts are lost: the database or its WAL was removed or damaged")
         }
         if let file = corruptionCheck.takeSetAside() {
             notifiers.report(.storeFault, "the database was unusable and has been moved aside: \(file)")
@@ -312,10 +314,12 @@ enum Clock {
 }
 
 extension Configuration {
-    /// The settings of retention, with the mapping of this host's user ids to accountable users.
+    /// The settings of retention, with the mapping of this host's user ids to accountable users, and with the space that
+    /// the store itself needs.
     fileprivate var retentionOnThisHost: RetentionSettings {
         var settings = retention
         settings.users = AccountableUsers.onThisHost(access)
+        settings.keepFree = max(settings.keepFree, GrowthReserve.sufficientBytes)
         return settings
     }
 }

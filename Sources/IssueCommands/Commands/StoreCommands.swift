@@ -68,8 +68,8 @@ struct BackupCommand: Command {
         }
         guard answer.value.isDamaged == true else { return .success }
         context.warn(
-            "pages of the database are damaged, and so is the copy: keep older backups, check the disk, and see "
-                + "Operations.md, The database is damaged")
+            "pages of the copy are damaged, and probably those of the database: keep older backups, check the disk, "
+                + "and see Operations.md, The database is damaged")
         return .refused
     }
 }
@@ -219,11 +219,11 @@ struct RetentionCommand: Command {
             "NEXT is the time at which a rule removes records next, if reports keep arriving as in the last 24 "
                 + "hours. For MaxSize= and KeepFree=, it is unknown until the database is six hours old and has a "
                 + "closed range. RECORDS is the number of records that MaxAge= removes at that time.",
-            "MaxAge= removes a range of up to 65,536 records, 16 MiB or an eighth of MaxSize= at once, when its "
-                + "newest record is old enough. MaxSize= and KeepFree= remove records of frequent issues of the user with the most data, "
-                + "until enough space is free; their number depends on the records that arrive until then. No rule "
-                + "removes records from the open range, to which new records are added. The counts of issues stay "
-                + "exact.",
+            "MaxAge= removes the records of a range together, when its newest record is old enough. A range has up to "
+                + "65,536 records, and up to 16 MiB or an eighth of MaxSize=, whichever is less. MaxSize= and "
+                + "KeepFree= remove records of frequent issues of the user with the most data, until enough space is "
+                + "free; their number depends on the records that arrive until then. No rule removes records from the "
+                + "open range, to which new records are added. The counts of issues stay exact.",
             "You need the right to see all records.",
         ],
         examples: ["issuectl retention", "issuectl retention --json"])

@@ -113,7 +113,7 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
     /// The growth of the WAL, in pages, after which it is checkpointed.
     private let pages: Int
-    /// The length of the WAL after the last checkpoint, in pages.
+    /// The length of the WAL from which its growth is measured, in pages.
     private var copied = 0
     private var isDiskFull = false
     /// Whether the checkpoint that is due has been postponed until after a commit.
@@ -134,8 +134,8 @@ package struct CheckpointPolicy: Equatable, Sendable {
     ///   - reportsWait: `true` if reports wait for the next commit.
     package mutating func next(walPages: Int, reportsWait: Bool) -> Step {
         guard walPages > 0, isDiskFull || added(walPages) >= pages else { return .none }
-        // Readers that take one snapshot after another can prevent a reset forever, so at twice the growth a passive
-        // checkpoint is not enough.
+        // Readers that take one snapshot after another can prevent a reset forever, so at a length of `2 * pages` a
+        // passive checkpoint is not enough.
         if isDiskFull || walPages >= 2 * pages { return .restart }
         guard reportsWait, !isPostponed else { return .copy }
         isPostponed = true
@@ -144,8 +144,9 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
     /// Handles the end of a checkpoint.
     ///
-    /// If a reader has prevented the checkpoint from copying everything, the next one follows after little growth.
-    /// After the usual growth, it would have twice as much to copy, and reports would wait twice as long.
+    /// If a reader has prevented the checkpoint from copying everything, the next one follows after little growth,
+    /// unless the WAL is so long that the next one resets it. After the usual growth, it would have twice as much to
+    /// copy, and reports would wait twice as long.
     ///
     /// - Parameters:
     ///   - walPages: The length of the WAL after the checkpoint, in pages.
@@ -237,6 +238,10 @@ package struct GrowthReserve: Equatable, Sendable {
         /// There is no space for the commit.
         case refuse
     }
+
+    /// The free space with which no commit is refused, in bytes. If retention kept less free, reports could be refused
+    /// although records could be removed.
+    package static let sufficientBytes: Int64 = 16 << 20
 
     /// The free space, in bytes, above which no check is needed. So much space is not expected to fill up between two
     /// checkpoints.

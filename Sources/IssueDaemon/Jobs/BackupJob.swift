@@ -79,8 +79,11 @@ struct BackupJob {
         switch finding {
         case .whole: break
         case .damaged:
-            let original = CorruptionCheck.checkPages(
-                of: run.path, within: Self.checkTimeout, isCancelled: run.isCancelled)
+            // The check holds a snapshot, so it ends if the writer needs to reset the WAL.
+            let (isCancelled, snapshots) = (run.isCancelled, run.writer.snapshots)
+            let original = CorruptionCheck.checkPages(of: run.path, within: Self.checkTimeout) {
+                isCancelled() || snapshots.isClosed
+            }
             let database =
                 switch original {
                 case .whole: "intact"

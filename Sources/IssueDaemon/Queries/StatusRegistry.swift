@@ -90,8 +90,7 @@ final class StatusRegistry: Sendable {
 
     /// Counts a report that was answered with an error.
     ///
-    /// - Parameter isLackOfResources: `true` if the daemon lacked space or time for it; `false` if the report was at
-    ///   fault.
+    /// - Parameter isLackOfResources: `true` if the daemon lacked space or time for it; `false` for any other reason.
     func countedRefusal(isLackOfResources: Bool) {
         let now = isLackOfResources ? Clock.wall : nil
         counts.withLock { counts in
@@ -100,7 +99,7 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// - Parameter needsRestart: `true` if the daemon uses another socket or database than the configuration names.
+    /// - Parameter needsRestart: `true` if `[Socket]` or the database path has changed since the daemon started.
     func update(needsRestart: Bool) {
         state.withLock { $0.needsRestart = needsRestart }
     }
@@ -246,8 +245,8 @@ final class StatusRegistry: Sendable {
             }
             if let found = state.commitsLostAt {
                 store.add(
-                    "records of the run before \(found.description) are lost, although they had receipts: the WAL was "
-                        + "removed or damaged (shown until the next start)", .commitsLost)
+                    "records from before \(found.description) are lost, although they had receipts: the database or its "
+                        + "WAL was removed or damaged (shown until the next start)", .commitsLost)
             }
             for fault in databasesSetAside { store.add(fault, .setAside) }
             for fault in state.configurationFaults { store.add(fault, .configuration) }
@@ -280,8 +279,8 @@ final class StatusRegistry: Sendable {
         return status(StoreReader.Figures(store: store, received: 0, ledgers: []), viewer: viewer)
     }
 
-    /// A sentence for each database that was moved aside. The files stay next to the database until an operator removes
-    /// them.
+    /// A sentence for each database that was moved aside, and for each WAL that was moved aside without its database.
+    /// The files stay next to the database until an operator removes them.
     private var databasesSetAside: [String] {
         let folder = FileSystem.parentFolder(of: path)
         let beginning = "\(FileSystem.name(of: path)).damaged-"

@@ -5,8 +5,9 @@ import UnixIO
 
 /// Tracks all snapshots of the database, so that the writer can end them.
 ///
-/// When the write-ahead log (WAL) becomes large, the writer closes the gate: new snapshots wait, and queries that hold
-/// one are interrupted. Once all are gone, the writer resets the WAL and opens the gate again.
+/// When the write-ahead log (WAL) becomes large, the writer closes the gate: new snapshots wait. If the WAL grows
+/// further, queries, jobs and backups that hold a snapshot are interrupted. Once all snapshots have ended, the writer
+/// resets the WAL and opens the gate again.
 final class SnapshotGate: Sendable {
     /// The purpose of a snapshot.
     enum Kind: Sendable {

@@ -3,11 +3,10 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Maintenance of the store between commits: retention, ending mutes, moving groups to a new fingerprint rule, and
-/// returning free pages to the file system.
+/// Maintenance of the store between commits: retention, ending mutes, resolving quiet issues, moving groups to a new
+/// fingerprint rule, and returning free pages to the file system.
 ///
-/// It works in small steps, so that no report waits for more than one step. Free pages are returned only while the
-/// writer is idle.
+/// It works in small steps, so that no report waits long. Free pages are returned only while the writer is idle.
 struct StoreMaintenance {
     /// The removal of records from one closed range, in several steps.
     private struct ExpiryRun {
@@ -119,7 +118,7 @@ struct StoreMaintenance {
         return min(nextCheck, max(nextMuteCheck, Clock.monotonic.advanced(by: .milliseconds(left))))
     }
 
-    /// Performs one step, if one is due.
+    /// Performs the next step, if one is due. If the store exceeds `MaxSize=` by much, performs several steps.
     mutating func step(_ writer: StoreWriter, isIdle: Bool, at now: MonotonicInstant) throws(StoreFailure) {
         if expiry != nil {
             repeat {

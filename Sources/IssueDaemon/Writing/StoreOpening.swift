@@ -54,7 +54,7 @@ struct StoreOpening: Sendable {
             try writer.checkpoint()
             guard writer.walPages < frames else { return }
             log.error(.storeCommitsLost)
-            lock.walWasChecked(lostAt: Clock.wall)
+            lock.commitsWereLost(at: Clock.wall)
         } catch {
             // It is unknown how much was recovered. A new code does no harm.
         }
@@ -179,7 +179,7 @@ enum StoreFiles {
 /// Prevents a second daemon from using the same store, because both would assign the same ids.
 ///
 /// Two files are locked: `.lock` next to the database, which exists before the database does, and the database itself.
-/// So a removed `.lock` or a second name of the database does not let a second daemon in. The locks are held to the end
+/// So a second daemon has to wait even if `.lock` was removed. The locks are held to the end
 /// of the process. If one can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs
 /// without it.
 final class StoreLock: Sendable {
@@ -190,9 +190,27 @@ final class StoreLock: Sendable {
         var databaseLock: FileLock?
         /// The identity of the database that was locked last; nil if there was none yet.
         var database: FileStatus?
+
+        /// Whether the file system has locks.
+        var hasLocks: Bool {
+            switch lock {
+            case .some: true
+            case .none: false
+            }
+        }
+
+        /// Locks the database, unless it is locked.
+        ///
+        /// - Throws: `wouldBlock` if another daemon has the lock.
+        mutating func lockDatabase() throws(Errno) {
+            guard let file = try? FileSystem.status(of: path), file.kind == .regular else { return }
+            if let database, database.isSameFile(as: file) { return }
+            databaseLock = try StoreLock.lock(path, create: false)
+            database = file
+        }
         /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
         var walFrames: Int
-        /// When it was found that commits of the last run are lost; nil if none are.
+        /// When it was found that commits are lost; nil if none are.
         var commitsLostAt: IssueTimestamp?
     }
 
@@ -200,18 +218,14 @@ final class StoreLock: Sendable {
 
     /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
     var walFrames: Int { held.withLock { $0?.walFrames ?? 0 } }
-    /// When it was found that commits of the last run are lost; nil if none are.
+    /// When it was found that commits are lost; nil if none are.
     var commitsLostAt: IssueTimestamp? { held.withLock { $0?.commitsLostAt } }
 
     /// Notes that the recovery of these frames has been checked.
-    ///
-    /// - Parameter lostAt: The current time if commits are lost; nil if none are, or if that is unknown.
-    func walWasChecked(lostAt: IssueTimestamp? = nil) {
-        held.withLock { held in
-            held?.walFrames = 0
-            if let lostAt { held?.commitsLostAt = lostAt }
-        }
-    }
+    func walWasChecked() { held.withLock { $0?.walFrames = 0 } }
+
+    /// Notes that commits are lost.
+    func commitsWereLost(at time: IssueTimestamp) { held.withLock { $0?.commitsLostAt = time } }
 
     /// Takes the locks that this process does not have yet. Returns `false` if another daemon has one of them.
     ///
@@ -219,27 +233,26 @@ final class StoreLock: Sendable {
     func take(_ path: String) -> Bool {
         held.withLock { held in
             do throws(Errno) {
-                if held?.path != path {
-                    let lock = try Self.lock(path + ".lock", create: true)
-                    let isSameBoot = BootMark(path + ".lock").replace()
-                    // This process does not have the database open yet. After a power cut, the index may be older than
-                    // the WAL.
-                    let frames = isSameBoot ? WALIndex(of: path)?.frames ?? 0 : 0
-                    held = Held(path: path, lock: lock, walFrames: frames)
+                guard held?.path != path else {
+                    // If the database is open, a descriptor of it must not be closed because a file system has no locks.
+                    if held?.hasLocks == true { try held?.lockDatabase() }
+                    return true
                 }
-                guard let file = try? FileSystem.status(of: path), file.kind == .regular else { return true }
-                if let known = held?.database, known.isSameFile(as: file) { return true }
-                held?.databaseLock = try Self.lock(path, create: false)
-                held?.database = file
+                let lock = try Self.lock(path + ".lock", create: true)
+                var new = Held(path: path, lock: lock, walFrames: 0)
+                try new.lockDatabase()
+                // No process has the database open now. After a power cut, the index may be older than the WAL.
+                if BootMark(path + ".lock").replace() { new.walFrames = WALIndex(of: path)?.frames ?? 0 }
+                held = consume new
+                return true
             } catch {
                 return false
             }
-            return true
         }
     }
 
     /// Locks a file. Returns nil if that fails for a reason other than a second daemon.
-    private static func lock(_ path: String, create: Bool) throws(Errno) -> FileLock? {
+    fileprivate static func lock(_ path: String, create: Bool) throws(Errno) -> FileLock? {
         do throws(Errno) {
             return create ? try FileLock(path) : try FileLock(try FileDescriptor.open(path))
         } catch .wouldBlock {

@@ -31,6 +31,18 @@ final class WriterRun {
     /// The maximum time between a refusal and the arrival of calls that were sent before the sender knew of it.
     private static let gateTime: Duration = .seconds(60)
     private var lastEnd = CommitEnd.stored
+    /// The beginning of the current interval for the log, and the number of failures that were logged in it.
+    private var logged: (since: MonotonicInstant, failures: Int)
+    /// Whether the current failure was logged, so that its end must be logged, too.
+    private var isRefusalLogged = false
+    private static let logInterval: Duration = .seconds(60)
+    private static let maxLoggedFailures = 5
+    /// Whether the WAL was removed or replaced. Reports are refused until it has been copied into the database.
+    private var isWALRemoved = false
+    /// The earliest time of the next attempt to copy it, and whether the first one was logged.
+    private var nextRescue: MonotonicInstant
+    private var wasRescueLogged = false
+    private static let rescueInterval: Duration = .milliseconds(250)
     /// The earliest time of the next check whether reports can be stored again.
     private var nextWritingCheck: MonotonicInstant
     private static let writingCheckInterval: Duration = .seconds(2)
@@ -71,7 +83,8 @@ final class WriterRun {
             folder: FileSystem.parentFolder(of: opening.path), at: now, removed: callbacks.removed, log: log)
         storeDamage = { service.storeDamage($0) }
         nextDamageAttempt = now.advanced(by: Self.damageInterval)
-        nextWritingCheck = now
+        (nextWritingCheck, nextRescue) = (now, now)
+        logged = (now, 0)
     }
 
     /// Stores submissions until the writer is stopped. Refuses them once the file is abandoned.
@@ -82,26 +95,33 @@ final class WriterRun {
             perform(work)
             inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) }
         }
-        if !isAbandoned { checkpoint() }
+        // Tasks may have added to a removed WAL after it was copied.
+        if !isAbandoned || isWALRemoved { checkpoint(restarts: isWALRemoved) }
     }
 
     private func perform(_ work: WriterInbox) {
         checkFiles(before: work)
-        // Reports are refused while the WAL is too large.
+        // Reports are refused while the WAL is too large or removed.
         let mayCommit =
-            isAbandoned || relief.relieve(writer, wantsCommit: !work.isEmpty) { checkpoint(restarts: true) }
+            isAbandoned
+            || !isWALRemoved
+                && relief.relieve(writer, wantsCommit: !work.isEmpty) { checkpoint(restarts: true) }
         for task in work.tasks { task(writer) }
+        if isWALRemoved, !isAbandoned { rescueWAL() }
         store(work.submissions, mayCommit: mayCommit)
-        if !isAbandoned { maintain(isIdle: work.isEmpty) }
-        if mayCommit, work.submissions.isEmpty { checkWriting() }
+        if !isAbandoned, !isWALRemoved { maintain(isIdle: work.isEmpty) }
+        checkWriting(isPossible: mayCommit && work.submissions.isEmpty)
     }
 
     /// After a failure, finds out whether reports can be stored again. Without this, the failure would last until the
     /// next report.
-    private func checkWriting() {
+    ///
+    /// - Parameter isPossible: `false` to wait for the next interval.
+    private func checkWriting(isPossible: Bool) {
         let now = Clock.monotonic
         guard !isAbandoned, lastEnd != .stored, nextWritingCheck <= now else { return }
         nextWritingCheck = now.advanced(by: Self.writingCheckInterval)
+        guard isPossible else { return }
         do throws(StoreFailure) {
             try writer.checkWriting()
             changed(to: .stored)
@@ -118,20 +138,28 @@ final class WriterRun {
             // Without reports, nothing would be stored in the old file.
             guard !work.submissions.isEmpty || work.corruptionReport != nil else { return }
             log.error(.storeReplaced)
+            opening.lock.commitsWereLost(at: Clock.wall)
             abandon()
-        } else if !opening.isWALAtPath(files) {
-            rescueWAL()
+        } else if isWALRemoved || !opening.isWALAtPath(files) {
+            isWALRemoved = true
         } else if let damage = work.corruptionReport {
             setAside(damage)
         }
     }
 
-    /// Copies a WAL that was removed or replaced into the database, as long as it is open.
+    /// Copies a WAL that was removed or replaced into the database, which is possible as long as it is open. Tries again
+    /// later if another program reads the database.
     private func rescueWAL() {
+        let now = Clock.monotonic
+        guard nextRescue <= now else { return }
         if !snapshots.close(interrupting: true) { _ = snapshots.waitUntilEmpty(timeout: Self.snapshotTimeout) }
         let isComplete = checkpoint(restarts: true)
-        log.error(.storeWALRemoved, ["copied": isComplete ? "all of it" : "in part"])
-        abandon()
+        if isComplete || !wasRescueLogged {
+            log.error(.storeWALRemoved, ["copied": isComplete ? "all of it" : "in part"])
+        }
+        wasRescueLogged = true
+        nextRescue = Clock.monotonic.advanced(by: Self.rescueInterval)
+        if isComplete { abandon() }
     }
 
     /// Commits or refuses submissions, and reacts to the result.
@@ -169,6 +197,7 @@ final class WriterRun {
 
     /// When the next maintenance or check is due.
     private var deadline: MonotonicInstant {
+        if isWALRemoved { return nextRescue }
         let maintenance = maintenance.deadline(writer)
         return lastEnd == .stored ? maintenance : min(maintenance, nextWritingCheck)
     }
@@ -211,26 +240,32 @@ final class WriterRun {
         }
     }
 
-    /// Refuses reports because the WAL must be reset before anything is added to it.
+    /// Refuses reports because the WAL must be copied or reset before anything is added to it.
     private func refuseForWAL(_ submissions: [Submission]) -> CommitEnd {
         let isFull = checkpointFailure == .noSpace
         refuse(submissions, isFull ? .noSpace : .busy(retryAfter: .milliseconds(250)))
-        return .refused(isFull ? .noSpace : .walTooLarge)
+        return .refused(isFull ? .noSpace : isWALRemoved ? .walRemoved : .walTooLarge)
     }
 
-    /// Logs when storing reports begins to fail or works again, not once for each report.
+    /// Logs when storing reports begins to fail or works again, not once for each report. If that alternates, as on a
+    /// nearly full disk, logs it a few times per minute.
     private func changed(to end: CommitEnd) {
         switch end {
         case .stored:
-            log.notice(.storeWritable)
+            if isRefusalLogged { log.notice(.storeWritable) }
+            isRefusalLogged = false
             callbacks.changed(nil)
         case .refused(let failure):
+            callbacks.changed(failure)
+            let now = Clock.monotonic
+            if logged.since.duration(to: now) >= Self.logInterval { logged = (now, 0) }
+            guard logged.failures < Self.maxLoggedFailures else { return }
+            (logged.failures, isRefusalLogged) = (logged.failures + 1, true)
             if failure == .noSpace {
                 log.warning(.storeNoSpace)
             } else {
                 log.error(.storeWriteFailed, ["error": "\(failure)"])
             }
-            callbacks.changed(failure)
         case .damaged: break
         }
     }

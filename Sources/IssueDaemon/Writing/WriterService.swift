@@ -12,11 +12,12 @@ final class WriterService: Sendable {
     struct Callbacks: Sendable {
         /// Calls were stored and synced to disk.
         var stored: @Sendable ([CallOutcome]) -> Void
-        /// Calls were not stored.
+        /// Calls were not stored, or it is unknown whether they were.
         var refused: @Sendable ([Refusal]) -> Void
         /// Reports can no longer be stored, for the given reason, or can be stored again (nil).
         var changed: @Sendable (StoreFailure?) -> Void
-        /// The file is damaged, or no longer at its path, and no longer written to.
+        /// The database is no longer written to and must be opened again, because it may be damaged or one of its files
+        /// is no longer at its path.
         var damaged: @Sendable () -> Void
         /// Records were removed, possibly including the last record of a group or series.
         var removed: @Sendable () -> Void
@@ -140,7 +141,8 @@ final class WriterService: Sendable {
         gate.open()
     }
 
-    /// Runs `body`, which reads the record log in long snapshots. Waits first if the writer needs to reset the WAL.
+    /// Runs `body`, which reads the record log in long snapshots. If the writer needs to reset the WAL, waits for at
+    /// most a second first.
     func readingRecordLog<Value>(_ body: () throws -> Value) rethrows -> Value {
         gate.enter()
         // The writer waits for the last reader to leave, and may have no other work that wakes it.
@@ -148,15 +150,15 @@ final class WriterService: Sendable {
         return try body()
     }
 
-    /// Enqueues `work` for the writer thread and returns immediately.
+    /// Enqueues `work` for the writer thread and returns immediately. Does nothing if the writer has stopped.
     func enqueue(_ work: @escaping @Sendable () -> Void) {
         inbox.append(task: { _ in work() })
     }
 
     /// Tells the writer that the database may be damaged.
     ///
-    /// The writer checks the file. If it is damaged, the writer moves it aside, and the next run continues with a new
-    /// one.
+    /// The writer checks the file and stops writing to it. If it is damaged, the writer moves it aside, and the next
+    /// run continues with a new one. Otherwise, the next run opens it again.
     func reportCorruption(_ damage: StoreFailure) {
         inbox.withLock { $0.corruptionReport = damage }
         inbox.signal()
@@ -176,7 +178,7 @@ final class WriterService: Sendable {
         inbox.signal()
     }
 
-    /// Runs the writer until it is stopped or the file is damaged.
+    /// Opens the store, and runs the writer until it is stopped.
     ///
     /// - Parameters:
     ///   - callbacks: The callbacks for the results of commits.
@@ -212,12 +214,12 @@ extension Monitor where State == WriterInbox {
     }
 }
 
-/// The error of a task that was submitted after the writer stopped.
+/// The error of a task that was submitted after the writer stopped or gave up the file.
 struct WriterClosed: Error, CustomStringConvertible {
     var description: String { "the store is closed" }
 }
 
-/// A call that was not stored, and the error to answer it with.
+/// A call that was not stored, or of which it is unknown whether it was, and the error to answer it with.
 struct Refusal: Sendable {
     var connection: UInt64
     var token: UInt64

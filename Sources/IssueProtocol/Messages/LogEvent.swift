@@ -198,10 +198,9 @@ package struct LogEvent: Hashable, Sendable {
         "The database was removed or emptied, and only its write-ahead log (WAL) was left.",
         "Find out who removed the database, and restore a backup.")
     package static let storeWALRemoved = LogEvent(
-        "store.wal-removed",
-        "WAL of the open database was removed or replaced; copied it and opened the database again",
-        "The write-ahead log (WAL) contains the latest commits. The daemon still had it open, and copied it into the "
-            + "database. With `copied=in part`, that failed, and commits are lost, including records with receipts.",
+        "store.wal-removed", "WAL of the open database was removed or replaced; copying it into the database",
+        "The write-ahead log (WAL) contains the latest commits. The daemon still has it open, so nothing is lost. With `copied=in part`, another program that reads the database has prevented that: reports are "
+            + "refused, and the daemon tries again, until that program has ended.",
         "Find out who removed the file: nothing but the daemon may change the files of the database.")
     package static let storeCommitsLost = LogEvent(
         "store.commits-lost", "WAL of the database is missing or damaged; commits in it are lost",

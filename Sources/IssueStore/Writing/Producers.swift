@@ -3,7 +3,8 @@ import IssueProtocol
 import SQLiteKit
 
 extension RecordCommit {
-    /// Stores the records of numbered calls and returns their receipts; nil if one of the records was received before.
+    /// Stores the records of numbered calls and returns their receipts; nil if one of the records was received before,
+    /// or may have been.
     mutating func storeFresh(
         _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission,
         _ process: WriterMemory.ProcessEntry,

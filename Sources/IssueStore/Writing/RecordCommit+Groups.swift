@@ -137,8 +137,8 @@ extension RecordCommit {
             group, Int64(series.severity.rank), series.app.version)
     }
 
-    /// Returns the title of a group: the first line of the template, or the domain if that is empty; at most 200
-    /// characters.
+    /// Returns the title of a group: the first line of the template, at most 200 characters. If that line is empty,
+    /// returns the domain, or `(no message)` if there is none.
     ///
     /// If the template consists only of values, the source location follows, because the fingerprint then contains it.
     static func title(of series: SeriesDescription) -> String {

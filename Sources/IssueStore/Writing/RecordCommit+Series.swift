@@ -47,7 +47,8 @@ extension RecordCommit {
         return description
     }
 
-    /// Returns the series of a record from the database. Inserts the series if it is new.
+    /// Returns the series of a record from the database. Inserts the series if it is new, or returns an overflow series
+    /// if a limit would be exceeded.
     mutating func findSeries(
         of record: DecodedRecord, _ submission: Submission, _ process: WriterMemory.ProcessEntry,
         _ memory: inout WriterMemory

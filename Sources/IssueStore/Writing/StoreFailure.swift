@@ -14,10 +14,12 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case unusableLocation(String)
     /// The records that the operation refers to have been removed in the meantime.
     case outdated
-    /// A query exceeded its deadline.
+    /// A query exceeded its timeout or was cancelled.
     case tooSlow
     /// The WAL is too large. The operation can be retried after the WAL was reset.
     case walTooLarge
+    /// The WAL was removed or replaced, and must be copied into the database before anything is added to it.
+    case walRemoved
     /// Any other SQLite error.
     case failed(SQLiteError)
 
@@ -42,11 +44,11 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
-    /// Whether COMMIT failed, so that the transaction may have been stored nevertheless.
+    /// Whether COMMIT failed in such a way that the transaction may have been stored nevertheless.
     package var isUncertain: Bool {
         switch self {
         case .damaged(let error), .failed(let error): error.isCommitFailure
-        case .noSpace, .foreign, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge: false
+        case .noSpace, .foreign, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge, .walRemoved: false
         }
     }
 
@@ -71,7 +73,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var isFixedByNewFile: Bool {
         switch self {
         case .damaged, .foreign: true
-        case .noSpace, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge: false
+        case .noSpace, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge, .walRemoved: false
         case .failed(let error): !error.isBusy && !error.isHostFailure
         }
     }
@@ -85,6 +87,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"
         case .walTooLarge: "the write-ahead log is too large"
+        case .walRemoved: "the write-ahead log was removed, and another program keeps it from being copied"
         case .failed(let error): "database error: \(error.text)"
         }
     }

@@ -6,7 +6,8 @@ extension StoreWriter {
     /// Stores the records of several calls in one transaction.
     ///
     /// When this returns, all records have been synced to disk. When it throws, none of them is stored, and the same
-    /// submissions can be committed again.
+    /// submissions can be committed again. If COMMIT itself failed (`StoreFailure.isUncertain`), the records may
+    /// nevertheless be in the file when it is opened again.
     ///
     /// - Parameters:
     ///   - submissions: The calls.
@@ -200,8 +201,8 @@ struct RecordCommit {
         append(row, record, account: found.account, reason, submission.process.accountableUser, &memory)
     }
 
-    /// Stores a record that needs more than a cache lookup: its series is not cached, its group is not open, or its
-    /// sender is an overflow sender.
+    /// Stores a record that needs more than a cache lookup: its series is not cached or is an overflow series, its
+    /// group is not open, or its sender is an overflow sender.
     private mutating func storeUnknown(
         _ record: DecodedRecord, _ submission: Submission, _ process: WriterMemory.ProcessEntry,
         _ memory: inout WriterMemory
@@ -224,7 +225,7 @@ struct RecordCommit {
         if isGroupNew { change.insert(.new) }
         if isGroupNewlyCritical { change.insert(.critical) }
         if location.isWatched, !isImport {
-            switch try effect(of: location, count: record.count, &memory) {
+            switch try updateTriage(for: location, count: record.count, &memory) {
             case .none, .expiry: break
             case .silence: reason = nil
             case .regression:
@@ -331,8 +332,8 @@ struct LedgerChanges {
         add(sum, destination: destination, account: account, fate: Int64(to.databaseValue))
     }
 
-    /// Moves a pending record that can no longer be read to `expired`. Its number of occurrences is unknown, so only
-    /// one is moved. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
+    /// Moves a record that can no longer be read from `pending` to `expired`. Its number of occurrences is unknown, so
+    /// only one is moved. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
     mutating func expiredUnreadable(account: AccountID, destination: Int64) {
         let sum = Sum(records: 1, occurrences: 1)
         moved(sum, account: account, destination: destination, from: .pending, to: .expired)

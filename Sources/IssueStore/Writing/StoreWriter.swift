@@ -207,8 +207,7 @@ package final class StoreWriter {
             guard freeBytes + freePages * pageBytes >= Self.minSpareBytes else { throw .noSpace }
         }
         try transaction(mayUseReserve: false) { () throws(SQLiteError) in
-            try connection.run(
-                "UPDATE stores SET code = code WHERE first_id = (SELECT max(first_id) FROM stores)")
+            try connection.setPragma("user_version", to: try connection.pragma("user_version"))
         }
     }
 

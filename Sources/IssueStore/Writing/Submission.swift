@@ -142,11 +142,11 @@ package struct CallOutcome: Sendable {
     }
 }
 
-/// The receipts of one call, in compact form.
+/// The receipts of one call, or of merged calls, in compact form.
 package enum ReceiptList: Equatable, Sendable {
     /// All records were stored with consecutive ids.
     case run(first: RecordID, count: Int)
-    /// One receipt per record of the call, in order.
+    /// One receipt per record, in order.
     case mixed([RecordReceipt])
 }
 

@@ -41,7 +41,8 @@ struct WriterMemory {
         /// Whether the guard's counters include what was created in its current windows before the daemon started.
         var isGuardRestored = false
         var removals = RemovalLog()
-        /// The last group that is known to have a fingerprint of the newest rule; nil once all groups have one.
+        /// The group up to which all groups are known to have a fingerprint of the newest rule and no series left to
+        /// move; nil once this is true of all groups.
         var regroupedThrough: GroupID? = 0
 
         /// The code in the ids of new records; 0 before the store has a code.
@@ -54,7 +55,8 @@ struct WriterMemory {
         }
     }
 
-    /// Rows of the database that are used often. Any of these caches can be emptied at any time.
+    /// Rows of the database that are used often. Any of these caches can be emptied at any time, except `producers`
+    /// while a commit stores records.
     struct Caches {
         var series = SeriesTable()
         var senders = BoundedCache<Sender, SenderEntry>(capacity: 8192)
