@@ -127,7 +127,7 @@ def _backlog(binary, folder, shape, options):
 
 
 def _check(daemon, stored, found=None):
-    """Fails unless the ledger balances and the records counted as delivered have arrived."""
+    """Fails unless the ledger balances with all stored records and, given `found`, all of them have arrived."""
     fates = _fates(daemon)
     database = sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)
     try:

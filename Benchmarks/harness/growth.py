@@ -67,7 +67,7 @@ class Growth:
 
 
 def measure(binary, folder, options, progress):
-    """Measures at one million records and at the number given by --growth."""
+    """Measures at the number of records given by --growth, and before at a million or half of that number."""
     largest = options.growth
     needed = (largest + 4 * options.rounds * options.records) * BYTES_PER_RECORD
     parent = folder.rpartition("/")[0]

@@ -253,7 +253,7 @@ def _varying(text):
 
 
 def _cost(daemon, name, path, calls, user, *more):
-    """Returns the processor time of the daemon per call, in milliseconds."""
+    """Returns the processor time of the daemon per call, in milliseconds, and whether the message was refused."""
     before = daemon.processor_nanoseconds()
     process = programs.start_hostile(daemon, "--message", path, "--times", calls, *more, user=user)
     try:
@@ -301,7 +301,7 @@ def _costs(binary, folder, options, write):
 
 
 def _halves(binary, folder, write):
-    """Returns the memory for 60 users, each with eight unfinished messages of 1 MB."""
+    """Measures the memory, and the time for the status, with 60 users that each have eight unfinished messages of 1 MB."""
     half = write("half", _report("x" * 1_000_000)[:1_000_000])
     with Daemon(binary, folder) as daemon:
         time.sleep(1)
@@ -361,7 +361,7 @@ def _measure_all(binary, folder, options, progress):
         text = _call("List", filter={"text": _words(150, 3)})
         during("queries without waiting for replies", [
             (HOSTILE, ["--message", write("query", text), "--connections", 32, "--hang-up"])])
-        # Each record of the quiet user is matched against all of them.
+        # Each record of the quiet user is matched against the filters of all followers.
         text = json.dumps({
             "method": "org.issued.Collector.Records", "more": True,
             "parameters": {"follow": True, "filter": {"text": "none of them", "files": ["f"] * 256}}})

@@ -88,7 +88,7 @@ def flood(daemon, shape, records, *more, user=None):
 def start_hostile(daemon, *arguments, user):
     """Starts `hostile` as a user and returns the process. The caller ends it.
 
-    It prints a line as soon as it has tried to open all connections.
+    The program prints a line as soon as it has tried to open all connections.
     """
     command = [path("hostile"), "--socket", daemon.socket, *(str(argument) for argument in arguments)]
     return _start(command, user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -8,7 +8,7 @@ import contextlib
 import os
 import time
 
-# The first exists with version 1 of control groups, the second with version 2.
+# The first is for version 1 of control groups, the second for version 2.
 _HIERARCHIES = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"]
 _NAME = "issued-benchmark"
 _base = None

@@ -13,8 +13,9 @@ static sqlite3 *open_with(const char *path, int flags) {
 
 sqlite3 *make_database(const char *path) {
     sqlite3 *database = open_with(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    // As in Sources/IssueStore/Schema/Schema.swift, except for the page cache, which has 4 MiB there. The WAL
-    // grows to about the same length as in the daemon (twice `WriterService.walPages`).
+    // As in Sources/IssueStore/Schema/Schema.swift, except for the page cache (4 MiB there), the missing
+    // journal_size_limit, and the checkpoints: SQLite starts them here after 1,024 pages, while the daemon starts
+    // its own after 512 (`WriterService.walPages`).
     run_sql(
         database,
         "PRAGMA page_size = 8192;"

@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-/* Opens a new database with the pragmas that the daemon sets, but a larger page cache. */
+/* Opens a new database with the daemon's pragmas, except for those that database.c explains. */
 sqlite3 *make_database(const char *path);
 
 /* Opens an existing database for reading. */

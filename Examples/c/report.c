@@ -33,7 +33,7 @@ static bool is_trusted(int descriptor) {
     return is_user(server.uid, "issued") || is_user(server.uid, secure_getenv("ISSUED_SOCKET_USER"));
 }
 
-/* Connects to a socket. Returns -1 if no trusted user serves it. */
+/* Connects to a socket. Returns -1 if this fails or if the user who serves the socket is not trusted. */
 static int connect_to(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (*path == '\0' || strlen(path) >= sizeof address.sun_path) return -1;

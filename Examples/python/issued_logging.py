@@ -82,7 +82,7 @@ class IssueHandler(logging.Handler):
             self.changed.notify_all()
 
     def flush(self, timeout=2.0):
-        """Waits until all records are stored, or until the timeout. Returns True if they are stored."""
+        """Waits until each record is stored or refused, or until the timeout. Returns True if none is waiting."""
         with self.changed:
             return self.changed.wait_for(lambda: not self.waiting or self.thread is None, timeout) and not self.waiting
 
@@ -220,7 +220,7 @@ def type_name(error):
 
 
 def causes(error):
-    """Returns the error and its causes, beginning with the error."""
+    """Returns the error and its causes, at most eight in all, beginning with the error."""
     found = []
     while error is not None and len(found) < 8:
         found.append({"domain": type_name(error), "message": plain(str(error))})
@@ -240,9 +240,9 @@ def timestamp(seconds):
 
 
 def template(record):
-    """Returns the constant text of a message and its values, if its format has only %s and %d.
+    """Returns the constant text of a message and its values, if its format has only %s and %d; otherwise {}.
 
-    The daemon then treats all messages with this format as one issue, no matter what their values are.
+    With them, the daemon treats all messages with this format as one issue, no matter what their values are.
     """
     args = record.args if isinstance(record.args, tuple) else ()
     if not isinstance(record.msg, str) or not args or len(args) > 64:

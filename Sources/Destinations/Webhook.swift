@@ -360,7 +360,8 @@ package struct WebhookTemplate: Hashable, Sendable {
         "title", "text", "host", "notifier", "kinds", "severity", "count", "id", "attempt", "at",
     ]
 
-    /// Returns nil unless all placeholders are known and the text with their values is valid JSON.
+    /// Returns nil if a placeholder is unknown, if the text with the values is not valid JSON, or if it is longer than
+    /// 8 KiB.
     package init?(_ text: String) {
         self.text = text
         let sample = NotificationMessage(

@@ -36,8 +36,8 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - cancellation: Cancels the request from another thread; nil if the request cannot be cancelled.
-    /// - Throws: `HTTPTransferError` if there was no complete response. After an error status, the body may be
-    ///   incomplete.
+    /// - Returns: The response. Its body may be incomplete after an error status or above the limit.
+    /// - Throws: `HTTPTransferError` if there was no usable response.
     package mutating func perform(
         _ request: HTTPRequest, cancellation: HTTPCancellation? = nil
     ) throws(HTTPTransferError) -> HTTPResponse {
@@ -92,6 +92,8 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     /// Receives libcurl's callbacks. It must live as long as the connection.
     private var exchange: HTTPExchange?
 
+    /// Creates a client. It connects when the first bytes are sent.
+    ///
     /// - Parameter cancellation: Cancels connecting and writing from another thread; nil if they cannot be cancelled.
     package init(cancellation: HTTPCancellation? = nil) {
         unsafe easy = nil

@@ -159,8 +159,8 @@ extension HTTPAttempt {
 ///
 /// It is a class because libcurl holds its address during the transfer.
 final class HTTPExchange {
-    /// The maximum size of all header lines together, in bytes. Legitimate responses are far below it. libcurl limits
-    /// the length of a line, but not the number of lines.
+    /// The maximum size of all header lines together, in bytes. Legitimate responses are far below it. Not every
+    /// version of libcurl limits the number of lines.
     private static let headerLimit = 64 * 1024
 
     private let responseLimit: Int
@@ -313,8 +313,8 @@ extension HTTPExchange {
 struct HeaderList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 
-    /// Creates the list. Returns nil if a name or value contains characters that would end its line, or if memory is
-    /// exhausted.
+    /// Creates the list. Returns nil if a name is empty, if a name or value contains a character that HTTP does not
+    /// allow there, or if memory is exhausted.
     init?(_ headers: HTTPHeaders, expectsContinue: Bool) {
         unsafe first = nil
         // Waiting for "100 Continue" costs a round trip, and a delay if the peer does not support it. The empty field

@@ -5,7 +5,7 @@ import Glibc
 /// An HTTP request, and the limits of its transfer.
 package struct HTTPRequest: Sendable {
     package enum Method: String, Sendable {
-        /// Without a body.
+        /// The request is sent without its body.
         case get = "GET"
         case post = "POST"
     }
@@ -83,8 +83,8 @@ package struct HTTPResponse: Equatable, Sendable {
     package var status: Int
     package var headers: HTTPHeaders
     package var body: [UInt8]
-    /// Whether the body is incomplete: it exceeded the limit, or the status is an error and the connection ended within
-    /// the body.
+    /// Whether the body is incomplete: it exceeded the limit, or the status is not a success and the transfer failed
+    /// within the body.
     package var isTruncated: Bool
     /// Whether the request may have been sent again because a reused connection ended. If so, the peer may have
     /// received it twice.
@@ -176,19 +176,19 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
         case invalidRequest
         /// The host name could not be resolved.
         case resolve
-        /// The connection was refused, or the host is unreachable.
+        /// The peer or the proxy refused the connection or is unreachable.
         case refused
         /// The connection was not established in time.
         case connectTimeout
         /// The response was not complete in time.
         case timeout
-        /// A TLS failure: an untrusted certificate, a failed handshake, or no TLS.
+        /// A TLS failure: an untrusted certificate, a failed handshake, no TLS, or an unusable CA file.
         case tls
         /// The connection ended before the response was complete.
         case connectionLost
-        /// The response is not HTTP.
+        /// The response is not HTTP, or has too many headers.
         case malformedResponse
-        /// The proxy is unreachable or rejected the request.
+        /// The proxy's name could not be resolved, or the proxy did not forward the request.
         case proxy
         /// The caller cancelled the request.
         case cancelled
@@ -196,8 +196,8 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
     }
 
     package let code: Code
-    /// A sentence composed of the peer's name and fixed text. It contains neither the URL, whose query may contain a
-    /// credential, nor text from the peer or libcurl.
+    /// A description without a period, for users. It contains neither the URL, whose query may contain a credential,
+    /// nor text from the peer or libcurl.
     package let message: String
     /// Whether the whole request may have been passed to the kernel, so that the peer may have acted on it. For
     /// `StreamClient`, whether any of the bytes may have been.

@@ -104,8 +104,8 @@ extension IssueBrowser {
     /// - Returns: `group` is the group after the change. `count` is the number of groups that were merged, without
     ///   those that belonged to it already.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if a group does not exist or the caller may not see it;
-    ///   `.denied` if the caller may not change it; `.refused` if the groups belong to different applications or there
-    ///   are too many corrections; or another code if the daemon cannot be reached.
+    ///   `.denied` if the caller may not change it; `.refused` if the groups belong to different applications or users,
+    ///   or if there are too many corrections; or another code if the daemon cannot be reached.
     @discardableResult
     public func merge(
         _ groups: [String], into target: String, reason: String? = nil
@@ -285,8 +285,8 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - filter: Selects the records. The daemon refuses an empty filter.
     ///   - isDryRun: `true` to count the records without erasing them.
-    /// - Returns: `count` is the number of records. `unreachable` describes what may still contain some of them, such as
-    ///   backups and destinations.
+    /// - Returns: `count` is the number of records. `unreachable` describes what may still contain some of them, such
+    ///   as backups and destinations.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon refuses the filter or cannot be reached.
     public func purge(
@@ -319,10 +319,10 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - file: The name of a file. Nil selects all files.
     ///   - isDryRun: `true` to list the files without reading them.
-    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files. `unreadableFiles`
-    ///   are the files that contain nothing readable; they are left unchanged.
-    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
-    ///   daemon cannot be reached.
+    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files.
+    ///   `unreadableFiles` are the files that contain nothing readable; they are left unchanged.
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if there is
+    ///   no such file; or another code if the daemon cannot be reached.
     public func repair(
         _ file: String? = nil, dryRun isDryRun: Bool = false
     ) async throws -> (recovered: Int, unreadable: Int, files: [String], unreadableFiles: [String]) {

@@ -11,9 +11,9 @@ public import Issues
 /// ```
 ///
 /// All users can see the issues that were reported under their own user id; readers and operators can see all issues.
-/// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for queries, one
-/// connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is cancelled; that also
-/// cancels the query in the daemon.
+/// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for queries to one
+/// socket, one connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is cancelled.
+/// The daemon then cancels the query, too, unless it is a purge or a requeue.
 public struct IssueBrowser: Sendable {
     private let socket: String?
 

@@ -241,7 +241,7 @@ extension CommandFailure {
         }
     }
 
-    /// Returns the error message for a user who may not see `subject` without the right to see all records.
+    /// Returns the error message for a user who lacks the right to see all records, which `subject` requires.
     static func deniedToSee(_ subject: String) -> String {
         "permission denied: only root, the daemon's user and the groups in Operators= and Readers= (issued.conf) see "
             + subject

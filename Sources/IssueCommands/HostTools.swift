@@ -21,7 +21,8 @@ package struct HostTools {
     package var run: (_ program: String, _ arguments: [String]) -> Output
     /// Reads a small text file; nil if it can't be read.
     package var read: (_ path: String) -> String?
-    /// Returns a line with type, permissions, owner, size and name for each file in a folder.
+    /// Returns a line with type, permissions, owner, size and name for each file in a folder. If there are many files,
+    /// the last line has the number of those that are left out.
     package var list: (_ folder: String) throws(Failure) -> [String]
     /// Writes a file that only its owner may read. Replaces an existing one only if `replacing` is `true`.
     package var save: (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
@@ -130,7 +131,7 @@ extension HostTools {
     }
 }
 
-/// Copies a file that the daemon has passed to a new file or into a folder.
+/// Saves a copy of a file whose descriptor the daemon has passed, under a new path or in a folder. Also replaces files.
 package struct FileSaving {
     /// Throws if a copy to the destination would certainly fail.
     package var check: (_ destination: String) throws(CommandFailure) -> Void
@@ -143,7 +144,7 @@ package struct FileSaving {
 }
 
 extension FileSaving {
-    /// Saves to the file system without overwriting anything.
+    /// Saves to the file system. Only `replace` overwrites an existing file.
     ///
     /// The peer that passes the file is not trusted. Only the passed descriptor is read, only if it is a regular file
     /// with a database header, and only up to its initial size. No path named by the peer is opened, moved or removed.
@@ -175,7 +176,9 @@ extension FileSaving {
     /// The first bytes of every database (sqlite.org/fileformat2.html, 1.2).
     private static let header = Array("SQLite format 3\0".utf8)
 
-    /// Returns the folder and the path of the new file, which must not exist.
+    /// Returns the folder and the path of the new file.
+    ///
+    /// - Throws: `CommandFailure` if the destination is an existing file, or if its folder does not exist.
     private static func target(
         _ destination: String, name: String
     ) throws(CommandFailure) -> (folder: String, path: String) {
@@ -216,7 +219,7 @@ extension FileSaving {
         do throws(Errno) {
             try copy(source, bytes: status.size, to: target)
             try target.synchronize()
-            try self.name(temporary, name, in: folder)
+            try rename(temporary, to: name, in: folder)
         } catch {
             try? folder.remove(temporary)
             throw error
@@ -252,8 +255,8 @@ extension FileSaving {
     ///   - folder: The folder of the file.
     ///   - link: Creates a hard link in the folder.
     /// - Throws: `alreadyExists` if there is a file with the new name.
-    package static func name(
-        _ temporary: String, _ name: String, in folder: borrowing TargetFolder,
+    package static func rename(
+        _ temporary: String, to name: String, in folder: borrowing TargetFolder,
         link: (borrowing TargetFolder, String, String) throws(Errno) -> Void = {
             (folder, name, other) throws(Errno) in try folder.link(name, to: other)
         }

@@ -18,8 +18,8 @@ package struct IssueControl {
         PurgeCommand.self,
     ]
 
-    /// The suggestions for other names that users may try, where the most similar command would be wrong: for `unmute`,
-    /// that is `mute`.
+    /// The commands to suggest for other names that users may try. The command with the most similar name, if
+    /// any, would be wrong: for `unmute`, that is `mute`.
     private static let otherNames = [
         "unmute": "reopen", "unresolve": "reopen", "export": "dead-letters export", "check": "doctor",
         "monitor": "health", "prometheus": "metrics", "tail": "follow", "search": "records", "delete": "purge",

@@ -14,16 +14,16 @@ package struct TerminalInfo: Equatable, Sendable {
     /// Whether a user types the input and sees the output.
     var isInteractive: Bool { isTerminal && isInputTerminal }
 
-    /// Returns the maximum width of tables: `COLUMNS` if it is set, otherwise the width of the terminal; nil if the
-    /// output is not a terminal.
+    /// Returns the maximum width of tables: `COLUMNS` if it is a positive number, otherwise the width of the terminal,
+    /// or 80 if that is unknown. Returns nil if the output is not a terminal and `COLUMNS` is not set.
     func tableWidth(_ environment: (String) -> String?) -> Int? {
         if let width = environment("COLUMNS").flatMap({ Int($0) }), width > 0 { return width }
         guard isTerminal else { return nil }
         return columns ?? 80
     }
 
-    /// Returns the number of table rows that fit on a screen together with the heading and the prompt; 50 if the output
-    /// is not a terminal or its height is unknown.
+    /// Returns the number of table rows that fit on a screen together with the heading and the prompt, at least 5.
+    /// Returns 50 if the output is not a terminal or its height is unknown. `LINES` overrides the height.
     func tableRows(_ environment: (String) -> String?) -> Int {
         let variable = environment("LINES").flatMap { Int($0) }
         guard isTerminal, let rows = variable ?? rows, rows > 0 else { return 50 }
@@ -51,13 +51,13 @@ package enum ColorChoice: String, CaseIterable, Sendable {
 
 /// The input of a command. Tests pass text in pieces.
 package protocol CommandInput: AnyObject {
-    /// Waits for input and returns the bytes that have arrived; nil at the end.
+    /// Waits for input and returns the bytes that have arrived; nil at the end or after an error.
     func read() -> [UInt8]?
 }
 
 /// The output of a command. Tests collect it.
 package protocol CommandOutput: AnyObject {
-    /// Writes to standard output. Returns `false` if the reader has closed it.
+    /// Writes to standard output. Returns `false` if that fails, for example because the reader has closed it.
     func write(_ bytes: [UInt8]) -> Bool
 
     /// Writes to standard error. Errors are ignored.

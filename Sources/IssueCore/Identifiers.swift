@@ -84,8 +84,8 @@ package struct RowID: Identifier, Strideable {
     package static func - (row: RowID, other: RowID) -> Int { other.distance(to: row) }
 }
 
-/// The id of a series: the records of one sender that differ only in the variable parts of their message, in their
-/// count and in their details.
+/// The id of a series: the records of one sender with the same `SeriesDescription`. They differ only in their times and
+/// counts, the variable parts of their message, their metadata and their details.
 package struct SeriesID: Identifier {
     package var rawValue: Int64
 

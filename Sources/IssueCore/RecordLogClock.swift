@@ -26,7 +26,7 @@ package struct RecordLogClock: Equatable, Sendable {
         /// The wall time to store. It may be slightly ahead of the wall clock, so that stored times do not go
         /// backwards.
         package var wall: IssueTimestamp
-        /// The offset of this and all following commits, in milliseconds; nil if it did not change.
+        /// The offset from this commit on, in milliseconds; nil if it did not change.
         package var newOffset: Int64?
     }
 
@@ -98,8 +98,8 @@ package struct RecordLogClock: Equatable, Sendable {
     }
 }
 
-/// A point in time on the record log's clock. The clock never goes backwards, and setting the wall clock does not
-/// affect it.
+/// A point in time on the record log's clock. The clock never goes backwards. Setting the wall clock changes it by at
+/// most a second or, while the daemon is not running, by at most a day.
 ///
 /// Each commit stores its log time. A decision based on it is therefore the same when it is repeated after a crash.
 package struct RecordLogInstant: InstantProtocol {

@@ -65,8 +65,9 @@ private struct MarkedCopy {
 extension Redactor {
     /// Splits a message whose values are in `matches` into its template and parts.
     ///
-    /// The template is computed from the message with a stand-in for each value. It therefore depends neither on the
-    /// value nor on the mark that replaces it: a message that the sender has already redacted has the same template.
+    /// Unless the sender gave a template, it is computed from the message with a stand-in for each value. It therefore
+    /// depends neither on the value nor on the mark that replaces it: a message that the sender has already redacted
+    /// has the same template.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the message.
@@ -250,8 +251,8 @@ package struct Anonymizer: Sendable {
         return words.isEmpty ? text : Self.replacing(words, in: text)
     }
 
-    /// Returns a value in which each number is replaced by its type, and each text by its type and length in
-    /// characters.
+    /// Returns a value in which each number is replaced with its type, and each text with its type and length in
+    /// characters. Keys that do not look like names are replaced too.
     package mutating func value(_ value: JSONValue) -> JSONValue {
         switch value {
         case .null, .bool: return value

@@ -4,7 +4,7 @@ package import IssueProtocol
 ///
 /// Old records are removed range by range, the oldest range first. If space is short, the user with the most data loses
 /// records first. If other files fill the disk and removing all records would not free enough space, no records are
-/// removed for lack of space.
+/// removed to free disk space.
 ///
 /// Ages are in log time, so setting the wall clock to a wrong time removes no records.
 package struct Retention: Equatable, Sendable {
@@ -18,7 +18,7 @@ package struct Retention: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// Remove a range.
         case forget(RetentionSnapshot.ClosedRange, Reason)
-        /// Remove the records of a user's frequent groups from a range.
+        /// Remove the records of a user's frequent groups, or of all their groups, from a range; see `EvictionPolicy`.
         case thin(RetentionSnapshot.Holding, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
@@ -460,7 +460,7 @@ package struct RetentionUsage: Equatable, Sendable {
     /// Returns what retention removes next, and when.
     ///
     /// The number of records is nil for a limit on space, because it depends on the ranges that are closed before the
-    /// limit is reached.
+    /// limit is reached. It is also nil for records that are all in the open range.
     ///
     /// New records are expected at the rate of the last day, with the average size of stored records or, if that is
     /// lower, of received records. A limit on space is not reached if records reach their maximum age first, because

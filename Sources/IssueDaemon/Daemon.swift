@@ -7,7 +7,7 @@ import UnixIO
 /// The daemon process: arguments, configuration, signals and the service manager.
 package final class Daemon {
     private var effective: EffectiveConfiguration
-    /// The last configuration without errors since the start.
+    /// The last configuration without errors since the start, apart from missing credentials; nil if there was none.
     private var lastValid: Configuration?
     private let source: ConfigurationSource
     private let environment: HostEnvironment
@@ -73,7 +73,7 @@ package final class Daemon {
         }
     }
 
-    /// Logs all errors and warnings of the configuration.
+    /// Logs the first errors of the configuration, their total number, and all warnings.
     private static func report(_ effective: EffectiveConfiguration, _ log: Log) {
         for problem in effective.problems.prefix(EffectiveConfiguration.maxShownProblems) {
             log.error(.configError, ["error": "\(problem)"])
@@ -124,9 +124,10 @@ package final class Daemon {
         }
     }
 
-    /// Closes the connections that wait at a socket of the service manager, because the command line is invalid.
+    /// Closes the connections that wait at a socket of the service manager, because the program exits with an error
+    /// instead of running the daemon.
     ///
-    /// The daemon would fail in the same way at every start, so they would wait forever.
+    /// It would fail in the same way at every start, so they would wait forever.
     private static func closeWaitingConnections() {
         guard var sockets = try? InheritedSockets.takeFromEnvironment() else { return }
         while let listener = try? sockets.takeListener(named: "issued") { closeWaiting(at: listener) }
@@ -144,7 +145,7 @@ package final class Daemon {
         }
     }
 
-    /// Opens the store and runs all services until they end. Returns `true` if they must start again, with a new store.
+    /// Opens the store and runs all services until they end. Returns `true` if the store must be opened again.
     private func runOnce(_ socket: ListenerMonitor) throws -> Bool {
         guard let run = try start(socket) else {
             try? notification.stopping(status: "Stopping")
@@ -175,7 +176,7 @@ package final class Daemon {
         case storeDamaged
     }
 
-    /// Handles signals and other events until the daemon must stop or the store is damaged.
+    /// Handles signals and other events until the daemon must stop or the store must be opened again.
     private func serve(_ run: DaemonRun, _ socket: ListenerMonitor) throws -> End {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
@@ -324,7 +325,8 @@ package final class Daemon {
         }
     }
 
-    /// Returns advice for a folder that the unit's sandbox does not allow the daemon to write to.
+    /// Returns advice for a folder that the unit's sandbox may not allow the daemon to write to; empty for the state
+    /// directory, and without one.
     private func sandboxHint(_ folder: String) -> String {
         guard let state = environment.folder("STATE_DIRECTORY"), folder != state, !folder.hasPrefix(state + "/") else {
             return ""
@@ -421,7 +423,7 @@ struct DaemonFailure: Error {
     var message: String
 }
 
-/// Wakes the main thread when another thread has detected damage of the store.
+/// Wakes the main thread when the store must be opened again, for example because it is damaged.
 final class DaemonWakeUp: Sendable {
     let counter: EventCounter
     private let damage = Mutex(false)
@@ -435,7 +437,7 @@ final class DaemonWakeUp: Sendable {
         counter.signal()
     }
 
-    /// Returns `true` if damage was reported since the last call.
+    /// Returns `true` if `storeDamaged()` was called since the last call.
     func takeDamage() -> Bool {
         damage.withLock { isDamaged in
             defer { isDamaged = false }

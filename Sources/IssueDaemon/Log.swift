@@ -27,8 +27,8 @@ package struct Log: Sendable {
     /// - Parameters:
     ///   - level: The lowest level that is written.
     ///   - form: The format of a line.
-    ///   - journal: The socket of the journal, for events if `form` is `.journal`.
-    ///   - write: Called with each line, which ends with a line feed.
+    ///   - journal: The path of the journal's socket. It is used only if `form` is `.journal`.
+    ///   - write: Called with each line that is not sent to that socket. The line ends with a line feed.
     package init(
         level: LogLevel, form: LogForm, journal: String = JournalEntry.socketPath,
         write: @escaping @Sendable (String) -> Void = Log.writeToStandardError

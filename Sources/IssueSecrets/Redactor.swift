@@ -13,13 +13,13 @@ package struct Redactor: Sendable {
     /// names.
     private let formRules: RedactionRuleSet
     private let names: ConfiguredNames?
-    /// The values found in the text that was searched last.
+    /// The values found by the last call of `find` that found any.
     package var matches: [RedactionMatch] = []
     /// The counts since the last call of `takeCounts()`.
     private var counts = RedactionCounts()
     private var hasCounts = false
 
-    /// The maximum number of values in a text. If there are more, the rest of the text is removed with the last one.
+    /// The maximum number of values in a text. If it is reached, the rest of the text is removed with the last one.
     static let maxMatches = 4096
 
     /// Creates a redactor.
@@ -97,7 +97,7 @@ package struct Redactor: Sendable {
 
     // MARK: Replacing
 
-    /// Appends the replacement of a value.
+    /// Appends the replacement of a value. A mark is copied.
     package mutating func append(_ match: RedactionMatch, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
         if match.isMark { return output.append(bytes, from: match.start, to: match.end) }
         append(match.rule, bytes, from: match.start, to: match.end, to: &output)
@@ -315,7 +315,7 @@ extension Redactor {
         return .secret(Inherited(rule: rule, isVague: name.isVague))
     }
 
-    /// Replaces the text of a key that names a secret, if it looks like a secret value.
+    /// Replaces a text whose key or option is the name of a secret, if the text may be a secret value.
     ///
     /// - Returns: `false` if the text was not replaced.
     private mutating func rewrite(
@@ -389,7 +389,8 @@ extension Redactor {
         copy.position = text.end
     }
 
-    /// Replaces a number if its key names a secret, or if it is a card number.
+    /// Replaces a number if its key names a secret other than a token or an authorization, or if a rule recognises the
+    /// number itself, such as a card number.
     private mutating func rewrite(
         number range: Range<Int>, _ bytes: Span<UInt8>, _ inherited: Inherited?, _ copy: inout Copy,
         _ output: inout ByteBuffer

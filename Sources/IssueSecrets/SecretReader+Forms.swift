@@ -279,8 +279,8 @@ extension SecretReader {
         }
         if digits == 0 { digitlessEnd = last }
         guard last - body >= minCount else { return nil }
-        // A token may have no digit by chance. Joined words have no digits either, but they have separators and a
-        // single case.
+        // A short token, as of GitLab, may have no digit by chance. Joined words have no digits either, but they have
+        // separators and a single case.
         let isMixed = capitals > 0 && capitals < letters
         guard digits > 0 || isGitLab && (isMixed || letters == last - body) else { return nil }
         return RedactionMatch(rule: .servicetoken, start: first, end: last)

@@ -107,7 +107,7 @@ extension SecretReader {
         ForeignName("密码", foundAt: 0), ForeignName("密碼", foundAt: 0),
     ]
 
-    /// Returns the name of a password in another language that is found at an index.
+    /// Returns the word for "password" in another language whose candidate byte is at an index.
     func foreignName(around index: Int) -> Name? {
         guard rules.contains(.password) else { return nil }
         for name in Self.foreignNames {
@@ -186,7 +186,7 @@ extension SecretReader {
         }
     }
 
-    /// Returns the value of a name; nil if no value follows.
+    /// Returns the value of a name; nil if no value follows, or if it does not look like a value of this rule.
     func value(of name: Name, _ rule: RedactionRule) -> RedactionMatch? {
         guard let (link, first) = link(after: name), first < end else { return nil }
         if let mark = mark(startingAt: first) { return mark }
@@ -211,7 +211,7 @@ extension SecretReader {
         return RedactionMatch(rule: rule, start: from, end: to)
     }
 
-    /// Returns how a value follows a name, and the start of the value.
+    /// Returns how a value follows a name, and the start of the value; nil if no value follows.
     private func link(after name: Name) -> (Link, Int)? {
         var index = name.end
         // A quoted name, in JSON that may be quoted itself.

@@ -129,7 +129,7 @@ package struct SensitiveNames: Sendable {
 
 /// The names of `[Redaction] Keys=` and `PlainKeys=`.
 ///
-/// Comparisons ignore case and all characters other than letters and digits.
+/// Comparisons ignore the case of ASCII letters, and all other ASCII characters except digits.
 final class ConfiguredNames: Sendable {
     /// The hashes of the names, in a hash table with open addressing. 0 marks a free slot. At least half of the slots
     /// are free.
@@ -163,7 +163,7 @@ final class ConfiguredNames: Sendable {
         (self.hashes, self.texts, self.secrecy) = (hashes, texts, secrecy)
     }
 
-    /// Returns `true` if the values of a name are secret. Nil if the name is not configured.
+    /// Returns `true` if the values of a name are secret; nil if the name is not configured.
     func isSecret(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool? {
         let start = max(start, end - SensitiveNames.maxBytes)
         var hash = Self.seed

@@ -2,7 +2,8 @@ public import Issues
 
 /// An error that is shown to users with a heading and ways to recover from it.
 ///
-/// Only an error with a `userMessage` is shown. Every requirement has a default.
+/// An error is shown only if it has a `userMessage` or, with `IssuesFoundation`, a localised description. Every
+/// requirement has a default.
 public protocol PresentableError: ReportableError {
     /// The origin of the error. Defaults to ``IssueErrorSource/internalInconsistency``.
     var source: IssueErrorSource { get }

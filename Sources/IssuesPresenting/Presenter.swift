@@ -128,8 +128,8 @@ public struct IssuePresenterTexts: Hashable, Sendable {
 
 /// A presenter that asks on the terminal.
 ///
-/// If standard input is not the foreground terminal, or standard error is not a terminal, it shows nothing and returns
-/// ``IssuePrompt/ordinaryOption``. A prompt with a single option is shown, but the user is not asked.
+/// If standard input or standard error is not a terminal, or the process runs in the background, it shows nothing and
+/// returns ``IssuePrompt/ordinaryOption``. A prompt with a single option is shown, but the user is not asked.
 public struct IssueTerminalPresenter: IssuePresenter {
     init() {}
 
@@ -177,9 +177,9 @@ extension IssuePresenter where Self == IssueTerminalPresenter {
 extension ErrorResponder {
     /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
-    /// The error is sent to the reporters first. An error without a message for users is not handled. An error whose
-    /// recovery is ``IssueRecovery/terminate`` ends the process after it has been shown. The responders of inner scopes
-    /// run before this responder.
+    /// The error is sent to the reporters first. An error without a message for users is not handled. If the recovery
+    /// of the error is ``IssueRecovery/terminate``, the process ends after the presenter has returned. The responders
+    /// of inner scopes run before this responder.
     ///
     /// - Parameter presenter: Shows the error and returns the chosen option.
     /// - Returns: The responder.

@@ -1,13 +1,14 @@
 internal import CSQLite
 
 extension DatabaseConnection {
-    /// The length of the WAL after the last commit or checkpoint of this connection, in frames.
+    /// The length of the WAL after the last commit or checkpoint of this connection, in frames; 0 before the first of
+    /// these, and after a checkpoint that makes the next commit reset the WAL.
     package var walFrames: Int { unsafe hooks.pointee.walFrames }
 
     /// Copies frames of the WAL into the database.
     ///
-    /// - Throws: An error with the code `busy` if `mode` waits for other connections and the busy timeout is exceeded,
-    ///   or another error of SQLite.
+    /// - Throws: An error with the code `busy` if another connection is running a checkpoint, or if `mode` waits for
+    ///   other connections and the busy timeout is exceeded; or another error of SQLite.
     package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
         if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInWAL()) }
         var framesInWAL: CInt = 0
@@ -27,7 +28,7 @@ extension DatabaseConnection {
 
 /// The extent of a checkpoint.
 package enum CheckpointMode: Sendable {
-    /// Copies the frames that no reader needs, and never waits.
+    /// Copies as many frames as possible without waiting for readers or writers.
     case passive
     /// Waits for readers and writers and copies everything, so that the next commit resets the WAL.
     case restart
@@ -138,7 +139,8 @@ extension DatabaseConnection {
         }
     }
 
-    /// The total number of pages, and the number of pages not copied yet; both 0 before the first step.
+    /// The total number of pages, and the number of pages not copied yet; both 0 before the first step and
+    /// once the copy is complete.
     package var pages: (total: Int, left: Int) {
         guard let handle = unsafe handle else { return (0, 0) }
         return unsafe (Int(sqlite3_backup_pagecount(handle)), Int(sqlite3_backup_remaining(handle)))

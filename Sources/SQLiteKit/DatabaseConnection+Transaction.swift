@@ -2,7 +2,7 @@ internal import CSQLite
 internal import Glibc
 internal import Synchronization
 
-/// Transactions either commit or leave no trace. They are never left open.
+/// A transaction is either committed or rolled back. It is never left open.
 ///
 /// After some errors, SQLite rolls back the transaction itself. A body that catches an error of a statement must
 /// therefore throw too. Otherwise its later statements would run outside a transaction.
@@ -18,7 +18,7 @@ extension DatabaseConnection {
         try perform("BEGIN IMMEDIATE", Failure.init, body)
     }
 
-    /// Runs a closure that may throw any error in a write transaction.
+    /// Runs a closure in a write transaction. The closure may throw any error.
     @_disfavoredOverload
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         try perform("BEGIN IMMEDIATE", { $0 }, body)
@@ -117,7 +117,8 @@ package struct Deadline: Hashable, Sendable {
         var isShielded = false
     }
 
-    /// The lock is held during the call, so that the connection cannot be closed between the check and the interrupt.
+    /// The lock is held while `sqlite3_interrupt` is called, so that the connection cannot be closed between the check
+    /// and the call.
     private let target: Mutex<Target?>
     private let isCancellationSet = Atomic(false)
 
@@ -128,7 +129,8 @@ package struct Deadline: Hashable, Sendable {
         unsafe self.target = Mutex(target)
     }
 
-    /// Interrupts the running statements. Statements that begin later are not affected.
+    /// Interrupts the running statements, and those that begin before all of them have ended. Later statements are not
+    /// affected. Does nothing between `shield` and `unshield`.
     package func interrupt() {
         target.withLock { target in
             guard let target, !target.isShielded else { return }
@@ -136,10 +138,10 @@ package struct Deadline: Hashable, Sendable {
         }
     }
 
-    /// Whether new statements of the connection fail.
+    /// Whether new statements of the connection fail, except those of `execute`, which does not check this.
     package var isCancelled: Bool { isCancellationSet.load(ordering: .relaxed) }
 
-    /// Interrupts the running statements, and makes all further statements fail until `clearCancellation` is called.
+    /// Interrupts the running statements, and makes further ones fail until `clearCancellation` is called.
     ///
     /// SQLite ignores an interrupt while no statement is running, or if the running one is about to end. To end a long
     /// statement, repeat this call until it has ended.
@@ -153,7 +155,7 @@ package struct Deadline: Hashable, Sendable {
         isCancellationSet.store(false, ordering: .relaxed)
     }
 
-    /// Ignores interrupts while the connection does work that must not be interrupted.
+    /// Ignores interrupts until `unshield` is called, for work that must not be interrupted.
     func shield() {
         target.withLock { $0?.isShielded = true }
     }

@@ -15,7 +15,8 @@ private import Glibc
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()
-    /// The numbers of the pages in the WAL at each checkpoint since this was last set; nil to collect none.
+    /// The numbers of the pages in the WAL at each of this connection's checkpoints since this was last set; nil to
+    /// collect none.
     package var pagesCheckpointed: Set<UInt32>?
 
     /// Interrupts the queries of this connection from another thread.
@@ -115,7 +116,7 @@ private import Glibc
     /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     package var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
 
-    /// The rowid of the last successful INSERT; 0 if there was none.
+    /// The rowid of the last successful INSERT into a table with rowids; 0 if there was none.
     package var lastInsertedRowID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
     /// Whether the database cannot be written, because of the open mode, the file's permissions or its header.
@@ -142,7 +143,8 @@ private import Glibc
         try setPragma("writable_schema", to: "ON")
     }
 
-    /// Sets the maximum size of a text, a blob or a row, in bytes. Statements with larger ones fail with `tooBig`.
+    /// Sets the maximum size of a text, a blob or a row, in bytes. Statements that produce a larger one fail with
+    /// `tooBig`. A larger value must not be bound.
     package func setLongestValue(bytes: Int) {
         _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, CInt(clamping: bytes))
     }
@@ -158,9 +160,9 @@ extension DatabaseConnection: Sendable {}
 
 /// Settings of the database and of the connection.
 ///
-/// SQLite ignores an unknown pragma and returns no rows. Here, reading one throws an error.
+/// SQLite ignores an unknown pragma and returns no rows. Here, reading it as an integer throws an error.
 extension DatabaseConnection {
-    /// Returns the value of a pragma that is an integer.
+    /// Returns the integer value of a pragma.
     package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {
         let sql = "PRAGMA \(name)"
         guard let value = try Statement(composedSQL: sql, on: self).first({ $0.int64(0) }) else {
@@ -174,7 +176,8 @@ extension DatabaseConnection {
         try execute(composedSQL: "PRAGMA \(name)=\(value)")
     }
 
-    /// Sets a pragma to a keyword, and returns the value that SQLite reports, which may be different.
+    /// Sets a pragma to a keyword. Returns the value that SQLite reports, which may be different; nil if it reports
+    /// none.
     @discardableResult
     package func setPragma(_ name: StaticString, to value: StaticString) throws(SQLiteError) -> String? {
         let statement = try Statement(composedSQL: "PRAGMA \(name)=\(value)", on: self)

@@ -280,7 +280,8 @@ private enum RowModule {
             guard argument < Int(count), let value = unsafe values?[argument] else { return SQLITE_MISUSE }
             argument += 1
             guard let number = unsafe integer(value) else {
-                // A comparison with NULL is never true, so the scan is empty. SQLite evaluates all other comparisons.
+                // A comparison with NULL is never true, so the scan is empty. Other values that are not integers do not
+                // limit the scan: SQLite compares them with each row.
                 guard unsafe sqlite3_value_type(value) == SQLITE_NULL else { continue }
                 (lower, upper) = (1, 0)
                 break

@@ -47,7 +47,7 @@ internal import CSQLite
 
     /// Compiles the first statement of a text that a user has written, and removes it from the text.
     ///
-    /// Nil if the rest of the text contains only white space and comments.
+    /// Nil if the rest of the text contains only white space, comments and semicolons.
     ///
     /// - Parameters:
     ///   - text: The text as UTF-8. It must not contain NUL.
@@ -223,8 +223,8 @@ package enum DatabaseBytes: DatabaseValue {
 
 /// Values for the parameters of a statement. Positions start at 1, nil binds NULL, and a string is copied.
 ///
-/// Binding accesses no file. It fails only after a programming error: a position out of range, or a statement that has
-/// not been reset. These functions therefore trap instead of throwing.
+/// Binding accesses no file. It fails only after a programming error: a position out of range, a value larger than
+/// SQLite's limit, or a statement that has not been reset. These functions therefore trap instead of throwing.
 extension Statement {
     /// Binds values to the parameters 1, 2 and so on. Others keep their values.
     package func bind<each Value: DatabaseValue>(_ values: repeat each Value) {

@@ -11,7 +11,8 @@ internal import CSQLite
 /// The file is written directly, bypassing the WAL. The whole WAL must therefore have been copied into the file, and no
 /// checkpoint may run meanwhile. The connection's page cache must be empty, because its pages still have the old bytes.
 @safe package struct UnusedBytes {
-    /// The file lacks the features needed to classify its pages. All files that this program creates have them.
+    /// The pages of the file cannot be classified: it has no pointer map, which all files of this program have, or its
+    /// header or free list is corrupt.
     package struct Unknown: Error {}
 
     private let connection: DatabaseConnection
@@ -173,7 +174,8 @@ extension DatabaseConnection {
     /// - Parameter pages: The numbers of the pages. Pages that do not exist are ignored.
     /// - Returns: The number of pages of the database, and the number of `pages` that could not be parsed and were left
     ///   unchanged; nil if another connection is checkpointing.
-    /// - Throws: `UnusedBytes.Unknown` if the file lacks a pointer map or its header is corrupt, or `SQLiteError`.
+    /// - Throws: `UnusedBytes.Unknown` if the file has no pointer map or its header or free list is corrupt, or
+    ///   `SQLiteError`.
     package func eraseUnusedBytes(
         of pages: some Sequence<UInt32>
     ) throws -> (pageCount: UInt32, unread: Int)? {
@@ -195,7 +197,8 @@ extension DatabaseConnection {
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_FILE_POINTER))
     }
 
-    /// Returns the numbers of all pages in the WAL file, including those in frames from before its last reset.
+    /// Returns the numbers of all pages in the WAL file, including those in frames from before its last reset. Pages
+    /// in frames that cannot be read are missing.
     func pagesInWAL() -> Set<UInt32> {
         guard let size = walFileBytes, size > 32,
             let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32)
@@ -261,7 +264,8 @@ struct PointerMap {
         number == pendingBytePage || number > 1 && map(of: number) == number
     }
 
-    /// Returns the page with a page's entry, and the offset of the entry in it; nil if the page has none.
+    /// Returns the number of the pointer map page that contains a page's entry, and the offset of the entry in it; nil
+    /// if the page has no entry.
     func position(of number: UInt32) -> (map: UInt32, offset: Int)? {
         guard number > 2, !isReserved(number), case let map = map(of: number), number > map else { return nil }
         let offset = 5 * Int(number - map - 1)
@@ -293,7 +297,7 @@ package struct PageLayout: Equatable, Sendable {
     /// The unused ranges of the page, in ascending order.
     package private(set) var unused: [Range<Int>] = []
     package private(set) var overflows: [Overflow] = []
-    /// The rows, in the order of the page; empty for other types of pages.
+    /// The rows of a leaf page of a table, in the order of the page; empty for other types of pages.
     private(set) var rows: [TableRow] = []
 
     /// Parses a page. Returns nil if it is not a b-tree page, or if it is corrupt.

@@ -50,7 +50,7 @@ package struct CommandRun: Equatable, Sendable {
     ///   - limit: The number of bytes of output after which the program is killed; nil for no limit.
     ///   - timeout: The maximum duration, after which the program is killed.
     ///   - isCancelled: Called at least every 20 ms on the calling thread. Returns `true` to kill the program.
-    /// - Throws: The error of posix_spawn(3), such as `noSuchFile`, or of pipe(2).
+    /// - Throws: The error of posix_spawn(3), such as `noSuchFile`, or of pipe(2) or epoll_create(2).
     package init(
         _ arguments: [String], environment: [String], input: [UInt8] = [], keeping kept: Int = keptOutput,
         limit: Int? = maxOutput, timeout: Duration, isCancelled: () -> Bool = { false }

@@ -19,8 +19,8 @@ package enum CurrentProcess {
         (try? FileSystem.readLink("/proc/self/exe")).map { ProcessMetadata.executable(inLink: $0) }
     }
 
-    /// Excludes the memory of this process from core dumps, and hides it from other processes of the same user. For
-    /// processes that hold secrets.
+    /// Excludes the memory of this process from core dumps, and prevents other processes of the same user from reading
+    /// it. For processes that hold secrets.
     package static func forbidDumps() {
         // Both are needed, because the limit is ignored if dumps are piped to a program; see core(5).
         var limit = rlimit()
@@ -38,8 +38,8 @@ package enum CurrentProcess {
         try calling { seteuid(user.userID) }
     }
 
-    /// Runs a closure with the user id that this process had before `assume`. During the call, all threads have this
-    /// id.
+    /// Runs a closure with the user id that this process had before `assume`, or with the current id if that is not
+    /// permitted. During the call, all threads have this id.
     package static func withOriginalRights<Value, Failure: Error>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -49,7 +49,7 @@ package enum CurrentProcess {
         return try body()
     }
 
-    /// Raises the soft limit on open files to the hard limit, and returns it.
+    /// Raises the soft limit on open files to the hard limit, and returns the new limit.
     @discardableResult
     package static func raiseOpenFileLimit() throws(Errno) -> UInt64 {
         var limit = rlimit()
@@ -183,7 +183,7 @@ package enum Host {
     }
 }
 
-/// Looks up users and groups by name or id. All functions return nil if there is no entry.
+/// Looks up users and groups by name or id. All functions return nil if there is no entry or the lookup fails.
 package enum UserDatabase {
     /// Returns the id of a group.
     package static func groupID(named name: String) -> UInt32? {
@@ -263,13 +263,13 @@ package enum UserDatabase {
 /// The exit codes of the programs, with the numbers of sysexits.h where there is one.
 package enum ExitCode: Int32, Hashable, Sendable {
     case success = 0
-    /// Not found, or refused.
+    /// Not found, refused, or a check found a fault.
     case refused = 1
     /// The daemon is failing or not reachable. Only `issuectl health` exits with this code.
     case failing = 2
     /// The command line is invalid.
     case usage = 64
-    /// The daemon is not reachable, or cannot serve its socket.
+    /// The daemon is not reachable or cannot run, or a program or database that a command needs is not available.
     case unavailable = 69
     /// The state directory cannot be created or written to.
     case cannotCreate = 73
@@ -294,7 +294,7 @@ package struct LoadedImage: Hashable, Sendable {
     package var path: String
     /// The load address. Subtracting it from an address in memory gives the address in the file.
     package var base: UInt
-    /// The addresses of the code.
+    /// The range of addresses that contains the code.
     package var code: Range<UInt>
     /// The build id in hexadecimal digits; nil if the linker added none.
     package var buildID: String?
@@ -334,7 +334,7 @@ package struct LoadedImage: Hashable, Sendable {
 
 /// Functions of libraries that may be loaded, but that this program is not linked with.
 package enum LoadedSymbols {
-    /// Returns the function with a name; nil if no loaded library has it.
+    /// Returns the function with a name; nil if no loaded library exports it.
     ///
     /// The type is not checked: the caller must pass the actual type of the function.
     ///
@@ -344,12 +344,12 @@ package enum LoadedSymbols {
     @unsafe package static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
         precondition(
             MemoryLayout<Function>.size == MemoryLayout<UInt>.size, "The function type must be thin")
-        // NULL searches all loaded libraries (RTLD_DEFAULT of dlsym(3)).
+        // NULL searches the program and all libraries, except those loaded with RTLD_LOCAL (RTLD_DEFAULT of dlsym(3)).
         guard let address = unsafe dlsym(nil, name) else { return nil }
         return unsafe unsafeBitCast(address, to: type)
     }
 
-    /// Returns `true` if any loaded library has a symbol with this name.
+    /// Returns `true` if any loaded library exports a symbol with this name.
     package static func has(_ name: String) -> Bool {
         unsafe dlsym(nil, name) != nil
     }

@@ -14,7 +14,7 @@ package struct Errno: RawRepresentable, Error, Hashable, Sendable {
         Errno(rawValue: Glibc.errno)
     }
 
-    /// The symbolic name, such as `ENOENT`.
+    /// The symbolic name, such as `ENOENT`; `E` and the number if there is none.
     package var name: String {
         guard let name = unsafe clinux_error_name(rawValue) else { return "E\(rawValue)" }
         return unsafe String(cString: name)

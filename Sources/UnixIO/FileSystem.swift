@@ -199,7 +199,8 @@ extension FileSystem {
         try TargetFolder(parentFolder(of: path)).replace(name(of: path), by: content, mode: mode)
     }
 
-    /// Copies a file. The target must not exist, and is removed if copying fails.
+    /// Copies the content of a file. The target must not exist, and is removed if copying fails. Only this user can
+    /// access it.
     ///
     /// - Parameter checkCancellation: Called before each step; throws to cancel.
     package static func copy(_ source: String, to target: String, checkCancellation: () throws -> Void = {}) throws {
@@ -276,14 +277,14 @@ package struct FileLock: ~Copyable, Sendable {
 
     /// Locks a file. Creates the file if it does not exist.
     ///
-    /// - Throws: `wouldBlock` if another process holds the lock.
+    /// - Throws: `wouldBlock` if the file is already locked, even by this process.
     package init(_ path: String, mode: UInt32 = 0o600) throws(Errno) {
         try self.init(try FileDescriptor.open(path, [.readWrite, .create, .noFollow], mode: mode))
     }
 
     /// Locks an open file.
     ///
-    /// - Throws: `wouldBlock` if another process holds the lock.
+    /// - Throws: `wouldBlock` if the file was already opened and locked separately, even by this process.
     package init(_ file: consuming FileDescriptor) throws(Errno) {
         try retrying { flock(file.rawValue, LOCK_EX | LOCK_NB) }
         self.file = file
@@ -318,8 +319,8 @@ package struct FileLock: ~Copyable, Sendable {
     }
 }
 
-/// Reports that entries of a folder were removed or replaced, or that the folder itself was removed or renamed
-/// (inotify).
+/// Reports that entries of a folder were removed, or moved into or out of it, or that the folder itself was removed or
+/// renamed (inotify).
 package final class FolderWatch: Sendable {
     /// Readable while an event is pending; see ``clear()``.
     package let descriptor: FileDescriptor

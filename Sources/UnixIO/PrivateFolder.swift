@@ -15,11 +15,12 @@ package struct PrivateFolder: ~Copyable, Sendable {
     /// Opens the folder at an absolute path.
     ///
     /// - Parameter makesMissing: `true` to create missing folders, accessible to this user only.
-    /// - Throws: `notPermitted` if other users can access the folder, or could replace a part of its path.
+    /// - Throws: `notPermitted` if other users can access the folder, or could replace a part of its path;
+    ///   `invalidArgument` if the path is not absolute.
     package init(_ path: String, makesMissing: Bool = false) throws(Errno) {
         guard path.hasPrefix("/") else { throw .invalidArgument }
         let owners = TrustedOwners()
-        let found = try Self.find(path, makesMissing: makesMissing, accepting: owners.keep)
+        let found = try Self.find(path, makesMissing: makesMissing, accepting: owners.protects)
         let status = try found.status()
         guard status.uid == CurrentProcess.userID, status.mode & 0o077 == 0 else { throw .notPermitted }
         // Resolving the path needs no read permission. Listing and synchronizing the folder do.
@@ -173,7 +174,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
 /// belong to the overflow user. That user represents all users outside the namespace.
 package struct TrustedOwners: Hashable, Sendable {
     package let userID: UInt32
-    /// The overflow user of the namespace; nil if the namespace contains all users.
+    /// The overflow user of the namespace; nil if the namespace contains that user or all users, or if this is unknown.
     package let overflowUserID: UInt32?
 
     /// Creates the trusted owners of this process.
@@ -191,8 +192,8 @@ package struct TrustedOwners: Hashable, Sendable {
         owner == 0 || owner == userID || owner == overflowUserID
     }
 
-    /// Returns `true` if other users cannot change the entries of a folder.
-    package func keep(_ folder: FileStatus) -> Bool {
+    /// Returns `true` if the file is a folder whose entries other users cannot replace.
+    package func protects(_ folder: FileStatus) -> Bool {
         folder.kind == .directory && contains(folder.uid) && !isWritableByOthers(folder)
     }
 
@@ -277,7 +278,7 @@ package struct TargetFolder: ~Copyable, Sendable {
             owning: try retrying { unsafe clinux_open_at(descriptor.rawValue, name, flags.rawValue, mode) })
     }
 
-    /// Replaces a file atomically. The new content is on disk when this returns.
+    /// Replaces or creates a file atomically. The new content is on disk when this returns.
     package borrowing func replace(_ name: String, by content: [UInt8], mode: UInt32) throws(Errno) {
         let temporary = "\(name).\(String(Randomness.uint64(), radix: 36)).tmp"
         do throws(Errno) {

@@ -7,7 +7,7 @@ import Glibc
 /// start time are equal.
 package struct ProcessMetadata: Hashable, Sendable {
     package var pid: Int32
-    /// The short name of at most 15 bytes. The process can set it freely.
+    /// The short name of at most 15 bytes; empty if it cannot be read. The process can set it freely.
     package var command: String
     /// The path of the executable; nil if it cannot be read.
     package var executable: String?
@@ -76,7 +76,7 @@ package struct ProcessMetadata: Hashable, Sendable {
     ///   - root: The path of the proc file system.
     ///   - identity: Checks whether the pid still belongs to the process. Called after the folder was opened, and again
     ///     at the end.
-    /// - Returns: Nil if the process has ended or does not belong to `uid`.
+    /// - Returns: Nil if the process has ended, does not belong to `uid`, or cannot be read.
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         pid: Int32, uid: UInt32? = nil, root: String = "/proc", identity: () -> Identity = { .unknown }

@@ -9,7 +9,8 @@ package enum Socket {
     ///   - address: The address to connect to.
     ///   - timeout: The maximum time to wait; zero for a single attempt.
     ///   - nonBlocking: `true` for a non-blocking socket.
-    /// - Throws: `timedOut` if no connection was accepted in time.
+    /// - Throws: `timedOut` if the backlog of the listening socket stays full for this time; `wouldBlock` if it is full
+    ///   and the timeout is zero; otherwise the error of connect(2), such as `noSuchFile` or `connectionRefused`.
     package static func connect(
         to address: SocketAddress, timeout: Duration, nonBlocking: Bool = true
     ) throws(Errno) -> FileDescriptor {
@@ -71,7 +72,8 @@ extension Socket {
     ///   - address: The address to listen at.
     ///   - mode: The permissions of the socket file. The file never has wider permissions, even briefly.
     ///   - backlog: The maximum number of connections that wait to be accepted.
-    /// - Throws: `addressInUse` if another process is listening at the address, or if the file is not a socket.
+    /// - Throws: `addressInUse` if the address exists already, unless it is certain that no process listens there. A
+    ///   file that is not a socket is never replaced.
     package static func listenUnix(
         at address: SocketAddress, mode: UInt32, backlog: CInt = 4096
     ) throws(Errno) -> FileDescriptor {
@@ -107,8 +109,8 @@ extension Socket {
 
     private static func bound(to bytes: [UInt8], mode: UInt32) throws(Errno) -> FileDescriptor {
         let listener = try make(stream: true, nonBlocking: true)
-        // The file inherits the current mode of the socket. Others can therefore never connect, and the umask need not
-        // be changed.
+        // The file inherits the current mode of the socket. It therefore never has wider permissions, and the umask
+        // need not be changed.
         try listener.setMode(mode)
         try calling { unsafe clinux_bind_unix(listener.rawValue, bytes, bytes.count) }
         return listener
@@ -259,7 +261,7 @@ extension FileDescriptor {
 extension FileDescriptor {
     /// Sends as many bytes as the socket accepts now, together with a file descriptor.
     ///
-    /// The receiver gets its own descriptor of the same open file. If the result is `.wouldBlock`, the descriptor was
+    /// The receiver gets its own descriptor of the same open file. Unless the result is `.bytes`, the descriptor was
     /// not passed.
     package borrowing func attemptSend(_ bytes: Span<UInt8>, passing file: borrowing FileDescriptor) -> IOResult {
         precondition(!bytes.isEmpty, "A descriptor can only be sent together with at least one byte")

@@ -44,7 +44,7 @@ package final class StoreQueries: SQLDatabase {
     /// - Parameters:
     ///   - path: The path of the file; nil for the path that `standardPath` returns.
     ///   - limits: The limits of all queries.
-    /// - Throws: `CommandFailure` if the file cannot be read or is not a database of issued.
+    /// - Throws: `CommandFailure` if the file cannot be read, is not a database of issued, or has a newer version.
     package init(path: String?, limits: Limits = Limits()) throws(CommandFailure) {
         let name =
             path
@@ -86,8 +86,8 @@ package final class StoreQueries: SQLDatabase {
     /// Returns the path of the daemon's database.
     ///
     /// - Parameters:
-    ///   - userID: The user. If their own daemon has a database, its path is returned, otherwise that of the system
-    ///     daemon.
+    ///   - userID: The user. If they are not root and their own daemon has a database, its path is returned; otherwise
+    ///     that of the system daemon.
     ///   - environment: Returns an environment variable.
     ///   - home: The user's home folder, used if `HOME` is not set; nil if unknown.
     package static func standardPath(

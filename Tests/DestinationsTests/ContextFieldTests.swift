@@ -55,7 +55,7 @@ struct ContextFieldTests {
         for user in ["a", nil, "b"] {
             var record = Samples.full
             record.own.record.context.user = user
-            record.memory = memory
+            record.seriesCache = memory
             let line = try parsed(Golden.payload.line(of: record, types: &types))
             #expect(line["user_id"]?.asString == user)
         }

@@ -43,7 +43,7 @@ import Testing
             record.own.record.source = nil
             record.own.record.app = nil
             record.own.record.fingerprint = nil
-            record.memory = self
+            record.seriesCache = self
         }
 
         func complete(_ record: inout IssueRecord) {

@@ -60,7 +60,7 @@ package final class FakeLogz: Sendable {
         try control.plan(steps)
     }
 
-    /// Closes the port and all its connections. The port stays reserved.
+    /// Closes the port and all its connections until `up` is called.
     package func down() throws(Errno) {
         try control.down()
     }
@@ -78,7 +78,7 @@ package final class FakeLogz: Sendable {
         control.changeTokens(adding: [], revoking: [token])
     }
 
-    /// Discards the plan and everything recorded. Must not be called during a request.
+    /// Discards the plan and everything recorded, and reopens the port. Must not be called during a request.
     package func reset() throws(Errno) {
         try control.reset()
     }

@@ -8,10 +8,10 @@ package struct FakeLogzOptions: Hashable, Sendable {
     /// The file to which all events are appended.
     package var ledger: String?
     package var limitAppliesTo = SizeLimitScope.both
-    /// Whether requests whose only faults are blank lines are accepted. The service counts blank lines; it is unknown
+    /// Whether a request whose only faults are blank lines gets a 400. The service counts blank lines; it is unknown
     /// whether they alone cause a 400.
     package var emptyLineIsError = true
-    /// Whether lines with tags count as unexpected.
+    /// Whether an expectation is not met if a line has a tag.
     package var isStrict = false
 
     package init(tokens: Set<String> = [], plan: [FaultStep] = []) {

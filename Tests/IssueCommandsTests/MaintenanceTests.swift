@@ -223,12 +223,12 @@ struct MaintenanceTests {
         try FileSystem.writeAtomically(Array("new".utf8), to: "\(folder)/tmp")
         let target = try TargetFolder(folder)
         let refuse = { (_: borrowing TargetFolder, _: String, _: String) throws(Errno) in throw error }
-        try FileSaving.name("tmp", "copy", in: target, link: refuse)
+        try FileSaving.rename("tmp", to: "copy", in: target, link: refuse)
         #expect(try FileSystem.read(copy, limit: 10) == Array("new".utf8))
         #expect(try FileSystem.names(in: folder) == ["copy"])
         try FileSystem.writeAtomically(Array("old".utf8), to: other)
-        #expect(throws: Errno.alreadyExists) { try FileSaving.name("copy", "other", in: target, link: refuse) }
-        #expect(throws: Errno.alreadyExists) { try FileSaving.name("copy", "other", in: target) }
+        #expect(throws: Errno.alreadyExists) { try FileSaving.rename("copy", to: "other", in: target, link: refuse) }
+        #expect(throws: Errno.alreadyExists) { try FileSaving.rename("copy", to: "other", in: target) }
         #expect(try FileSystem.read(other, limit: 10) == Array("old".utf8))
     }
 }

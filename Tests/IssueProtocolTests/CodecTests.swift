@@ -181,7 +181,7 @@ struct CodecTests {
         _ value: Value, sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) {
         var writer = JSONWriter()
-        value.writeMembers(to: &writer)
+        value.writeObject(to: &writer)
         #expect(text(value) == writer.text, sourceLocation: sourceLocation)
     }
 

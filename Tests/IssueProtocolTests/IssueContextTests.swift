@@ -49,7 +49,7 @@ struct IssueContextTests {
             traceID: "trace", spanID: "", requestID: String(repeating: "r", count: 257), user: "")
         #expect(IssueRecord(message: "m", context: invalid).json == IssueRecord(message: "m").json)
         var writer = JSONWriter()
-        IssueRecord(message: "m", context: invalid).writeMembers(to: &writer)
+        IssueRecord(message: "m", context: invalid).writeObject(to: &writer)
         #expect(writer.text == #"{"message":"m"}"#)
     }
 

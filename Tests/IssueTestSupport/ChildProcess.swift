@@ -20,9 +20,9 @@ package final class ChildProcess {
     private let folder: ScratchFolder
     private let name: String
 
-    /// Starts a program. Its output is appended to files in the folder.
+    /// Starts a program. Its output and errors are appended to files in the folder.
     ///
-    /// - Parameter stream: Replaces its standard input and output, or nil for files.
+    /// - Parameter stream: Its standard input and output; nil for no input and output to a file.
     package init(
         _ program: String, _ arguments: [String] = [], in folder: ScratchFolder, name: String,
         environment: [String: String] = [:], stream: consuming FileDescriptor? = nil
@@ -60,7 +60,7 @@ package final class ChildProcess {
     package var output: String { folder.text(of: "\(name).out") }
     package var errors: String { folder.text(of: "\(name).err") }
 
-    /// Sends a signal to the program and to all processes that it has started.
+    /// Sends a signal to the program's process group, which contains the processes that it has started.
     package func send(_ signal: Int32) {
         if isRunning { kill(-pid, signal) }
     }

@@ -3,8 +3,8 @@ import UnixIO
 
 /// The real daemon with its own folder, configuration, socket and database.
 ///
-/// It is ready when the test gets it, and killed when the test ends in any way. In a test with the trait `daemonLog`, a
-/// failure contains what the daemon wrote to standard error.
+/// Unless the test starts it, it is ready when the test gets it. It is killed when the test ends in any way. In a test
+/// with the trait `daemonLog`, a failure contains what the daemon wrote to standard error.
 package final class DaemonFixture {
     /// A test failure together with the daemon's log.
     package struct Failure: Error, CustomStringConvertible {
@@ -131,7 +131,7 @@ package final class DaemonFixture {
 
     // MARK: Stopping
 
-    /// Kills the daemon at once, as a power cut would.
+    /// Kills the daemon with SIGKILL and waits for its end.
     package func kill() throws {
         process?.send(SIGKILL)
         try process?.end()

@@ -1,6 +1,6 @@
 import Issues
 
-/// A shop that reports about a dozen different issues.
+/// A shop that reports many different issues.
 struct Shop {
     func openForOneDay() {
         reportIssue("The shop opened late", level: .info, metadata: ["minutes": 7])

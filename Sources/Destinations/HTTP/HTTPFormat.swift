@@ -128,7 +128,8 @@ package struct DestinationOption: Sendable {
     /// The description of valid values, for an error message after "expected"; nil for a name of letters, digits, `_`,
     /// `-` and `.`.
     package let expected: String?
-    /// Returns `true` if a value is valid. If `expected` is nil, the configuration parser also checks the name.
+    /// Returns `true` if a value is valid. Not called if `expected` is nil: the configuration parser then checks that
+    /// the value is a name.
     package let accepts: @Sendable (String) -> Bool
 
     /// Creates a key whose value is a name.
@@ -274,7 +275,7 @@ package struct HTTPAddress: Hashable, Sendable {
         self.path = path
     }
 
-    /// Parses a URL. Returns nil if it has other parts than a scheme, host, port and path.
+    /// Parses a URL. Returns nil if it is invalid or has other parts than a scheme, host, port and path.
     package init?(url: String) {
         guard let scheme = Scheme.allCases.first(where: { url.lowercased().hasPrefix("\($0.rawValue)://") }) else {
             return nil
@@ -354,7 +355,7 @@ package struct Credential: Sendable {
         DeliveryResult(.paused(.noCredential), ResponseSummary("the credential is missing"))
     }
 
-    /// Reads the credential again, and returns `true` if it has changed.
+    /// Reads the credential again. Returns `true` if it is available and has changed.
     package mutating func reread() -> Bool {
         let old = token
         token = read?()

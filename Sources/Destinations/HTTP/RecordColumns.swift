@@ -3,8 +3,8 @@ package import IssueProtocol
 
 /// The fields of lines for self-hosted stores, named like their columns.
 package enum RecordColumns {
-    /// Returns the fields of a record that do not depend on the store. The caller adds the time, the ids, the causes
-    /// and the metadata.
+    /// Returns the fields of a record that do not depend on the store. The caller adds the time, the ids of the trace,
+    /// span, request and user, the causes, and the metadata.
     package static func members(of outbound: OutboundRecord) -> [JSONValue.Member] {
         let stored = outbound.stored
         let record = stored.record

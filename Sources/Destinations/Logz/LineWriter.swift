@@ -271,8 +271,8 @@ extension LineDraft {
 
 /// The limits of a line, with a margin below the limits that Logz.io documents.
 enum LineLimits {
-    /// The maximum size of a line. Logz.io rejects 500,000 bytes. With the margin, it does not matter how it counts
-    /// them.
+    /// The maximum size of a line. The limit of Logz.io is 500,000 bytes. With the margin, it does not matter how
+    /// Logz.io counts them.
     static let lineBytes = 450_000
     /// The maximum size of a text. Longer texts are not indexed, because the index limits the bytes of a term.
     static let textBytes = 32_700
@@ -324,7 +324,8 @@ struct TruncatedNames: Equatable {
 }
 
 extension String {
-    /// Returns the longest prefix that fits into `limit` bytes of UTF-8 and ends between characters.
+    /// Returns the longest prefix that fits into `limit` bytes of UTF-8 and ends between characters. Only a character
+    /// with very many combining marks may be cut.
     func cut(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: max(0, limit))

@@ -276,7 +276,7 @@ extension LogzFormat {
         let (time, timeRepair) = stored.plausibleTime
 
         var line = LineWriter()
-        var cached = outbound.memory?.cachedLine ?? CachedLine()
+        var cached = outbound.seriesCache?.cachedLine ?? CachedLine()
         var shared = SharedParts(cached.parts)
         let moment = time.description
         line.put("@timestamp", moment)
@@ -309,7 +309,7 @@ extension LogzFormat {
         line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
         // The names of cut fields are listed at the end of a line. A line that copied these parts would not list them.
         if !shared.written.isEmpty, line.truncated.names.isEmpty { cached.parts = shared.written }
-        outbound.memory?.cachedLine = cached
+        outbound.seriesCache?.cachedLine = cached
         line.put("occurrences", outbound.occurrences)
         line.put("suppressed_before", outbound.suppressedBefore)
         line.putCauses(record.causes)

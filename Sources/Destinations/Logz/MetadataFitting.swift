@@ -211,7 +211,7 @@ struct PlainMetadata {
         return count > 0
     }
 
-    /// Returns the type of a key's field; nil if it is unknown or the key needs to be changed.
+    /// Returns the type of a key's field; nil if it is unknown, or if the key is a duplicate or needs to be changed.
     private mutating func kind(
         of key: JSONText, in bytes: Span<UInt8>, at index: Int, _ types: FieldTypes
     ) -> FieldTypes.Kind? {

@@ -37,7 +37,7 @@ package struct ArgumentParser {
         return arguments
     }
 
-    /// Returns `true` for an option. By convention, a single dash is an operand.
+    /// Returns `true` for an option. `-` is an operand, and `--` ends the options.
     private static func isOption(_ word: String) -> Bool {
         word.hasPrefix("-") && word != "-" && word != "--"
     }

@@ -107,7 +107,7 @@ enum OperandRule: Equatable, Sendable {
         }
     }
 
-    /// Returns the name of an operand; nil if it depends on the preceding operands.
+    /// Returns the name of an operand; nil if the command takes none or any number.
     private func name(at index: Int) -> String? {
         switch self {
         case .none, .any: nil
@@ -117,7 +117,7 @@ enum OperandRule: Equatable, Sendable {
     }
 }
 
-/// The options of every command.
+/// The options that most commands have in common.
 enum CommonOptions {
     static let socket = OptionSpecification(
         "socket", value: "PATH", from: .files, "The daemon's socket (default: ISSUED_SOCKET or a standard location)"

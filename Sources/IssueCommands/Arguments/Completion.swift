@@ -56,7 +56,8 @@ struct Completion {
         position = line.position(of: word)
     }
 
-    /// Returns the candidates for the unfinished word; an empty array if the daemon is needed and does not reply.
+    /// Returns the candidates for the unfinished word. Without a reply of the daemon, those that only it knows are left
+    /// out.
     ///
     /// - Parameter connect: Connects to the daemon.
     func candidates(_ connect: () throws(CollectorConnectionError) -> any BrowserLink) -> [Candidate] {
@@ -210,7 +211,7 @@ struct Completion {
             return .value(source(of: command), prefix: "")
         }
 
-        /// Returns the candidates for the next operand.
+        /// Returns the source of the candidates for the next operand.
         private func source(of command: CommandSpecification) -> ValueSource {
             // An action has at most two words.
             for count in stride(from: min(operands.count, 2), to: 0, by: -1) {

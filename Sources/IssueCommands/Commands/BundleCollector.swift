@@ -11,7 +11,7 @@ struct BundleCollector {
     /// The database; nil for that of the configuration.
     var database: String?
     /// The number of newest records to include, anonymised.
-    var messages = 0
+    var recordCount = 0
     /// Opens the database, or throws the reason why it cannot be opened.
     var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
 
@@ -34,9 +34,9 @@ struct BundleCollector {
         // After a warning, the database of the configuration may be that of another daemon.
         parts += databaseParts(
             path: database ?? (warning == nil ? path : nil) ?? facts.daemon?.store.path,
-            isOfConfiguration: warning == nil)
+            usesDefaultPath: warning == nil)
         return SupportBundle(
-            parts: parts, hasMessages: messages > 0, warning: warning, now: context.now,
+            parts: parts, hasMessages: recordCount > 0, warning: warning, now: context.now,
             userID: CurrentProcess.userID)
     }
 
@@ -178,8 +178,8 @@ struct BundleCollector {
     ///
     /// - Parameters:
     ///   - path: The path of the database; nil if it is unknown.
-    ///   - isOfConfiguration: Whether a nil path means the default path.
-    private func databaseParts(path: String?, isOfConfiguration: Bool) -> [SupportBundle.Part] {
+    ///   - usesDefaultPath: Whether to use the default path if `path` is nil.
+    private func databaseParts(path: String?, usesDefaultPath: Bool) -> [SupportBundle.Part] {
         var parts: [SupportBundle.Part] = []
         if let path {
             let folder = FileSystem.parentFolder(of: path)
@@ -188,7 +188,7 @@ struct BundleCollector {
         }
         let library: Result<any SQLDatabase, CommandFailure>
         do throws(CommandFailure) {
-            guard path != nil || isOfConfiguration else {
+            guard path != nil || usesDefaultPath else {
                 throw CommandFailure(
                     .refused, "the daemon at the socket does not report the path of its database: use --database")
             }
@@ -208,10 +208,10 @@ struct BundleCollector {
                     "# \(name)\n" + (try Self.plan(sql, on: database))
                 }.joined(separator: "\n")
             })
-        guard messages > 0 else { return parts }
+        guard recordCount > 0 else { return parts }
         parts.append(
             part("messages", "the newest records, anonymised", library) { database throws(CommandFailure) in
-                try Self.messages(messages, on: database)
+                try Self.messages(recordCount, on: database)
             })
         return parts
     }

@@ -2,10 +2,11 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl bundle`: writes a text file with diagnostics, without messages and secrets.
+/// `issuectl bundle`: writes a text file with diagnostics but no secrets. It has messages only with `--with-messages`,
+/// anonymised.
 ///
-/// Like `sql`, it runs in `issued-sql`, which can open the database. If that program is missing, `issuectl` writes the
-/// bundle without the parts that need the database.
+/// Like `sql`, it runs in `issued-sql`, which can open the database. If that program cannot be run, `issuectl` writes
+/// the bundle without the parts that need the database.
 struct BundleCommand: Command {
     static let output = OptionSpecification(
         "output", short: "o", value: "FILE", from: .files,
@@ -87,7 +88,7 @@ struct BundleCommand: Command {
         let path = try path(in: context)
         let collector = BundleCollector(
             context: context, configuration: arguments[Self.configuration], database: arguments[Self.database],
-            messages: count, open: open)
+            recordCount: count, open: open)
         context.publishProgress("collecting")
         let bundle = collector.collect()
         context.publishProgress("")
@@ -128,17 +129,17 @@ struct BundleCommand: Command {
             + missing + ["Read it before you share it."]
     }
 
-    /// Returns the path of the file to write; nil for standard output. Throws if the file exists and `--force` is
-    /// missing.
+    /// Returns the path of the file to write, as `checked` does; nil for standard output.
     private func path(in context: CommandContext) throws(CommandFailure) -> String? {
         let name = "issued-bundle-\(context.now.description.filter { $0 != ":" }.prefix { $0 != "." })Z.txt"
-        guard let chosen = arguments[Self.output] else { return try free(name) }
+        guard let chosen = arguments[Self.output] else { return try checked(name) }
         if chosen == "-" { return nil }
-        return try free(try FileSaving.path(at: chosen, named: name, otherwise: "no bundle was written"))
+        return try checked(try FileSaving.path(at: chosen, named: name, otherwise: "no bundle was written"))
     }
 
-    /// Returns the path if a file may be written there. Throws if it exists, unless `--force` replaces a regular file.
-    private func free(_ path: String) throws(CommandFailure) -> String {
+    /// Returns the path if a file may be written there. Throws if it exists, unless `--force` was given and it is a
+    /// regular file or a symbolic link.
+    private func checked(_ path: String) throws(CommandFailure) -> String {
         guard let status = try? FileSystem.status(of: path, followingLinks: false) else { return path }
         guard arguments.has(Self.force) else { throw Self.exists(path) }
         // A device or a pipe would be replaced by a file.

@@ -6,8 +6,8 @@ package enum BundleFilters {
     /// The text that replaces a removed value.
     static let removed = "(removed)"
 
-    /// The fields of log lines that never contain reported text. The values of all other fields are removed, also those
-    /// of fields that a newer daemon logs.
+    /// The fields of log lines that never contain reported messages or metadata. The values of all other fields are
+    /// removed, including fields that only a newer daemon logs.
     private static let plainFields: Set<String> = [
         "advice", "app", "before", "bytes", "changed", "checked", "closed", "connections", "correction", "count",
         "critical", "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first",
@@ -63,7 +63,8 @@ package enum BundleFilters {
         return text[..<index]
     }
 
-    /// Returns the status code at the start of a summary of an answer, such as `401` of `401: unauthorised`.
+    /// Returns the status code at the start of a summary of an answer, such as `401` of `401: unauthorised`; nil if it
+    /// starts with none.
     package static func statusCode(of answer: some StringProtocol) -> String? {
         let digits = answer.drop { $0 == "\"" }.prefix { $0.isASCII && $0.isNumber }
         return digits.count == 3 ? String(digits) : nil
@@ -109,7 +110,8 @@ package enum BundleFilters {
         }.joined(separator: "\n")
     }
 
-    /// Returns the scheme, host and port of a URL, followed by a mark if it has a path or a query.
+    /// Returns the scheme, host and port of a URL, followed by a mark if anything else was removed. Returns only the
+    /// mark if the text is not a URL.
     private static func origin(of url: Substring) -> String {
         guard let mark = url.firstRange(of: "://") else { return removed }
         let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }

@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl deploy`: declares that a version of an application was deployed.
+/// `issuectl deploy`: declares that a version of an application was deployed, or removes such a declaration.
 struct DeployCommand: Command {
     static let at = OptionSpecification("at", value: "TIME", "The time of the deployment (default: now)")
     static let commit = OptionSpecification("commit", value: "SHA", "The revision of the source code")

@@ -339,7 +339,7 @@ extension DoctorCheck {
         facts.daemon?.destinations.filter { !$0.isRemoved }
     }
 
-    /// Returns a finding for each destination that waits or is paused for a matching reason.
+    /// Returns a finding for each destination that waits or is paused for a matching reason; nil without a status.
     private static func findings(
         _ facts: DoctorFacts, where isMatching: (_ reason: String) -> Bool,
         fix: (DestinationStatus) -> String

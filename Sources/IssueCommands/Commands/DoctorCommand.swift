@@ -13,8 +13,8 @@ struct DoctorCommand: Command {
         sections: [("Options", [list, CommonOptions.shortTimeout])],
         notes: [
             "Without CHECK, runs all checks. The result of a check is ok, skipped, a note, a warning or a "
-                + "problem. Each finding is shown with the command or the change that fixes it. Run it as root, "
-                + "because other users do not see everything, so that some checks are skipped.",
+                + "problem. Each finding is shown with the command or the change that fixes it. Run it as root: "
+                + "other users do not see everything, so some checks are skipped for them.",
             "Exits with 1 if there is a warning or a problem.",
         ],
         examples: ["sudo issuectl doctor", "issuectl doctor socket disk --json", "issuectl doctor --list"])
@@ -75,7 +75,7 @@ extension CommandContext {
     }
 }
 
-/// The findings of all checks.
+/// The results of the checks that were chosen.
 struct DoctorReport {
     /// Each check with its findings; nil if the check was not possible.
     let results: [(check: DoctorCheck, findings: [DoctorFinding]?)]
@@ -106,7 +106,7 @@ struct DoctorReport {
         results.reduce(0) { $0 + ($1.findings ?? []).count { $0.severity == severity } }
     }
 
-    /// Returns the output for users: a line for each check without findings, and two lines for each finding.
+    /// Returns the output for users: a line for each check without findings, two lines for each finding, and a summary.
     func lines(painter: Painter) -> [String] {
         let width = results.map(\.check.id.count).max() ?? 0
         var lines: [String] = []
@@ -173,7 +173,7 @@ package struct DoctorFacts: Sendable {
     package var service = UnitFile()
     package var socketUnit = UnitFile()
 
-    /// The daemon's status; nil if it is not reachable.
+    /// The daemon's status; nil if the call failed.
     var daemon: DaemonStatus? { try? status.get() }
 }
 

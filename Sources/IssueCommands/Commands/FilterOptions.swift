@@ -62,7 +62,7 @@ enum FilterOptions {
         return text.isEmpty || text.hasSuffix("*") || suffixes.contains { $0 == suffix } ? text : text + ".service"
     }
 
-    /// Returns the filter that the options select; nil if there are none.
+    /// Returns the filter of the options; nil if none of them was given.
     static func filter(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueFilter? {
         var filter = IssueFilter()
         filter.apps = try arguments.values(of: app, expected: appForms) { $0.isEmpty ? nil : $0 }

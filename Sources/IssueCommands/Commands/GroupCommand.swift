@@ -60,7 +60,8 @@ struct GroupCommand: Command {
             "issuectl group rule add g92c9da597585468b --template 'Invalid user *'", "issuectl group undo 7",
         ])
 
-    /// The maximum number of groups that a filter merges, or that a split by a field creates, without `--yes`.
+    /// The maximum number of groups that a filter or a rule merges, or into which a group is split by a field, without
+    /// confirmation or `--yes`.
     private static let maxUnconfirmed = 50
     /// The maximum number of groups in one call, as limited by the daemon.
     private static let groupsPerCall = 256
@@ -125,7 +126,7 @@ struct GroupCommand: Command {
             throw UsageError("--yes is only for merge, rule add and split --by")
         }
         if limit != nil, action != .suggest { throw UsageError("--limit is only for suggest") }
-        if let filter, action != .merge, !(action == .suggest && filter.isOnlyApplications) {
+        if let filter, action != .merge, !(action == .suggest && filter.isOnlyOneApplication) {
             throw UsageError("a filter is only for merge")
         }
         switch action {
@@ -202,7 +203,7 @@ struct GroupCommand: Command {
         return .success
     }
 
-    /// Undoes corrections one by one. With `--json`, prints one document for all of them.
+    /// Undoes corrections one by one, until one fails. With `--json`, prints one document for all of them.
     private func undo(in context: CommandContext) throws(CommandFailure) {
         var changed: [(id: String, json: [UInt8])] = []
         var failure: CommandFailure?
@@ -304,8 +305,8 @@ struct GroupCommand: Command {
         return found
     }
 
-    /// Asks for confirmation if a correction merges, or splits into, more than 50 groups. Returns `false` if the user
-    /// declines.
+    /// Asks for confirmation if a correction merges, or splits into, more than 50 groups and `--yes` was not given.
+    /// Returns `false` if the user declines. Throws if it cannot ask because there is no terminal.
     private func isConfirmed(_ count: Int, _ context: CommandContext) throws(CommandFailure) -> Bool {
         guard count > Self.maxUnconfirmed, !skipsConfirmation else { return true }
         let isSplit = action == .split
@@ -407,7 +408,7 @@ struct GroupCommand: Command {
 
 extension IssueFilter {
     /// Whether the filter selects one application and nothing else.
-    fileprivate var isOnlyApplications: Bool {
+    fileprivate var isOnlyOneApplication: Bool {
         var only = IssueFilter()
         only.apps = apps
         return self == only && apps?.count == 1
@@ -430,7 +431,7 @@ enum CorrectionText {
         return ["To undo: issuectl group undo \(corrections.map { "\($0)" }.joined(separator: " "))"]
     }
 
-    /// Returns a line such as `7  merged g1 into g2, by user 1000 3 min ago, 2 hits: same cause`.
+    /// Returns a line such as `7  merged g1 into g2 in shop, by user 1000 3 min ago, 2 hits: same cause`.
     static func line(_ correction: GroupCorrection, in context: CommandContext) -> String {
         let time = RelativeTime.text(correction.timestamp, now: context.now)
         var text = "\(correction.id)  \(change(correction)) in \(correction.app), "

@@ -117,7 +117,7 @@ struct ListCommand: Command {
         return ends.isEmpty ? "-" : ends.joined(separator: " or ")
     }
 
-    /// Whether all listed groups are resolved or muted. Their list shows who set the state.
+    /// Whether the filter selects only resolved or muted groups. The list then shows who set the state.
     private var showsChanges: Bool { filter?.states.map { !$0.isEmpty && !$0.contains(.open) } ?? false }
 
     private var showsMutes: Bool { showsChanges && filter?.states?.contains(.muted) == true }

@@ -199,7 +199,7 @@ package struct FollowProgress {
         return true
     }
 
-    /// Forgets the records before a time, and others if there are too many left.
+    /// Forgets the records before a time, and the oldest of the others if there are too many.
     private mutating func forget(before start: IssueTimestamp) {
         shown = shown.filter { $0.value >= start }
         if shown.count > Self.maxRemembered / 2 {

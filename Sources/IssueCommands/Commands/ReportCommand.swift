@@ -216,8 +216,8 @@ struct RecordTemplate {
         .object([JSONValue.Member("message", .string(message))] + members)
     }
 
-    /// Returns the record with the members that only the template has. Objects, such as the metadata, are merged member
-    /// by member.
+    /// Returns the record with the members of the template that it lacks or has as null. Objects, such as the metadata,
+    /// are merged member by member.
     func record(completing record: [JSONValue.Member]) -> JSONValue {
         var result = record
         for member in members {
@@ -242,8 +242,8 @@ package enum CallerName {
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// Returns the name of the parent process, such as a script. If the parent only runs other programs, as a shell
-    /// does, returns the name of the service without its suffix, or `issuectl` outside of a service.
+    /// Returns the name of the parent process, such as a script. If the parent is unknown or only runs other programs,
+    /// as a shell does, returns the name of the service without its suffix, or `issuectl` outside of a service.
     package static func name(parent: String?, unit: String?) -> String {
         if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
             return parent
@@ -309,7 +309,7 @@ package struct LineReader {
     /// A line of the input. Numbers start at 1.
     package struct Line: Equatable {
         package var number: Int
-        /// The bytes without the line feed; nil if the line is too long.
+        /// The bytes without the line break; nil if the line is too long.
         package var bytes: [UInt8]?
     }
 

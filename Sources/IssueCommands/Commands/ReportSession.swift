@@ -21,7 +21,7 @@ struct ReportSession {
         var echoes: Bool
         /// The maximum time to try each call.
         var timeout: Duration
-        /// Whether to keep records for the next run if no daemon accepts them.
+        /// Whether to keep records for the next run if the daemon does not accept them in time.
         var spools: Bool
         /// The UUID under which the records are numbered.
         var producer: String
@@ -169,7 +169,7 @@ struct ReportSession {
         }
     }
 
-    /// Calls `Report` until there is a reply or the timeout has expired.
+    /// Calls `Report`. Until the timeout, repeats the call if the daemon is busy, has no space or has disconnected.
     ///
     /// Repeating the call is safe: the records are numbered, and the daemon does not store a number twice.
     private mutating func exchange(_ parameters: [UInt8]) throws(CollectorConnectionError) -> [UInt8] {
@@ -353,11 +353,12 @@ package struct ReportEnvironment {
     package var sleep: (Duration) -> Void
     /// Returns a new random UUID.
     package var makeProducer: () -> String
-    /// The name of the program that called this one; nil if it is unknown.
+    /// The default application name, see `CallerName`; nil if there is none.
     package var caller: String?
     /// Keeps a call for the next program of this user that reports.
     ///
-    /// Takes the message, the producer and its first number. Returns the folder, or nil if the call could not be kept.
+    /// Takes the message, the producer and the number of the first record. Returns the folder, or nil if the call could
+    /// not be kept.
     package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
     /// Sends the calls that earlier runs have kept, to the given socket or to the default ones.
     package var sendSpooled: (_ socket: String?) -> Void

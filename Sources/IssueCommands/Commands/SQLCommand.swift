@@ -4,8 +4,8 @@ package import UnixIO
 
 /// `issuectl sql`: queries the database with SQL.
 ///
-/// `issuectl` itself contains no SQLite. It runs the program `issued-sql` with the same command line and with a
-/// ``SQLAccess`` that opens databases.
+/// `issuectl` itself contains no SQLite. It runs the program `issued-sql` with the same command line. In that program,
+/// the ``SQLAccess`` opens databases.
 struct SQLCommand: Command {
     static let database = OptionSpecification(
         "database", value: "FILE", from: .files,
@@ -40,7 +40,7 @@ struct SQLCommand: Command {
         ])
 
     private static let defaultLimit = 1000
-    /// The maximum size of one statement, in bytes.
+    /// The maximum size of a query from standard input, in bytes.
     private static let maxQueryBytes = 1 << 20
     /// The size of the input, in bytes, up to which each line with a semicolon is followed by a check for a complete
     /// query. Larger input is checked less often.

@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl show`: shows all details of a record.
+/// `issuectl show`: shows all details of a record, or of a group and its newest record.
 struct ShowCommand: Command {
     static let specification = CommandSpecification(
         name: "show", summary: "Show all details of a record, or of a group's newest record", operands: .one("ID"),

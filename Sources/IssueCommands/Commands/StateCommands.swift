@@ -128,7 +128,7 @@ private let note = OptionSpecification(
 private enum StateNote {
     /// Returns the note; nil without the option.
     ///
-    /// - Throws: `UsageError` if the note is empty or longer than `IssueStateChange.maxNoteBytes`.
+    /// - Throws: `UsageError` if the note is blank or longer than `IssueStateChange.maxNoteBytes`.
     static func text(_ arguments: ParsedArguments) throws(UsageError) -> String? {
         guard let text = arguments[note] else { return nil }
         let expected = "expected a text of 1 to \(IssueStateChange.maxNoteBytes) bytes"

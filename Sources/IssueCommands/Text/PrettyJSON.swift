@@ -2,7 +2,7 @@ import IssueProtocol
 
 /// Formats JSON for users.
 enum PrettyJSON {
-    /// Returns the lines of a value. Arrays of simple values stay on one line of up to `width` columns.
+    /// Returns the lines of a value. An array of simple values is on one line if that has at most `width` columns.
     static func lines(_ value: JSONValue, width: Int) -> [String] {
         var lines: [String] = []
         append(value, before: "", after: "", depth: 0, width: width, to: &lines)

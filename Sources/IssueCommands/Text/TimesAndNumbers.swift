@@ -24,7 +24,8 @@ package enum DurationExpression {
         return .milliseconds(milliseconds)
     }
 
-    /// Returns what the error about an invalid time span says it expected. Valid are time spans above 0 with a unit.
+    /// Returns the description of valid values for the error about an invalid time span. Time spans above 0 with a unit
+    /// are valid.
     package static func expectation(for text: String) -> String {
         let words = text.split { !$0.isLetter }
         guard text.contains(where: \.isNumber), text.last?.isLetter == true else { return formsWithUnit }

@@ -1,15 +1,15 @@
 package import IssueProtocol
 
 extension Admission {
-    /// The log time at which the next summary is due: when its window has ended and a token for a summary is available;
-    /// nil if no window is open.
+    /// The log time at which the next summary is due: when its window has ended and, unless too many windows are open,
+    /// a token for a summary is available; nil if no window is open.
     package var nextSummaryDue: RecordLogInstant? {
         guard let earliestDue else { return nil }
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
     }
 
-    /// Closes the windows that have ended by the log time `now`, each at its own time. Returns the summaries to store,
-    /// in the order of their times.
+    /// Closes or renews the windows that have ended by the log time `now`, each at its own time. Returns the summaries
+    /// to store, in the order of their times.
     package mutating func dueSummaries(at now: RecordLogInstant) -> [SummaryDraft] {
         var drafts: [SummaryDraft] = []
         while let due = nextSummaryDue, due <= now { drafts += flush(at: due) }
@@ -122,6 +122,7 @@ extension Admission {
     }
 
     /// Replaces a window that has ended with the next one, which starts now and is twice as long, up to `lastInterval`.
+    /// If the group was evicted, closes the window instead.
     private mutating func renew(_ window: WindowRow, wasReported: Bool, at now: RecordLogInstant) {
         guard !window.isGroupEvicted else { return close(window, wasReported: wasReported) }
         let interval = min(window.interval * 2, lastInterval)
@@ -146,7 +147,7 @@ extension Admission {
         _ = groups.alter(window.key.group) { $0.openWindows -= 1 }
     }
 
-    /// Stores the sequence number of a group's last summary.
+    /// Sets the sequence number of a group's open window or last summary, and notes that the group must be stored.
     private mutating func setSequence(_ key: WindowRow.Key, _ sequence: Int64) {
         let wasChanged = groups.alter(key.group) { group in
             defer { group.isChanged = true }
@@ -199,10 +200,10 @@ extension Admission {
 
 /// The content of a summary: how many records were suppressed, in which groups, since when and why.
 package struct SummaryDraft: Equatable, Sendable {
-    /// The group's id; nil if the summary covers several groups of an application.
+    /// The group's id; nil if several windows of an application may share the summary (`SummaryPlan.merged`).
     package var group: GroupID?
     package var account: AccountID
-    /// The reason. If several groups are covered, the reason of the window with the most suppressed records.
+    /// The reason. In a shared summary, the reason of the window with the most suppressed records.
     package var reason: SuppressionReason
     package var windowStart: RecordLogInstant
     package var windowEnd: RecordLogInstant
@@ -210,9 +211,9 @@ package struct SummaryDraft: Equatable, Sendable {
     package var suppressedOccurrences: Int64
     /// The number of records sent in the same time.
     package var forwardedCount: Int64
-    /// The total number of occurrences so far. If several groups are covered, the sum of their totals.
+    /// The total number of occurrences so far. In a shared summary, the sum of the totals of its groups.
     package var occurrences: Int64
-    /// Ascends per group and reason or, if several groups are covered, per application.
+    /// Ascends per group and reason or, for a shared summary, per application.
     package var summarySequence: Int64
     package var firstSeen: RecordLogInstant
     package var lastSeen: RecordLogInstant
@@ -276,7 +277,7 @@ package struct SummaryRange: Equatable, Sendable {
     package var records: ClosedRange<RowID>
 }
 
-/// The stored counters of one group's records that were suppressed for one reason since the last summary.
+/// A stored window: the counters of one group's records that were suppressed for one reason since the window started.
 package struct WindowRow: Equatable, Sendable {
     package struct Key: Hashable, Sendable {
         package var group: GroupID
@@ -364,7 +365,8 @@ package struct WindowRow: Equatable, Sendable {
 /// The changes to admission since the last call of `takeChanges()`.
 struct DirtySet: Sendable {
     var buckets: Set<BucketRow.Key> = []
-    /// Contains each group at most once: `Group.isChanged` is true for those in the list.
+    /// Contains every group in the table whose `Group.isChanged` is true. May also contain evicted groups, and the same
+    /// group more than once.
     var groups: [GroupID] = []
     var windows: Set<WindowRow.Key> = []
     var closedWindows: Set<WindowRow.Key> = []

@@ -4,10 +4,10 @@ package import IssueProtocol
 ///
 /// It is called for each record, in the order of the record log. A record must pass four checks: the group's bucket,
 /// the application's buckets, the destination's buckets, and the daily byte limit. A record that one of them refuses
-/// takes no tokens. The application's and the destination's limits have reserves for critical records and new groups;
-/// the destination's limit also has one for summaries (`SharedLimit`). The first record of a group skips the group's
-/// bucket. Users share the destination's limit and the daily bytes fairly (`FairBucket`, `DailyBudget`), regardless of
-/// the severity of their records.
+/// takes no tokens. The application's and the destination's limits have reserves for critical records, and for new
+/// groups and regressions; the destination's limit also has one for summaries (`SharedLimit`). The first record of a
+/// group and a regression skip the group's bucket. Users share the destination's limit and the daily bytes fairly
+/// (`FairBucket`, `DailyBudget`), regardless of the severity of their records.
 ///
 /// All times, including those of summaries, are log times. If a record's time is `nextSummaryDue` or later, the caller
 /// must call `dueSummaries(at:)` before it evaluates the record. The same log therefore always gives the same
@@ -266,7 +266,7 @@ extension Admission {
         return decision
     }
 
-    /// Decides whether a priority record may be sent before the backlog, and counts it if so.
+    /// Decides whether a priority record may be sent before the backlog.
     ///
     /// Takes tokens only from reserves and from the group's bucket, so the common buckets are unchanged when the cursor
     /// reaches the record. If the result is nil, nothing is counted. The caller then sets `wasPriority` and calls
@@ -508,7 +508,8 @@ package struct LimitForecast: Equatable, Sendable {
 
 extension Admission {
     /// Returns the levels of the buckets that a candidate has to pass, without unlimited ones. The group's bucket is
-    /// left out for the first record of a group. Nothing is counted.
+    /// left out for the first record of a group and for a regression, and the application's if it is not in memory.
+    /// Nothing is counted.
     ///
     /// The destination's level is what all users together have left; one user may get less of it.
     package func levels(for candidate: AdmissionCandidate, at now: RecordLogInstant) -> [LimitForecast] {

@@ -265,9 +265,9 @@ package struct CardinalityOverflow: Hashable, Sendable {
         case applications
         /// Too many sender kinds.
         case senders
-        /// Too many groups in one application.
+        /// A new group exceeds the limit on groups or on series.
         case issues
-        /// Too many series in one group.
+        /// A new series of an existing group exceeds the limit on series.
         case variants
     }
 
@@ -336,7 +336,8 @@ package struct OverflowHistory: Sendable {
         entries[overflow] = entry
     }
 
-    /// Returns the status of each limit for all users together, and for each user who exceeded it.
+    /// Returns the status of each limit, except unlimited ones, for all users together and for each user who exceeded
+    /// it.
     package func statuses(_ settings: LimitSettings, at now: RecordLogInstant) -> [LimitStatus] {
         let kinds: [CardinalityOverflow.Kind] = [.issues, .variants, .applications, .senders]
         return kinds.flatMap { kind -> [LimitStatus] in

@@ -4,9 +4,11 @@ import IssueProtocol
 ///
 /// It records the outstanding tokens of each user: tokens that were taken and have not been refilled since. A refill is
 /// credited to all users with outstanding tokens in equal parts. A fifth of the bucket is reserved for users without
-/// outstanding tokens, and another fifth for system users. A user may take a token in one of two cases:
+/// outstanding tokens, and another fifth for system users. If a token is left that is not reserved for others, a user
+/// may take it in any of these cases:
 ///
 /// - They have nothing outstanding.
+/// - They are a system user, and system users together stay within their reserve.
 /// - Their outstanding tokens are at most twice the unreserved tokens left. A single user therefore gets two thirds of
 ///   the unreserved tokens at once and the whole refill afterwards, and many users get equal parts.
 ///
@@ -67,7 +69,7 @@ package struct FairBucket: Equatable, Sendable {
             })
     }
 
-    /// The number of users with outstanding tokens.
+    /// The number of users with outstanding tokens as of `tokens.at`.
     package var userCount: Int { shares.count }
 
     /// Returns `true` if the user may take a token.

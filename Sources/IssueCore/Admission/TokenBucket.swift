@@ -139,7 +139,7 @@ package enum BucketRole: UInt8, CaseIterable, Hashable, Sendable {
     /// For all records. A record with a reserve takes from this bucket if the reserve is empty.
     case common
     case critical
-    /// For the first record of a group.
+    /// For the first record of a group and for a regression.
     case novelty
     case summary
 }
@@ -190,7 +190,8 @@ package struct BucketRow: Equatable, Sendable {
 /// One limit that is divided into buckets: one for each reserve, and a common one for the rest.
 ///
 /// Records without a reserve can empty only the common bucket. A record with a reserve takes from that first, then from
-/// the common bucket. The shares add up to the limit, so the limit as a whole is never exceeded.
+/// the common bucket. The shares add up to the limit. A very small limit may be exceeded, because each bucket holds at
+/// least one token.
 struct SharedLimit: Equatable, Sendable {
     private var common: FairBucket
     private var reserves: [BucketRole: FairBucket]
@@ -286,7 +287,7 @@ package struct GroupRow: Equatable, Sendable {
     package var occurrences: Int64
     /// The number of records suppressed since the last one that was sent.
     package var suppressedBefore: Int64
-    /// The sequence number of the last summary, by reason.
+    /// The sequence number of the open window or, if none is open, of the last summary, by reason.
     package var sequences: [SuppressionReason: Int64]
     /// The level of the group's bucket, in tokens; nil if groups are unlimited.
     package var level: Double?

@@ -5,7 +5,7 @@ package struct ForwardingBatch: Equatable, Sendable {
     package var count: Int
     /// The size of all its lines in bytes, before compression.
     package var bytes: Int
-    /// Whether it is sent before all other batches.
+    /// Whether it has only critical or new records, which are sent before the backlog.
     package var isPriority: Bool
     /// Lines that were sent before the daemon was restarted and whose arrival is unknown.
     package var unacknowledged: LineSet
@@ -53,6 +53,7 @@ package struct BatchOutcome: Equatable, Sendable {
         package var reason: DeadLetterReason
     }
 
+    /// The delivered lines, and lines that were not sent because their records were removed.
     package var delivered: [Range<Int>]
     package var dead: [Dead]
     /// Lines without an outcome yet. They continue as a batch of their own.
@@ -66,7 +67,7 @@ package struct BatchOutcome: Equatable, Sendable {
     /// The number of requests made since the batch was stored or loaded.
     package var requests: Int
 
-    /// Whether the destination has rejected every line.
+    /// Whether every line was given up: rejected, or retried for too long.
     package var isRejected: Bool { !dead.isEmpty && delivered.isEmpty && left.isEmpty }
 }
 
@@ -76,7 +77,7 @@ struct BatchProgress: Sendable {
     var bisection: Bisection
     /// Measures how long the batch has been retried without success.
     var clock: RetryStopwatch
-    /// The time since which lines have been refused without interruption; nil if none are.
+    /// The time of the first response that refused lines since the last failed request; nil if there was none.
     var bisectingSince: MonotonicInstant?
     var requests = 0
     var requestsSinceStored = 0

@@ -45,8 +45,8 @@ package struct Bisection: Equatable, Sendable {
 
         /// The number of consecutive accepted requests after which a request without a response is a proof.
         ///
-        /// Two before every second proof. Otherwise a destination that fails for every second request, such as a load
-        /// balancer with one broken server, would accept all other lines and never this one.
+        /// Two before every second proof, unless `hasFailedAgain`. Otherwise a destination that fails for every second
+        /// request, such as a load balancer with one broken server, would accept all other lines and never this one.
         var acceptedNeeded: Int { provenCount % 2 == 1 && !hasFailedAgain ? 2 : 1 }
     }
 
@@ -63,8 +63,8 @@ package struct Bisection: Equatable, Sendable {
     /// Up to this number, refused lines are considered bad themselves even if they are the majority of the lines tried.
     package static let maxDead = 32
     /// A line counts as refused after this number of proofs: requests that had only this line, directly followed
-    /// accepted requests and got no response. Also the number of requests without a response after which a line is a
-    /// suspect, and after which the batch is stuck.
+    /// accepted requests and got no response. Also the number of requests without a response after which a line becomes
+    /// a suspect at the latest, and after which the batch is stuck.
     package static let maxUnanswered = 5
     /// The number of proofs for further lines of a user after a line of theirs was given up this way.
     package static let maxUnansweredOfKnownUser = 3
@@ -135,7 +135,7 @@ package struct Bisection: Equatable, Sendable {
     package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
     /// Whether some lines have an outcome and others do not.
-    package var hasBatchInFlight: Bool { !isDone && !(delivered.isEmpty && skipped.isEmpty && dead.isEmpty) }
+    package var hasPartialOutcome: Bool { !isDone && !(delivered.isEmpty && skipped.isEmpty && dead.isEmpty) }
 
     /// Whether, as far as known, the destination accepts the majority of the lines, or `TriedUsers` shows that the
     /// refused lines are bad themselves.
@@ -521,7 +521,7 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// Whether the batch can be merged with another one: no line is in flight, and no outcome waits to be stored.
-    var isMergeable: Bool { inFlight == nil && !hasBatchInFlight }
+    var isMergeable: Bool { inFlight == nil && !hasPartialOutcome }
 
     /// Adds the lines of another batch. Both must be mergeable.
     mutating func merge(_ other: Bisection, order: MergedLines) {

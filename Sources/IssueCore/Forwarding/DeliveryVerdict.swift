@@ -169,7 +169,7 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
 
 /// Why a record is given up for a destination.
 package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
-    /// It was refused when it was sent alone.
+    /// The destination refused it or, when it was sent alone, repeatedly did not respond; see `Bisection`.
     case refused
     /// It is too large even after truncation.
     case tooLarge = "too_large"

@@ -25,7 +25,7 @@ extension Forwarding {
     /// Returns the state of the pacer, to be stored.
     package func pace(at now: MonotonicInstant) -> SendPacer.Saved { pacer.saved(at: now) }
 
-    /// The lines of each unfinished batch that may have arrived although no response confirmed it.
+    /// The lines of each unfinished batch that may have arrived although the store holds no outcome for them.
     package var unacknowledged: [BatchID: LineSet] {
         var unacknowledged: [BatchID: LineSet] = [:]
         for one in [current, preempted].compactMap(\.self) {
@@ -37,11 +37,11 @@ extension Forwarding {
         return unacknowledged
     }
 
-    /// Returns the outcomes so far of a batch that is being bisected, to store them before the batch is finished; nil
-    /// if no bisection is under way. Takes uncertain refusals back first.
+    /// Returns the outcomes so far of a batch that is sent in parts, to store them before the batch is finished; nil
+    /// unless some lines have an outcome and others do not. Takes uncertain refusals back first.
     package mutating func takeUnstored() -> (batch: BatchID, outcome: BatchOutcome)? {
         current?.bisection.takeBack()
-        guard let current, current.bisection.hasBatchInFlight else { return nil }
+        guard let current, current.bisection.hasPartialOutcome else { return nil }
         return (current.batch.id, current.outcome)
     }
 
@@ -137,7 +137,7 @@ extension Forwarding {
         self.current = current
         return Shipment(
             batch: current.batch.id, range: part.range, isCut: part.isCut, rereadsCredential: rereadsCredential,
-            timeLimit: isShort ? RetrySchedule.probeLimit : nil)
+            timeLimit: isShort ? RetrySchedule.outageTimeout : nil)
     }
 }
 
@@ -487,8 +487,8 @@ extension Forwarding {
             return pause(.manyLinesRefused, at: now)
         case .proceed:
             if isStopping { return end() }
-            if let current, current.requestsSinceStored >= Self.maxUnstoredRequests, current.bisection.hasBatchInFlight,
-                current.bisection.isMajorityAccepted
+            if let current, current.requestsSinceStored >= Self.maxUnstoredRequests,
+                current.bisection.hasPartialOutcome, current.bisection.isMajorityAccepted
             {
                 return settle(then: .sendNext)
             }
@@ -547,7 +547,7 @@ extension Forwarding {
             if isOfSuspect { keepsRefusals = current?.bisection.keepRefusals() ?? false }
             if !keepsRefusals { current?.bisection.takeBack() }
         }
-        guard keepsRefusals || current?.bisection.hasBatchInFlight == false else {
+        guard keepsRefusals || current?.bisection.hasPartialOutcome == false else {
             return settle(then: .wait(until: until, wait))
         }
         state = .waiting(until: until, wait)
@@ -567,7 +567,7 @@ extension Forwarding {
         let until = now.advanced(by: probeDelay)
         probeDelay = min(probeDelay * 2, Self.maxProbeDelay)
         current?.bisection.takeBack()
-        guard current?.bisection.hasBatchInFlight == false else { return settle(then: .pause(reason, until: until)) }
+        guard current?.bisection.hasPartialOutcome == false else { return settle(then: .pause(reason, until: until)) }
         state = .paused(reason, until: until)
         return .pause(reason, until: until, progress(at: now))
     }

@@ -10,7 +10,8 @@ package import IssueProtocol
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
-        /// Records are pending, but they have not waited long enough or the send rate does not allow them yet.
+        /// Records are pending, but they have not waited long enough, the send rate does not allow them yet, the
+        /// destination has requested a wait, or the last build made no progress.
         case batching(until: MonotonicInstant, isPaced: Bool)
         /// The caller builds and stores a batch.
         case preparing
@@ -48,7 +49,7 @@ package struct Forwarding: Sendable {
     /// The maximum number of users that are remembered because a line of theirs got no response and was given up. When
     /// there are more, all are forgotten.
     static let maxUnansweredUsers = 100
-    /// The minimum delay before another batch is built after a build that found nothing.
+    /// The minimum delay before another batch is built after a build that found nothing and made no progress.
     static let minEmptyBuildDelay: Duration = .seconds(1)
     /// The maximum number of requests for parts of a batch before their outcomes are stored.
     package static let maxUnstoredRequests = 64
@@ -105,12 +106,13 @@ package struct Forwarding: Sendable {
     var nextOvertaking: MonotonicInstant?
     /// The delay from the next such batch to the one after it.
     var overtakingDelay = Self.firstOvertakingDelay
-    /// Why the last request failed; nil after a request was accepted.
+    /// Why the last request failed; nil after a response that accepts or rejects lines, and after one that pauses the
+    /// destination.
     var failing: FailureClass?
     /// Why the last response paused the destination; nil if it did not. It stays set if all records of the batch are
     /// removed, because nothing shows that the cause is fixed. Requests of other batches are then probes too.
     var pauseReason: PauseReason?
-    /// Whether records were accepted, according to the last response that states it.
+    /// Whether records were accepted, according to the last response that states it; `false` after a failed request.
     package var isAcceptingRecords = false
     var resent: Int64 = 0
 
@@ -176,7 +178,7 @@ package struct Forwarding: Sendable {
     /// Updates the counts of pending records while a batch is sent in parts.
     package mutating func learned(_ pending: PendingCounts) { self.pending = pending }
 
-    /// Whether some parts of the batch have been sent and others have not.
+    /// Whether the last request had only a part of the batch.
     package var isInParts: Bool { current.map { $0.requests > 0 && lastRange.count < $0.batch.count } ?? false }
 
     /// Handles the end of storing a batch, which is sent next.
@@ -392,7 +394,7 @@ extension Forwarding {
         case stop
         /// A request is in flight. Its response completes the stop.
         case awaitAnswer
-        /// Something is being stored. `batchStored`, `nothingToSend` or `settled` completes the stop.
+        /// Something is being stored. `batchStored`, `nothingToSend`, `settled` or `merged` completes the stop.
         case awaitStore
     }
 }

@@ -1,17 +1,17 @@
 /// The delay between one attempt and the next: random, up to a limit that doubles with each failure, so that many
 /// senders do not retry at the same time.
 ///
-/// A destination that asks the sender to slow down gets long delays. During an outage, however long it lasts, a probe
-/// is sent every few seconds: it costs one line and shows the end of the outage immediately.
+/// A destination that reports too many requests gets long delays. During an outage, however long it lasts, a probe is
+/// sent every few seconds: it costs one line and shows the end of the outage immediately.
 package struct RetrySchedule: Equatable, Sendable {
     package static let base: Duration = .seconds(1)
-    /// The maximum delay for a destination that asks the sender to slow down.
+    /// The maximum delay for a destination that reports too many requests.
     package static let cap: Duration = .seconds(300)
-    /// The maximum delay between two attempts in an outage. Together with the duration of the attempt it is less than
-    /// five seconds.
+    /// The maximum delay from the start of an attempt in an outage to the start of the next one. If the attempt takes
+    /// longer, the next one follows after `floor`. A delay that the destination requests may be longer.
     package static let outageCap: Duration = .milliseconds(4500)
-    /// The timeout of an attempt in an outage.
-    package static let probeLimit: Duration = .seconds(4)
+    /// The shortened timeout of an attempt in an outage.
+    package static let outageTimeout: Duration = .seconds(4)
     package static let floor: Duration = .milliseconds(250)
     /// The maximum delay that a destination may request.
     package static let maxRetryAfter: Duration = .seconds(3600)
@@ -194,7 +194,7 @@ package struct OutageLog: Equatable, Sendable {
     /// One line of the log.
     package struct Entry: Equatable, Sendable {
         package var condition: Condition
-        /// The reason for waiting that was logged before; nil if another condition was.
+        /// If the reason for waiting has changed, the reason that was logged before; otherwise nil.
         package var previous: String?
         /// The number of changes that were not logged since the last entry other than `accepting`.
         package var leftOut: Int
@@ -204,7 +204,7 @@ package struct OutageLog: Equatable, Sendable {
         package var isRepeated = false
     }
 
-    /// The maximum number of entries about waiting, and of entries about pauses, in `period`.
+    /// The maximum number of entries about waiting or rejecting, and of entries about pauses, in `period`.
     package static let maxEntries = 10
     package static let period: Duration = .seconds(3600)
     /// The reason for waiting if an earlier version stored the condition without a reason.
@@ -220,7 +220,7 @@ package struct OutageLog: Equatable, Sendable {
     private var since: MonotonicInstant?
     /// Whether an outage was stored before the start, and `entry(for:at:)` has not been called since.
     private var isResumed: Bool
-    /// The times of the last entries about waiting, at most `maxEntries`.
+    /// The times of the last entries about waiting or rejecting, at most `maxEntries`.
     private var waits: [MonotonicInstant] = []
     /// The times of the last entries about pauses, at most `maxEntries`.
     private var pauses: [MonotonicInstant] = []

@@ -179,7 +179,7 @@ package struct DailyBudget: Equatable, Sendable {
     /// How much of their share of the day's bytes a user has used.
     package enum State: Equatable, Sendable {
         case plenty
-        /// Only first occurrences and errors are sent.
+        /// Only first occurrences, regressions, and records with at least the severity `error` are sent.
         case scarce
         /// Only critical records are sent.
         case critical

@@ -95,7 +95,7 @@ package protocol LineCache: AnyObject, Sendable {
 
 /// A record to be sent, with the context that its destination receives.
 package struct OutboundRecord: Sendable {
-    /// The stored record. If `memory` is set, without the fields that its series has in common.
+    /// The stored record. If `seriesCache` is set, without the fields that its series has in common.
     package var own: StoredRecord
     /// The metadata as stored JSON that has not been parsed; nil if `own` contains it.
     package var storedMetadata: String?
@@ -108,14 +108,14 @@ package struct OutboundRecord: Sendable {
     /// The number of occurrences of its group so far, as counted for this destination.
     package var occurrences: Int64
     /// The cached parts of the lines of its series; nil if the record differs from them.
-    package var memory: (any LineCache)?
+    package var seriesCache: (any LineCache)?
     /// The user who is accountable for the record, such as the owner of a subordinate user id.
     package var user: UInt32
 
     /// The complete record. Its id is the `event_id` that receivers use to detect duplicates.
     package var stored: StoredRecord {
         var whole = own
-        memory?.complete(&whole.record)
+        seriesCache?.complete(&whole.record)
         return whole
     }
 
@@ -126,18 +126,18 @@ package struct OutboundRecord: Sendable {
     }
 
     /// - Parameters:
-    ///   - stored: The complete record or, if `memory` is set, only its own fields.
+    ///   - stored: The complete record or, if `seriesCache` is set, only its own fields.
     ///   - storedMetadata: The metadata as stored JSON; nil if `stored` contains it.
     ///   - app: The application that the record is counted for.
     ///   - fingerprint: The fingerprint of its group.
     ///   - host: The name of this host.
     ///   - suppressedBefore: The number of records of its group that were suppressed since the last one sent.
     ///   - occurrences: The number of occurrences of its group so far.
-    ///   - memory: The cached parts of the lines of its series; nil if there are none.
+    ///   - seriesCache: The cached parts of the lines of its series; nil if there are none.
     ///   - user: The user who is accountable for the record; nil for the sender.
     package init(
         stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
-        suppressedBefore: Int64, occurrences: Int64, memory: (any LineCache)? = nil, user: UInt32? = nil
+        suppressedBefore: Int64, occurrences: Int64, seriesCache: (any LineCache)? = nil, user: UInt32? = nil
     ) {
         own = stored
         self.storedMetadata = storedMetadata
@@ -146,7 +146,7 @@ package struct OutboundRecord: Sendable {
         self.host = host
         self.suppressedBefore = suppressedBefore
         self.occurrences = occurrences
-        self.memory = memory
+        self.seriesCache = seriesCache
         self.user = user ?? stored.sender.uid
     }
 }
@@ -157,7 +157,7 @@ package struct OutboundSummary: Equatable, Sendable {
     package var eventID: String
     package var app: String
     package var host: String
-    /// Nil if the summary covers several groups.
+    /// Nil if the summary is for an application and not for one group.
     package var fingerprint: String?
     package var title: String
     package var domain: String?

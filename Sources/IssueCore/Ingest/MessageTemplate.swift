@@ -232,7 +232,8 @@ package struct SentTemplate: Sendable {
     ///   - limit: The maximum number of bytes of the template.
     ///   - template: The buffer the template is appended to. Its new bytes are meaningless if nil is returned.
     ///   - parts: The buffer for the parts.
-    /// - Returns: The form in which the message must be stored; nil if text and values contradict the message.
+    /// - Returns: The form in which the message must be stored; nil if text and values contradict the message, or the
+    ///   text is malformed or larger than `limit`.
     package func append(
         messageIn bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int, template: inout ByteBuffer,
         parts: inout ByteBuffer

@@ -256,7 +256,7 @@ package struct RangePostings: Equatable, Sendable {
     }
 }
 
-/// A posting list: the ids of a series in a range, stored as differences. One id takes one or two bytes.
+/// A posting list: the ids of a series in a range, stored as differences. One id usually takes one or two bytes.
 ///
 /// Each difference is a variable-length integer (LEB128): groups of seven bits, lowest first; all bytes but the last
 /// have the high bit set.

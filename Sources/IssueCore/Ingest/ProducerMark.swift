@@ -251,8 +251,8 @@ package struct ProducerReader: Sendable {
 
 /// Prevents pipelined reports from leaving a gap in the numbers of a producer.
 ///
-/// After a numbered report was refused, later reports on the same connection are refused too, until one starts at or
-/// below the refused number.
+/// After a numbered report was refused, later numbered reports on the same connection are refused too, until one starts
+/// at or below the refused number.
 package struct NumberGate: Equatable, Sendable {
     private var refusedFrom: Int64?
 

@@ -48,7 +48,7 @@ package struct DecodedRecord: Sendable {
     package var messageForm = MessageForm.template
     /// The message, or its parts; empty if the template is the whole message.
     package var message = ByteRange.empty
-    /// A JSON object as the sender wrote it; empty if absent.
+    /// A JSON object as the sender wrote it, without secrets; empty if absent.
     package var metadata = ByteRange.empty
     /// A JSON object of rarely used fields (causes, backtrace and context); empty if absent.
     package var details = ByteRange.empty

@@ -58,7 +58,8 @@ struct RecordFields: Sendable {
         texts[member.textIndex] = text
     }
 
-    /// Returns the integer of a member, or 0 if it is absent; the flags tell the difference.
+    /// Returns the integer of a member. If it is absent, returns 1 for `count`, and 0 for others, whose flags tell the
+    /// difference.
     @inline(__always)
     func integer(_ member: RecordMember) -> Int64 { integers[member.integerIndex] }
 

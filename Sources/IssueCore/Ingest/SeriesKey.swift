@@ -21,7 +21,7 @@ package struct SeriesDescription: Hashable, Sendable {
     /// - Parameters:
     ///   - series: The description of a record above a limit.
     ///   - app: The name of its account.
-    ///   - group: The fingerprint of the group that has too many series; nil if the application has too many groups.
+    ///   - group: The fingerprint of the existing group that the record belongs to; nil if its group would be new.
     package static func overflow(
         of series: SeriesDescription, app: String, group: String? = nil
     ) -> SeriesDescription {

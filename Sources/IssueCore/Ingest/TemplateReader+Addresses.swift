@@ -32,7 +32,8 @@ extension TemplateReader {
         return takeHost(from: first, to: index)
     }
 
-    /// Returns `true` for a dotted name in lower case that is not called as a function.
+    /// Returns `true` for a dotted name that does not begin with a capital, ends with a label of lower-case letters and
+    /// is not called as a function. If it has a single dot, the last label must be in `ShortWords.domains`.
     func isHost(from first: Int, to last: Int, dots: Int, lastDot: Int) -> Bool {
         let label = lastDot + 1
         guard last - label >= 2, bytes[first] | 0x20 == bytes[first] else { return false }

@@ -21,7 +21,7 @@ struct TemplateReader: ~Escapable {
     var lowest: Int
     /// The start and the at sign of the next mailbox address; both are `end` if there is none.
     private var mailbox: (start: Int, sign: Int)
-    /// The end of the last dotted name that was kept.
+    /// The end of the last dotted name that was examined.
     var nameEnd: Int
 
     @_lifetime(copy bytes)

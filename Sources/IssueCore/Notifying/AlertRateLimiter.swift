@@ -41,7 +41,7 @@ package struct AlertRateLimiter: Sendable {
     /// The maximum number of users remembered.
     package static let maxUsers = 256
 
-    private let timeout: Duration
+    private let reportDelay: Duration
     private var all: Budget<FairBucket>
     private var allDemand = Budget<BucketDemand?>(nil)
     private var users: RecencyTable<UInt32, User>
@@ -50,10 +50,10 @@ package struct AlertRateLimiter: Sendable {
     package private(set) var suppressedDue: RecordLogInstant?
 
     /// - Parameters:
-    ///   - timeout: How long suppressed alerts are counted before they are reported.
+    ///   - reportDelay: How long suppressed alerts are counted before they are reported.
     ///   - now: The current log time.
-    package init(timeout: Duration = suppressionReportDelay, at now: RecordLogInstant) {
-        self.timeout = timeout
+    package init(reportDelay: Duration = suppressionReportDelay, at now: RecordLogInstant) {
+        self.reportDelay = reportDelay
         all = Budget(FairBucket(Self.totalLimit, at: now))
         users = RecencyTable(capacity: Self.maxUsers)
     }
@@ -88,7 +88,7 @@ package struct AlertRateLimiter: Sendable {
             all[record.reason].take(for: record.uid, at: now)
         } else {
             suppressed.add(record.reason)
-            suppressedDue = suppressedDue ?? now.advanced(by: timeout)
+            suppressedDue = suppressedDue ?? now.advanced(by: reportDelay)
         }
         return isAdmitted
     }

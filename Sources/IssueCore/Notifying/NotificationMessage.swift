@@ -17,7 +17,7 @@ package struct NotificationMessage: Equatable, Sendable {
         package var uid: UInt32
         /// The time at which the record was received.
         package var at: IssueTimestamp
-        /// For an escalated issue, the number of occurrences and the period, such as `100 in 1h`; otherwise nil.
+        /// For an escalated issue, the configured number of occurrences and period, such as `100 in 1h`; otherwise nil.
         package var escalation: String?
 
         package init(
@@ -40,7 +40,7 @@ package struct NotificationMessage: Equatable, Sendable {
         }
     }
 
-    /// An event of the daemon itself.
+    /// An event without a record, such as a store fault or a reached limit.
     package struct OwnEvent: Equatable, Sendable {
         package var kinds: NotificationKinds
         package var text: String
@@ -105,7 +105,7 @@ extension NotificationMessage {
         return mayBeRepetition ? "(possible repetition) \(line)" : line
     }
 
-    /// The title, and a line for each event if there are several.
+    /// The title and the lines below it.
     package var text: String { ([title] + lines).joined(separator: "\n") }
 
     /// The lines below the title.
@@ -187,7 +187,8 @@ package enum NotificationText {
     package static let maxTitle = 200
     package static let maxName = 80
 
-    /// Returns a text as one line of limited length, with a space in place of each control or formatting character.
+    /// Returns a text as one line of limited length, with a space in place of each control, formatting, line-separating
+    /// or private-use character.
     ///
     /// An application chooses this text. With a line break or a bidirectional override, it could forge lines.
     package static func line(_ text: String, maxCharacters: Int) -> String {

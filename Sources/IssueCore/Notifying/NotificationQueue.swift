@@ -4,13 +4,14 @@ package import IssueProtocol
 package struct Notice: Equatable, Sendable {
     package var id: Int64
     package var kinds: NotificationKinds
-    /// The record that caused the event; nil for events of the daemon itself and for counted events.
+    /// The record that caused the event; nil for events without a record, such as a reached limit, and for counted
+    /// events.
     package var record: RowID?
-    /// The user accountable for the record; nil for events of the daemon itself.
+    /// The user accountable for the event; nil for events of the daemon itself.
     package var uid: UInt32?
     /// The number of events; 1 unless they are only counted.
     package var count: Int64
-    /// The description of an event of the daemon itself.
+    /// The description of an event without a record; nil for events with a record and for counted events.
     package var text: String?
     package var at: IssueTimestamp
 
@@ -31,12 +32,12 @@ package struct Notice: Equatable, Sendable {
     package var isOnlyCounted: Bool { record == nil && text == nil }
 }
 
-/// Bounds the events that wait for a notifier's next message.
+/// Limits the number of entries in a notifier's queue. It counts entries and does not hold them.
 ///
 /// Each user has a limited number of entries. Further events are only counted, so a flood from one user does not
 /// displace the events of others. The first event of each kind of a user always gets an entry, so a flood of new issues
 /// does not hide one that has escalated.
-package struct NoticeQueue: Equatable, Sendable {
+package struct NoticeLimiter: Equatable, Sendable {
     /// The maximum number of entries of one user, and of all users together. The first event of each kind may exceed
     /// both.
     package static let maxEntriesOfUser = 20
@@ -80,7 +81,7 @@ package struct NoticeQueue: Equatable, Sendable {
 /// A message contains all waiting events and is charged to one of their users. A user who has used up their share
 /// therefore delays only their own events. Events of others are still sent without this delay.
 package struct NotificationPacer: Sendable {
-    /// The lowest burst of which a fifth, the reserve for quiet users, is a whole token.
+    /// The minimum burst. Its reserve for quiet users, a fifth, is one whole token.
     package static let minBurst: Int64 = 5
 
     private var bucket: FairBucket
@@ -124,7 +125,7 @@ package struct NotificationPacer: Sendable {
 
 /// The events that a message lists individually, and the numbers of all and of the unlisted events.
 package struct NotificationDigest: Equatable, Sendable {
-    /// Events of one user that the message does not list.
+    /// Events that the message does not list: of one user, of several users together, or of the daemon itself.
     package struct Others: Equatable, Sendable {
         /// Nil for the sum of users who are not listed individually, and for the daemon.
         package var uid: UInt32?

@@ -95,7 +95,7 @@ package struct NotificationFilter: Hashable, Sendable {
         return NamePattern.matches(units, subject.unit) ? nil : "Units"
     }
 
-    /// Returns `true` if the notifier reports an event of the daemon itself. Only the kind matters.
+    /// Returns `true` if the notifier reports an event without a record. Only the kind matters.
     package func admits(_ kind: NotificationKinds) -> Bool { !kinds.isDisjoint(with: kind) }
 }
 
@@ -114,7 +114,7 @@ extension IssueSilence {
     /// The maximum number of silences in effect, and of those of one user.
     package static let maxCount = 256
     package static let maxCountOfUser = 64
-    /// The maximum length of the reason, in characters.
+    /// The maximum length of the reason, in Unicode scalars.
     package static let maxReason = 500
     /// The maximum length of a name, and of all names together, in bytes.
     package static let maxName = 256
@@ -124,7 +124,7 @@ extension IssueSilence {
 
     /// Returns `true` if this silence applies to an event, so that no notifier reports it.
     ///
-    /// Events of the daemon itself have no subject and are never silenced.
+    /// Events without a record have no subject and are never silenced.
     package func covers(_ subject: NotificationSubject, at now: IssueTimestamp) -> Bool {
         now < until && NamePattern.matches(apps, subject.app)
             && NamePattern.matches(environments, subject.environment) && NamePattern.matches(units, subject.unit)

@@ -3,10 +3,10 @@ package import IssueProtocol
 /// Detects groups with many occurrences in a period, for the event `escalated` of one notifier.
 ///
 /// A period consists of `slotCount` slots. The counts of the current slot and of the slots before it are added, so all
-/// counted occurrences happened within one period. A group is reported at most once per period.
+/// counted occurrences happened within one period. A group in memory is reported at most once per period.
 ///
-/// The number of groups in memory is limited. When the table is full, half of the groups of the user with the most
-/// groups are removed. A user therefore cannot displace the groups of users who have fewer.
+/// The number of groups in memory is limited. When the table is full and no group has expired, half of the groups of
+/// the user with the most groups are removed. A user therefore cannot displace the groups of users who have fewer.
 package struct EscalationCounter: Sendable {
     /// The stored form of a group's counts.
     package struct Entry: Equatable, Sendable {
@@ -109,7 +109,7 @@ package struct EscalationCounter: Sendable {
         return entries[group]?.add(occurrences, in: slot, at: now, rate) ?? false
     }
 
-    /// Returns the changes to store, and forgets groups that have not occurred for a period.
+    /// Returns the changes to store, and forgets groups that have neither occurred nor been reported for a period.
     package mutating func takeChanges(at now: RecordLogInstant) -> Changes {
         for entry in entries.values where isExpired(entry, at: now) { remove(entry) }
         var changes = Changes()
@@ -163,8 +163,8 @@ package struct ReachedLimit: Hashable, Sendable {
     package var user: UInt32
     package var reason: SuppressionReason
 
-    /// Returns nil for a limit of a single group or of new groups (`groupRate`, `cardinality`), which notifiers do not
-    /// report.
+    /// Returns nil for a limit of a single group (`groupRate`), which notifiers do not report, and for a limit on new
+    /// names, groups or series (`cardinality`), which is not a limit of a destination.
     package init?(_ reason: SuppressionReason, account: AccountID, user: UInt32) {
         switch reason {
         case .groupRate, .cardinality: return nil

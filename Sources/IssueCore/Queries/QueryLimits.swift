@@ -217,8 +217,7 @@ package struct ChangePollGate: Equatable, Sendable {
 
     /// Handles the end of a query.
     ///
-    /// - Parameter mayBeMore: `true` if it returned the maximum number of results, so that the next query may find
-    ///   more.
+    /// - Parameter mayBeMore: `true` if the next query may find more results even if nothing changes until then.
     package mutating func polled(mayBeMore: Bool) {
         isPolling = false
         if mayBeMore { hasChanges = true }

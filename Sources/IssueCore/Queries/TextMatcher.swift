@@ -2,9 +2,9 @@ import IssueProtocol
 
 /// The text of a search. It consists of terms, all of which must occur.
 ///
-/// A term is a word or a phrase. White space and control characters separate terms. A phrase is enclosed in quotation
-/// marks and must occur with exactly its spaces. A quotation mark within a word, or without a counterpart, is an
-/// ordinary character. An occurrence of a term may begin and end within a word of the searched text.
+/// A term is a word or a phrase. Characters up to U+0020, such as spaces and line breaks, separate terms. A phrase is
+/// enclosed in quotation marks and must occur with exactly its spaces. A quotation mark within a word, or without a
+/// counterpart, is an ordinary character. An occurrence of a term may begin and end within a word of the searched text.
 ///
 /// The search ignores case; see `LetterCase`.
 package struct TextMatcher: Equatable, Sendable {

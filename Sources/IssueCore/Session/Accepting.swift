@@ -1,9 +1,10 @@
 /// Decides which users may connect, and which connection is closed for a new one.
 ///
-/// An ordinary user may have as many connections as are still free. One user alone therefore gets at most half of all
-/// connections, and two users get a third each, so some stay free for new users. A user with less than an equal share
-/// is admitted even if no connection is free: a connection of the user with the most connections is then closed. Some
-/// connections are reserved for root, the daemon's own user and operators.
+/// An ordinary user may open a connection as long as they have fewer connections than are still free. Of the
+/// connections that are not reserved, one user alone therefore gets at most half, and two users get a third each, so
+/// some stay free for new users. A user with less than an equal share may be admitted even if too few connections are
+/// free: a connection of the user with the most replaceable connections is then closed, if that user has at least two
+/// more. Some connections are reserved for root, the daemon's own user and operators.
 package struct ConnectionShares: Sendable {
     /// The limits on the number of connections.
     package struct Limits: Equatable, Sendable {
@@ -28,7 +29,8 @@ package struct ConnectionShares: Sendable {
         case `operator`
         /// May use the reserve, and is never closed for another connection.
         case daemonUser
-        /// Like `daemonUser`, but without the limit per user.
+        /// Like `daemonUser`, but without the limit per user. If no connection is free, any replaceable connection may
+        /// be closed for it.
         case root
 
         var usesReserve: Bool { self != .ordinary }
@@ -111,8 +113,9 @@ package struct ConnectionShares: Sendable {
 
 /// Decides when connections are accepted.
 ///
-/// If the host lacks a resource, such as file descriptors, the daemon stops accepting for a second, and new connections
-/// wait in the kernel's backlog. A shortage is logged once. It is over when the backlog is empty again.
+/// If the host lacks a resource, such as file descriptors, the daemon stops accepting for a second or until a
+/// connection is closed. New connections wait in the kernel's backlog. A shortage is logged once. It is over when the
+/// backlog is empty again.
 package struct AcceptState: Equatable, Sendable {
     private enum State: Equatable, Sendable {
         case accepting

@@ -288,8 +288,8 @@ package struct ConnectionState: Equatable, Sendable {
 
     /// Notes that the client has hung up. Everything that it has sent must have been read.
     ///
-    /// The poller reports a hang-up in every round. A connection that neither reads nor sends now is therefore removed
-    /// from the poller until it does.
+    /// The poller reports a hang-up in every round. A connection without an open query that neither reads nor sends now
+    /// is therefore removed from the poller until it does.
     package mutating func hungUp() -> HangUpAction {
         switch (phase, calls, poll) {
         case (.closed, _, _), (_, .query, _), (_, _, .detached): return .none
@@ -504,7 +504,7 @@ extension ConnectionState {
             }
         }
 
-        /// When the query is answered with the current state; nil if it has no timeout.
+        /// When the query is answered with the current state; nil if it has no timeout or the state is being read.
         var deadline: MonotonicInstant? {
             switch self {
             case .awaiting(_, let until, let gate): gate.isPolling ? nil : until
@@ -514,7 +514,7 @@ extension ConnectionState {
         }
     }
 
-    /// A query that takes more than one step with one reply.
+    /// A query that takes more than one step or may have more than one reply.
     package enum Request: Equatable, Sendable {
         /// A job that was enqueued and may report its progress.
         case job
@@ -543,7 +543,7 @@ extension ConnectionState {
         case endFlush(QueryStep)
     }
 
-    /// Notes that the query that has just begun needs more than one step.
+    /// Notes that the query that has just begun takes more than one step or may have more than one reply.
     package mutating func requested(_ request: Request) -> RequestAction {
         guard case .query(let token, .single) = calls else {
             preconditionFailure("A request belongs to a query that has just begun")
@@ -602,7 +602,7 @@ extension ConnectionState {
         case none
         /// Send the reply as one of several.
         case send
-        /// Send the reply as the last one, and report ``queryEnded()``.
+        /// Send the reply as the last one, and call ``queryEnded()``.
         case finish
         /// Send an error instead of the reply, because the client is no longer an operator.
         case deny
@@ -615,7 +615,8 @@ extension ConnectionState {
     /// - Parameters:
     ///   - answer: The result.
     ///   - isOperator: `true` if the client is an operator now.
-    ///   - isOutdated: `true` if the client may see other records than when the step began. The step is then repeated.
+    ///   - isOutdated: `true` if the client may see other records than when the step began. A query that pages, follows
+    ///     or awaits then repeats the step.
     ///   - now: The current time.
     package mutating func answered(
         _ answer: QueryResult, isOperator: Bool, isOutdated: Bool, at now: MonotonicInstant

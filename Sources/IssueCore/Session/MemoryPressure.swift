@@ -1,7 +1,8 @@
 /// Limits the memory that the calls and replies of all users take together.
 ///
-/// While memory is short, users have a smaller allowance, and their connections wait. Partial messages and unread
-/// replies could stay in memory forever. If they take too much, connections of the users who hold the most are closed.
+/// While memory is short, users have a smaller allowance, and connections that exceed it wait. Partial messages and
+/// unread replies could stay in memory forever. If they take too much, connections of users who hold more than an equal
+/// share are closed.
 package struct MemoryPressure: Sendable {
     /// Sizes are in bytes.
     package struct Limits: Equatable, Sendable {
@@ -26,7 +27,7 @@ package struct MemoryPressure: Sendable {
     private var received = 0
     /// The part of `replies` for replies that clients have not read yet.
     private var unread = 0
-    /// When unread replies are checked next, because queries wait for their memory; nil if no query waits.
+    /// When unread replies are checked next, because queries wait for their memory; nil if no check is planned.
     package private(set) var replyDeadline: MonotonicInstant?
     /// Users whose connections wait because memory is short, in the order in which they began to wait.
     private var throttledUsers: [UInt32] = []
@@ -116,7 +117,7 @@ package struct MemoryPressure: Sendable {
         ///
         /// - Parameter holdings: The memory that each connection holds.
         package func connections(of holdings: [MemoryReservation]) -> [UInt64] {
-            // Frees an eighth more than necessary, so that the next search is not needed at once.
+            // Frees an eighth of the limit more than necessary, so that the next search is not needed at once.
             let chosen = MemoryReservation.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
             guard let stalledSince else { return chosen }
             let stalled = Set(holdings.filter { $0.since <= stalledSince }.map(\.connection))
@@ -138,7 +139,7 @@ package struct MemoryPressure: Sendable {
     package mutating func lacksReplyRoom(at now: MonotonicInstant) { replyDeadline = replyDeadline ?? now }
 
     /// Returns the cut that frees memory for waiting queries, by closing connections whose clients do not read their
-    /// replies; nil if none is needed.
+    /// replies; nil if none is needed or the check is not due.
     ///
     /// Sets `replyDeadline` for the next check if unread replies still take too much memory.
     package mutating func replyDeadlineReached(at now: MonotonicInstant) -> Cut? {
@@ -274,7 +275,7 @@ package struct ReplyBudget: Sendable {
         case begin
         /// The query waits until its user has received more of their earlier replies.
         case waitForUser
-        /// The query waits until other users have received more of their replies or are disconnected.
+        /// The query waits until some clients, of any user, have received more of their replies or are disconnected.
         case waitForOthers
     }
 
@@ -303,8 +304,9 @@ package struct ReplyBudget: Sendable {
 
     /// Decides whether a query of a user may be answered now.
     ///
-    /// The replies of a user, including the next one, may take as much memory as is free, and at least the memory of
-    /// two replies of maximum size. They never take more than the limit per user.
+    /// A reply of maximum size must fit into the free memory. The replies of a user, including the next one, may take
+    /// as much memory as is free, and at least the memory of two replies of maximum size. They never take more than the
+    /// limit per user.
     ///
     /// - Parameters:
     ///   - user: The accountable user.
@@ -340,7 +342,7 @@ package struct MemoryReservation: Equatable, Sendable {
         self.since = since
     }
 
-    /// Returns the connections to close so that the others hold at most `target` bytes.
+    /// Returns the connections to close so that the others hold at most `target` bytes, if possible.
     ///
     /// Only users above an equal share lose connections. Connections without progress for the longest time are closed
     /// first, so a large message that is being sent is not interrupted because of many stalled partial messages.

@@ -49,8 +49,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
     /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at least one item
     /// unless the queue is empty.
     ///
-    /// An item that costs more than the limit is taken only as the first one, so that items taken with it do not wait
-    /// for it.
+    /// An item that costs more than the limit is taken alone, so that no other items wait for it.
     package mutating func take(upTo limit: Int) -> [Item] {
         var taken: [Item] = []
         var spent = 0
@@ -230,7 +229,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     package let slice: Duration
     private let maxRunningPerUser: Int
     private var users: [UInt32: User] = [:]
-    /// The spent time of the user who last got a turn. It never decreases while users compete.
+    /// The highest spent time with which a user has got a turn. It is reset when no user has work.
     private var level: Duration = .zero
     private var lastSequence: UInt64 = 0
 

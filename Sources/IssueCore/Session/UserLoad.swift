@@ -109,7 +109,8 @@ package struct UserLoad: Sendable {
         replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
-    /// Returns the size of the calls of a connection, in bytes, that may begin before the limit is exceeded.
+    /// Returns the size of the calls of a connection, in bytes, that may begin before the limit is exceeded; negative
+    /// if it is exceeded already.
     ///
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.

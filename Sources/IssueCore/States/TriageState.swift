@@ -17,13 +17,13 @@ package struct TriageState: Equatable, Sendable {
 
     package private(set) var state: GroupState
     package private(set) var mutedUntil: IssueTimestamp?
-    /// The newest version of the application when the state was set, if only a newer one reopens the group or ends the
-    /// mute; otherwise nil.
+    /// The newest version of the application when the state was set, if the effect of a record depends on whether its
+    /// version is newer; otherwise nil.
     package private(set) var knownVersion: ApplicationVersion?
     /// The version that has the fix, if only this version or a later one reopens the group; otherwise nil.
     package private(set) var fixedIn: ApplicationVersion?
-    /// The time at which the issue was resolved in the next deployment, if that has not been declared yet; otherwise
-    /// nil. While it is set, no record reopens the group.
+    /// The time at which a user stated that the next deployment will resolve the issue, if none has been declared
+    /// since; otherwise nil. While it is set, no record reopens the group.
     package private(set) var fixAwaitedSince: IssueTimestamp?
     /// The number of further occurrences after which a mute ends; nil if their number does not matter.
     package private(set) var occurrencesLeft: Int64?
@@ -129,9 +129,10 @@ extension TriageState {
     /// alert sooner.
     ///
     /// An open group alerts sooner than a resolved one, and a resolved group sooner than a muted one. Of two resolved
-    /// states, the result is the one that any version ends, or otherwise the one with the older version. Of two mutes,
-    /// it is the one that ends earlier. Of two open states, it is the one that has regressed, or otherwise the one that
-    /// a user has set.
+    /// states, the result is the one without `knownVersion`, or otherwise the one with the older version; `fixedIn` and
+    /// `fixAwaitedSince` are not compared. Of two mutes, it is the one whose period ends earlier or, if they are equal,
+    /// the one that a newer version ends, or the one with the older version; `occurrencesLeft` is not compared. Of two
+    /// open states, it is the one that has regressed, or otherwise the one that a user has set.
     package static func merged(_ first: TriageState, _ second: TriageState) -> TriageState {
         if first.state == .open, second.state == .open {
             guard first.hasRegressed == second.hasRegressed else { return first.hasRegressed ? first : second }
@@ -165,7 +166,7 @@ extension TriageState {
         }
     }
 
-    /// Returns `true` if records of more versions end this state than end the other one.
+    /// Returns `true` if, by `knownVersion`, records of more versions end this state than end the other one.
     private func isOlderVersion(than other: TriageState) -> Bool {
         guard let known = other.knownVersion else { return false }
         return knownVersion.map { known.isNewer(than: $0) } ?? true
@@ -267,7 +268,7 @@ package struct QuietPeriod: Equatable, Sendable {
     }
 }
 
-/// Limits how often an ordinary user changes issues.
+/// Limits how often an ordinary user changes issues and declares deployments.
 ///
 /// Each change is a transaction of its own, for which all reports wait. A change of the grouping also ends the scans of
 /// the destinations early. Without a limit, one user could therefore delay the forwarding of everyone's records.

@@ -212,7 +212,7 @@ struct ConfigurationBuilder {
         reset([key, other], of: section)
     }
 
-    /// Resets keys that contradict each other to their defaults.
+    /// Resets keys that contradict each other to their defaults, in a section without a name.
     private mutating func reset(_ keys: [String], of section: Section) {
         guard section.name == nil else { return }
         for key in section.kind.topLevelKeys where keys.contains(key.name) {

@@ -15,7 +15,7 @@ struct CheckSubject: Equatable {
     var choice: Choice
     /// A phrase with the user and the reason for the choice.
     var explanation: String
-    /// Whether the daemon is known to run as this user.
+    /// Whether the daemon is assumed to run as this user.
     var isDaemonUser = true
 
     /// Chooses the user.

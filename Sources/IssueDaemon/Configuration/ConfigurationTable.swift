@@ -2,7 +2,8 @@ import Destinations
 import IssueCore
 
 /// The keys of each section, in the order of the manual. This is the only list of keys: parsing, error messages,
-/// `--print-config` and the tests of the manual all use it. A key's default is the initial value of its property.
+/// `--print-config` and the tests of the manual all use it. A key's default is the initial value of its property,
+/// unless the key has an explicit default.
 enum ConfigurationTable {
     static let socket: [ConfigurationKey<Configuration>] = [
         .init("Path", \.socket.path, .socketPath, "The socket that applications report to."),
@@ -254,7 +255,7 @@ package enum ConfigurationSection: Hashable, Sendable {
         }
     }
 
-    /// The keys of a section without a name, as keys of the whole configuration. Empty for destinations.
+    /// The keys of a section without a name, as keys of the whole configuration. Empty for destinations and notifiers.
     var topLevelKeys: [ConfigurationKey<Configuration>] {
         switch self {
         case .socket: ConfigurationTable.socket
@@ -272,7 +273,7 @@ package enum ConfigurationSection: Hashable, Sendable {
 /// A key of a section: its syntax, the property it sets, and its description.
 struct ConfigurationKey<Root>: Sendable {
     let metadata: KeyMetadata
-    /// Assigns the parsed text to the property. An invalid text is ignored.
+    /// Assigns the parsed text to the property, or appends it if the property is a list. An invalid text is ignored.
     let assign: @Sendable (inout Root, String) -> Void
     /// Returns the property's value in the syntax of the file.
     let text: @Sendable (Root) -> String
@@ -288,8 +289,8 @@ struct ConfigurationKey<Root>: Sendable {
 }
 
 extension ConfigurationKey {
-    /// Creates a key with an explicit default. The initial value of its property can't be used, because it depends on
-    /// other settings or on the kind of destination.
+    /// Creates a key with an explicit default, for a property whose initial value depends on other settings or on the
+    /// kind of destination.
     init<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String

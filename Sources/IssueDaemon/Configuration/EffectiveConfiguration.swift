@@ -5,7 +5,7 @@ package import UnixIO
 package struct EffectiveConfiguration: Sendable {
     /// The source of the configuration in use.
     package enum Basis: Hashable, Sendable {
-        /// All files are used. Destinations with an error are paused.
+        /// All files are used. Destinations and notifiers with an error are paused.
         case files
         /// The files have errors, so the last valid configuration is used.
         case lastValid
@@ -18,7 +18,7 @@ package struct EffectiveConfiguration: Sendable {
     package var problems: [ConfigurationProblem]
     /// Whether retention removes no records, because it is unknown how many of them the operator wants to keep.
     package var suspendsRetention = false
-    /// The database that is used because the files name none; nil if they do.
+    /// The database that is used because the files have errors and name no database; nil in any other case.
     package private(set) var separateStore: String?
 
     /// Decides which configuration to use.
@@ -235,8 +235,8 @@ extension HostEnvironment {
         return "\(FileSystem.parentFolder(of: configuration.store.path))/unknown-config/issues.db"
     }
 
-    /// The default folder of the daemon's state. Returns nil for a file named with `--config`, because a host may have
-    /// several of them.
+    /// The state directory of the service or, without one, the default folder of the database. Returns nil for a file
+    /// that is named with `--config` without a state directory, because a host may have several such daemons.
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
         // systemd separates several directories by colons.
         if let folder = folder("STATE_DIRECTORY")?.split(separator: ":").first { return String(folder) }

@@ -42,7 +42,7 @@ package struct NotifierSettings: Hashable, SectionSettings {
 package struct NotifierConfiguration: Hashable, Sendable {
     package var name: String
     package var settings: NotifierSettings
-    /// The file of the URL; nil if the settings contain the URL.
+    /// The file of the URL; nil if `URLCredential=` is not set.
     package var urlFile: TokenFile?
     /// The file of the bearer token; nil if none is sent.
     package var tokenFile: TokenFile?
@@ -180,7 +180,8 @@ package struct NotifierCommand: Hashable, Sendable {
     package static let maxBytes = 4096
     package static let maxArguments = 64
 
-    /// Returns nil if the line is invalid: no absolute path, an open quotation mark, an unknown escape, or too long.
+    /// Returns nil if the line is invalid: no absolute path, an open quotation mark, an unknown escape, or too many
+    /// bytes or arguments.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maxBytes, let words = Self.words(of: text), let program = words.first,
             program.hasPrefix("/"), !program.hasSuffix("/"), words.count <= Self.maxArguments,

@@ -229,9 +229,9 @@ struct DecimalNumber {
     private var fraction: Int64 = 0
     private var scale: Int64 = 1
 
-    /// Parses the digits at the start of `text` and removes them.
+    /// Parses the number at the start of `text` and removes it. It may have up to six decimals.
     ///
-    /// Returns nil if there are none, or too many for 64 bits.
+    /// Returns nil if there is no number, or if it does not fit into 64 bits.
     init?(takenFrom text: inout Substring) {
         let digits = text.prefix { $0.isASCIIDigit }
         guard !digits.isEmpty, let whole = Int64(digits) else { return nil }
@@ -336,7 +336,8 @@ extension HostGroup {
 enum ProxyURL {
     private static let schemes: Set<String> = ["http", "https", "socks5", "socks5h"]
 
-    /// Returns `false` for a URL with a user, too, because it may contain a password.
+    /// Returns `true` if a text is the URL of a proxy. A URL with a user is not accepted, because it may contain a
+    /// password.
     static func isUsable(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3 || parts.count == 4 && parts[3].isEmpty, parts[1].isEmpty,

@@ -30,7 +30,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             oldestPriority: instant(backlog.oldestPriority))
     }
 
-    /// Scans the record log, and stores a batch before it is sent.
+    /// Builds a batch and stores it before it is sent. Takes priority or requeued records if there are any, and
+    /// otherwise scans the record log.
     func build(_ limit: BatchLimit) throws -> Forwarding.NextAction {
         admission.dailyBytes = budget.today(at: Clock.wall)
         try advancePastRetention()
@@ -93,7 +94,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             of: OutboundRecord(
                 stored: row.stored, storedMetadata: row.metadata, app: row.accountName, fingerprint: row.fingerprint,
                 host: service.settings.host, suppressedBefore: sent.suppressedBefore, occurrences: sent.occurrences,
-                memory: row.memory, user: reader.users.owner(of: row.stored.sender.uid)),
+                seriesCache: row.seriesCache, user: reader.users.owner(of: row.stored.sender.uid)),
             types: &types)
     }
 
@@ -139,8 +140,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         try perform(machine.recordsArrived(try pending(), at: Clock.monotonic))
     }
 
-    /// Closes all windows, so that all suppressed records are summarised. Summaries that can't be sent now are sent
-    /// after the next start.
+    /// Closes all windows, so that all suppressed records are summarised. If the service is stopping, the summaries are
+    /// sent after the next start.
     func closeAllWindows() throws {
         let drafts = admission.closeAll(at: try logTime)
         let changes = admission.takeChanges()
@@ -325,15 +326,15 @@ extension ForwardingLoop where Destination: ~Copyable {
 
 /// The lines of the batch in flight: their number and size, and the request body with all of them.
 ///
-/// The individual lines are available only after a part of the batch had to be sent.
+/// The individual lines are made only when they are needed, for example to send a part of the batch.
 struct BatchLines {
     private(set) var count = 0
     private(set) var bytes = 0
-    /// The number of bytes of each user's lines.
+    /// The number of bytes of each user's lines; an estimate after lines were removed.
     private(set) var users: [UInt32: Int] = [:]
     /// The user of each line; nil for a summary or a correction.
     private(set) var lineUsers: [UInt32?] = []
-    /// All lines as one request body, which can be sent again; nil if a line has changed or its record was removed.
+    /// All lines as one request body; nil if lines were changed, removed or merged since it was built.
     private(set) var whole: (any PreparedBody)?
     /// The individual lines, if they were needed; nil for a line whose record was removed.
     var all: [[UInt8]?]?
@@ -378,7 +379,8 @@ struct BatchLines {
         (all, whole) = (lines, nil)
     }
 
-    /// The indices of the lines that can't be sent again because their records were removed.
+    /// The indices of the lines that can't be sent because their records were removed; empty if the individual lines
+    /// have not been made.
     var removed: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 
     /// Keeps only these lines. The individual lines must have been built.

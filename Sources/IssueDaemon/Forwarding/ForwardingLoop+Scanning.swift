@@ -7,7 +7,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     private static var maxScanned: Int { 65_536 }
     private static var pageRows: Int { 2048 }
 
-    /// Scans from the cursor until the batch is full. Returns the last row that was scanned.
+    /// Scans from the cursor until the batch is full or the scan ends for another reason, such as the end of the record
+    /// log. Returns the last row that was scanned; the cursor if there was none.
     func scanRows(_ scan: inout OutboxScan) throws -> RowID {
         var position = ScanCursor(row: cursor, due: admission.nextSummaryDue)
         while !scan.isFull, scan.scannedCount < Self.maxScanned {
@@ -21,7 +22,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         return position.row
     }
 
-    /// Scans the next page of rows. Returns `false` if there are no further rows.
+    /// Scans the next page of rows. Returns `false` if the scan must end, because there are no further rows or because
+    /// series have moved to other groups before these rows.
     private func scanPage(_ position: inout ScanCursor, _ scan: inout OutboxScan) throws -> Bool {
         let page = try reader.page(after: position.row, limit: Self.pageRows)
         guard let lowest = page.steps.first?.row, let highest = page.steps.last?.row else { return false }
@@ -114,7 +116,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 }
 
-/// The result of one scan of the record log so far.
+/// A batch that is being built by a scan of the record log, or from priority or requeued records.
 struct OutboxScan {
     var batch: NewBatch
     var scannedCount = 0
@@ -146,7 +148,7 @@ struct OutboxScan {
     ///
     /// - Parameters:
     ///   - line: The line, without the line break.
-    ///   - user: The user whose record it is; nil for a summary.
+    ///   - user: The user whose record it is; nil for a summary or a correction.
     mutating func add(_ line: [UInt8], of user: UInt32?) {
         body.add(line)
         builder.add(bytes: line.count + 1)
@@ -198,7 +200,7 @@ struct ScanCursor {
     var row: RowID
     /// The runs of records that are suppressed without evaluating each one.
     var runs = SuppressedRuns()
-    /// The last row before series move to other groups.
+    /// The last row before the next move of series to other groups; nil before the first page.
     var move: RowID?
     /// The time at which the next window closes.
     var due: RecordLogInstant?
@@ -224,7 +226,7 @@ struct SuppressedRuns {
     private var runs: [SuppressedRun?] = []
     /// The indices of each group's series.
     private var series: [GroupID: [Int]] = [:]
-    /// The runs that end when any record is admitted.
+    /// The indices of the series whose runs end when any record is admitted.
     private var shared: [Int] = []
     /// The suppressed rows for each reason, by the reason's index.
     private var rows = [[RowID]](repeating: [], count: SuppressionReason.allCases.count)

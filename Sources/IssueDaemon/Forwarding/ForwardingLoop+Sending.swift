@@ -4,7 +4,7 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// Sends a part of the batch, waits for the reply, and returns the next action.
+    /// Sends a batch or a part of it, waits for the reply, and returns the next action.
     func send(_ shipment: Forwarding.Shipment) throws -> Forwarding.NextAction {
         makeCurrent(shipment.batch)
         try dropErasedLines()
@@ -115,17 +115,17 @@ extension ForwardingLoop where Destination: ~Copyable {
         guard service.takeErasure() else { return }
         // After an error the next loop makes all lines from the store.
         if let batch = current?.batch {
-            let made = try allLinesAgain(of: batch)
+            let made = try remakeLines(of: batch)
             current?.lines.drop(missingFrom: made)
         }
         if let batch = preempted?.batch {
-            let made = try allLinesAgain(of: batch)
+            let made = try remakeLines(of: batch)
             preempted?.lines.drop(missingFrom: made)
         }
     }
 
-    /// Makes all lines of a batch again from the store; nil for lines whose record was removed.
-    private func allLinesAgain(of batch: StoredBatch) throws -> [[UInt8]?] {
+    /// Makes all lines of a batch again from the store, and returns them; nil for lines whose record was removed.
+    private func remakeLines(of batch: StoredBatch) throws -> [[UInt8]?] {
         var all: [[UInt8]?] = []
         // In one snapshot, because another purge may be in progress.
         try reader.snapshot { try makeLines(of: batch) { line, _ in all.append(line) } }
@@ -345,7 +345,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         switch view.state {
         case .paused: condition = .paused(reason: reason)
         case .waiting:
-            // Waiting for the send rate is no outage.
+            // Another wait, such as for the send rate, is no outage.
             guard FailureClass(rawValue: reason) != nil else { return }
             condition = .waiting(reason: reason)
         case .idle, .sending:

@@ -98,7 +98,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         // Summarises records that were suppressed before a crash or stop, because more of the same may never arrive.
         try closeAllWindows()
         let now = Clock.monotonic
-        // In one snapshot, so that all records of the batch exist.
+        // In one snapshot, so that no record of a batch is removed meanwhile.
         try reader.snapshot {
             var before: BatchID = 0
             var known: [BatchID: LineSet] = [:]
@@ -239,7 +239,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 /// The queue of events for a forwarding service.
 struct ForwardingInbox: Sendable {
     var hasChanges = false
-    /// Called when all records that were pending at the time of the request have a fate.
+    /// The completions of requested flushes; see ``ForwardingService/flush(_:)``.
     var flushes: [@Sendable () -> Void] = []
     var isStopping = false
     /// Whether records were erased that a batch in memory may contain. It is checked before each request, and does not
@@ -318,7 +318,8 @@ final class ForwardingService: Sendable {
 
     /// Sends pending records without waiting for a full batch.
     ///
-    /// - Parameter completed: Called when all records that are pending now have a fate, or when the service stops.
+    /// - Parameter completed: Called when all records that are pending now have a fate, or earlier if the destination
+    ///   is paused or the service stops.
     func flush(_ completed: @escaping @Sendable () -> Void) {
         inbox.withLock { $0.flushes.append(completed) }
         inbox.signal()

@@ -74,7 +74,7 @@ struct SocketUsers {
 
     subscript(uid: UInt32) -> SocketUser? { users[uid] }
 
-    /// Adds the user, unless they are known already.
+    /// Adds a user. Adding the same user again changes nothing.
     mutating func insert(_ user: SocketUser) { users[user.uid] = user }
 
     /// Whether throttled connections may resume.
@@ -120,7 +120,7 @@ struct SocketUsers {
         return orphan.bytes
     }
 
-    /// Removes a user without connections and unstored reports.
+    /// Removes the user if they have neither connections nor unstored reports.
     private mutating func forget(_ user: SocketUser) {
         if user.load.connections == 0, user.load.unanswered == 0 { users[user.uid] = nil }
     }
@@ -146,7 +146,7 @@ struct SocketLimits: Equatable, Sendable {
     var readTimeout = SocketSettings().readTimeout
     /// The maximum size of the replies to one user that their clients have not read.
     var unreadBytesPerUser = 16 << 20
-    /// The bytes that an unanswered query counts as unread.
+    /// The number of unread bytes that a running query counts as.
     var queryReplyBytes = 256 << 10
     /// How long a client may read nothing of its replies before the connection is closed.
     var writeTimeout: Duration = .seconds(30)

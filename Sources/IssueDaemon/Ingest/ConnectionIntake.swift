@@ -64,7 +64,7 @@ struct ConnectionIntake {
     /// - Parameters:
     ///   - reader: Decodes the reports. It is passed inout, because an access through the loop for each report is
     ///     costly.
-    ///   - room: No further report begins once `counts.bytes` exceeds this number.
+    ///   - room: No further call begins once `counts.bytes` exceeds this number.
     ///   - maxQueryBytes: The maximum size of a message other than a report.
     ///   - counts: Receives what has changed.
     /// - Returns: Why reading stopped.
@@ -135,7 +135,7 @@ struct ConnectionIntake {
         }
     }
 
-    /// Begins or holds a call other than a report.
+    /// Begins, holds or drops a call other than a report.
     ///
     /// - Throws: The error with which the connection must end.
     private mutating func begin(
@@ -193,7 +193,7 @@ struct ConnectionIntake {
 
     /// Decodes a report in a single pass if possible. Otherwise decodes first its envelope and then its parameters.
     ///
-    /// - Throws: The error with which the report is refused.
+    /// - Throws: The error with which the report is refused, or the connection must end if the message is not a call.
     @inline(__always)
     private static func decode(
         _ message: Range<Int>, of frames: borrowing FrameDecoder, _ envelope: VarlinkCall.Envelope?, token: UInt64,
@@ -238,8 +238,8 @@ struct ConnectionIntake {
         replies.close(token) { if !envelope.oneway { $0.append(contentsOf: error.reply.message) } }
     }
 
-    /// Handles the incomplete message that is left after all complete ones were read. Only a report may become larger
-    /// than `maxQueryBytes`.
+    /// Handles the incomplete message, if one is left after reading. Only a report may become larger than
+    /// `maxQueryBytes`.
     ///
     /// - Parameter now: Evaluated only if a message has begun.
     /// - Returns: The error with which the connection must end; nil if there is none.
@@ -287,12 +287,12 @@ struct ConnectionIntake {
         calls = []
     }
 
-    /// Writes the replies to stored reports.
+    /// Writes the replies to the reports of a commit, except for clients that want none.
     ///
     /// - Parameters:
     ///   - outcomes: The outcomes of a commit.
     ///   - range: The range of this connection's outcomes.
-    /// - Returns: The bytes that the reports no longer use, and the next action: a held call may begin now.
+    /// - Returns: The bytes that the reports no longer use, and whether a held call may begin now.
     mutating func answer(
         _ outcomes: [CallOutcome], _ range: Range<Int>, with receipts: inout ReceiptWriter
     ) -> (bytes: Int, action: ConnectionState.AnsweredAction) {
@@ -311,9 +311,9 @@ struct ConnectionIntake {
         return (bytes, state.reportsAnswered(count))
     }
 
-    /// Writes the error with which the writer has refused a report.
+    /// Writes the error with which the writer has refused a report, unless the client wants no reply.
     ///
-    /// - Returns: The bytes that the report no longer uses, and the next action: a held call may begin now.
+    /// - Returns: The bytes that the report no longer uses, and whether a held call may begin now.
     mutating func refuse(_ refusal: Refusal, _ error: CollectorError) -> (
         bytes: Int, action: ConnectionState.AnsweredAction
     ) {
@@ -323,7 +323,7 @@ struct ConnectionIntake {
         return (bytes, state.reportsAnswered(1))
     }
 
-    /// Writes the last reply to the query.
+    /// Ends the query and writes its last reply, unless the client wants none.
     ///
     /// - Returns: `false` if there is no query.
     mutating func finish(_ reply: [UInt8]) -> Bool {

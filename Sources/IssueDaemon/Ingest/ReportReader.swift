@@ -54,7 +54,10 @@ struct ReportReader {
 
     /// Decodes a message for which `hasDefaultStart(_:)` is `true`, in a single pass.
     ///
-    /// - Returns: nil if the rest of the message is unusual, so that it must be parsed as a whole.
+    /// If it throws or returns nil, the batch is unchanged.
+    ///
+    /// - Returns: nil if the rest of the message is unusual, so that the message must be parsed again as a whole.
+    /// - Throws: The error with which the report is refused.
     mutating func readInOnePass(
         _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
     ) throws(CollectorError) -> Report? {
@@ -74,7 +77,8 @@ struct ReportReader {
         return report
     }
 
-    /// Reads the members after the parameters, and returns the value of `oneway`; nil if they are unknown or invalid.
+    /// Reads the members after the parameters, and returns the value of `oneway`, or `false` without it. Returns nil if
+    /// a member is unknown or invalid.
     private static func readRest(_ scanner: inout JSONScanner) -> Bool? {
         var oneway = false
         do throws(JSONError) {
@@ -156,7 +160,7 @@ struct ReportReader {
                     if id == nil { throw CollectorError.invalidParameter("producer") }
                 case .sequence:
                     if before == .producer, recordsEnd > 0 {
-                        numberings.read(id, scanner.bytes, from: recordsEnd, to: scanner.position)
+                        numberings.remember(id, scanner.bytes, from: recordsEnd, to: scanner.position)
                     }
                     number = try scanner.integer()
                 case .other: _ = try scanner.skipValue()
@@ -181,7 +185,7 @@ struct ReportReader {
         return call
     }
 
-    /// Returns the sequence number in the parameters of a call that was refused; nil if it has none.
+    /// Returns the sequence number in the parameters of a call that was refused; nil if none can be read.
     static func sequence(in parameters: Span<UInt8>) -> Int64? {
         var scanner = JSONScanner(parameters)
         var number: Int64?
@@ -292,8 +296,8 @@ struct NumberingReader {
         scanner.skipMembers(before.span) ? producer : nil
     }
 
-    /// Remembers the bytes between the end of the records and the start of the number.
-    mutating func read(_ id: ProducerID?, _ bytes: Span<UInt8>, from start: Int, to end: Int) {
+    /// Remembers the bytes between the end of the records and the start of the number, unless they are too long.
+    mutating func remember(_ id: ProducerID?, _ bytes: Span<UInt8>, from start: Int, to end: Int) {
         guard let id, end - start <= Self.maxBytes else { return }
         producer = id
         before.truncate(to: 0)

@@ -25,13 +25,13 @@ struct Acceptor {
             openFileLimit: Int(clamping: (try? CurrentProcess.raiseOpenFileLimit()) ?? 0))
     }
 
-    /// Returns the id of the next connection. Smaller ones are tokens of the loop itself.
+    /// Returns the id of the next connection. All ids are larger than the tokens of the loop itself.
     mutating func nextID() -> UInt64 {
         lastID += 1
         return lastID
     }
 
-    /// Records that a connection was closed.
+    /// Records that a connection was closed. Ends a pause, because its descriptor is free now.
     mutating func closed(
         _ owner: UInt32, standing: ConnectionShares.Standing, at now: @autoclosure () -> MonotonicInstant
     ) {
@@ -89,7 +89,7 @@ extension SocketLoop {
         try? poller.modify(metrics.descriptor, token: Self.metricsListenerToken, for: events)
     }
 
-    /// Adds a connection, or refuses it.
+    /// Adds a connection, refuses it with an error, or closes it without a reply.
     ///
     /// - Throws: The error of the kernel if a resource of the host, such as descriptors, is exhausted.
     private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
@@ -223,8 +223,8 @@ extension SocketLoop {
 /// Spare descriptors, so that a connection is accepted only if the daemon can serve it.
 struct DescriptorReserve {
     private var spares: [DescriptorReference] = []
-    /// The number of spare descriptors. Reading the metadata of a process needs a pidfd, its folder in `/proc` and a
-    /// file in that folder.
+    /// The number of spare descriptors. Reading the metadata of a process needs a pidfd, the folder of the process in
+    /// `/proc`, and a file in that folder.
     private static let count = 3
 
     /// Fills the reserve with duplicates of another descriptor.

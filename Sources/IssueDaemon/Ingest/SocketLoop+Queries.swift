@@ -5,7 +5,7 @@ import Synchronization
 import UnixIO
 
 extension SocketLoop {
-    /// The timeout of calls that do not set one.
+    /// The timeout of an `Await` or `Flush` call that does not set one.
     static let defaultTimeout: Duration = .seconds(30)
 
     /// Handles a call other than `Report` that has just begun.
@@ -239,7 +239,7 @@ extension SocketLoop {
         if connection.state.queryToken == nil { resume(connection) }
     }
 
-    /// Sends the last reply to the query, if there is one.
+    /// Ends the query of a connection with its last reply. Does nothing if the connection has no query.
     private func finish(_ reply: [UInt8], _ connection: ClientConnection) {
         if connection.intake.finish(reply) { queueSending(to: connection) }
     }
@@ -298,7 +298,8 @@ extension SocketLoop {
         }
     }
 
-    /// Ends a long-running query, because the daemon stops or needs the connection's memory.
+    /// Ends a long-running query with `Busy` or a page without records. Called because the daemon stops, or before the
+    /// connection is closed for lack of resources.
     func endQuery(of connection: ClientConnection) {
         let reply: [UInt8]
         switch connection.state.earlyReply {

@@ -94,7 +94,7 @@ extension SocketLoop {
         connection.intake.submit(of: connection.process, handlers.submit)
     }
 
-    /// Sends an error, and closes the connection after that.
+    /// Sends an error after the pending replies, and then closes the connection.
     private func end(_ connection: ClientConnection, with error: CollectorError) {
         perform(connection.intake.end(with: error), connection)
     }
@@ -224,8 +224,8 @@ extension SocketLoop {
 
     // MARK: Memory pressure
 
-    /// Closes connections with partially received messages, or with unread replies, if all of these together use too
-    /// much memory.
+    /// Closes connections with partially received messages if all such messages together use too much memory. Does the
+    /// same for unread replies.
     func relieveMemory() {
         if let cut = memory.messageCut {
             cutOff(cut) { connection in connection.state.partialSince.map { ($0, connection.bytes.receivedMemory) } }
@@ -241,8 +241,7 @@ extension SocketLoop {
     ///
     /// - Parameters:
     ///   - cut: The limit that is exceeded. It chooses the connections.
-    ///   - held: Returns since when a connection has made no progress, and how many bytes it holds; nil if it holds
-    ///     none.
+    ///   - held: Returns when the connection's timeout began, and how many bytes it holds; nil if it holds none.
     func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in

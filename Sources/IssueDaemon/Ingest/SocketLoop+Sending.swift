@@ -29,7 +29,7 @@ extension SocketLoop {
         service.statusRegistry.counted(rejected: 0, duplicates: duplicates)
     }
 
-    /// Handles a report that the writer has refused.
+    /// Handles a report that the writer has refused. Closes the connection if the report may have been stored.
     func handle(_ refusal: Refusal) {
         guard let connection = connections[refusal.connection] else { return orphanAnswered(refusal.connection) }
         guard let error = refusal.error else {
@@ -144,7 +144,7 @@ struct ReceiptWriter {
         }
     }
 
-    /// Appends the reply to one of several calls that have the same number of records each.
+    /// Appends the reply to a call, which may be one of several calls with the same number of records each.
     ///
     /// - Parameters:
     ///   - receipts: The receipts of all these calls.
@@ -214,7 +214,8 @@ struct ReplyQueue {
     /// Replies that are ready to be sent, from index `sent` on.
     private var bytes = ByteBuffer()
     private var sent = 0
-    /// The size in bytes of each unanswered call. The first one is at index `head`.
+    /// The size in bytes of each call from the first unanswered one on, which is at index `head`. It is 0 for a call
+    /// whose reply is in `early`.
     private var sizes: [Int] = []
     private var head = 0
     private var firstOpen: UInt64 = 0

@@ -53,8 +53,8 @@ final class SocketLoop {
     static let stopCheckInterval: Duration = .milliseconds(250)
     /// The maximum number of bytes that are read from a connection at once.
     static let chunk = 128 << 10
-    /// How long a round serves connections. Receipts, and connections that become ready, wait that long for the next
-    /// round.
+    /// The time after which a round serves no further connections. Receipts, and connections that become ready
+    /// meanwhile, wait for the next round.
     static let roundLength: Duration = .milliseconds(1)
 
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
@@ -119,7 +119,7 @@ final class SocketLoop {
         let end = Clock.monotonic.advanced(by: Self.roundLength)
         for candidate in candidates {
             let event = events[candidate.index]
-            // This connection may have been closed in favour of one that was accepted in this round.
+            // This connection may have been closed in this round, to make room for another one or to free memory.
             guard let connection = connections[event.token] else { continue }
             serve(connection, event)
             if Clock.monotonic >= end { break }
@@ -171,7 +171,7 @@ final class SocketLoop {
         watch(connection)
     }
 
-    /// Closes a connection for lack of resources. A client that waits for the reply to a query is asked to retry.
+    /// Closes a connection for lack of resources. A long-running query is answered first (`endQuery(of:)`).
     func hangUp(_ connection: ClientConnection) {
         drain(connection)
         endQuery(of: connection)

@@ -131,9 +131,9 @@ struct SocketInbox: Sendable {
     var heartbeatRequests: [Heartbeats] = []
     /// The redactor for the following records; nil if it has not changed.
     var redactor: Redactor?
-    /// The listening socket to continue with.
+    /// The listening socket to continue with; nil if it has not changed.
     var listener: ListeningSocket?
-    /// Whether queries wait because unread replies take all memory.
+    /// Whether queries wait because unread replies take too much memory.
     var lacksReplyRoom = false
     var hasNewRecords = false
     var hasNewFates = false
@@ -150,11 +150,10 @@ struct SocketInbox: Sendable {
     }
 }
 
-/// Keeps the socket reachable at its path, even if its file is removed.
+/// Checks whether the path still leads to the socket, and recreates the socket if the daemon created it.
 ///
-/// If the file is removed, existing connections continue, but new clients can't connect. The daemon recreates a socket
-/// that it created itself. If the service manager created it, only the service manager can recreate it, so the daemon
-/// logs a warning.
+/// If the socket's file is removed, existing connections continue, but new clients can't connect. If the service
+/// manager created the socket, only the service manager can recreate it, so the daemon logs a warning.
 final class ListenerMonitor {
     private(set) var listener: ListeningSocket
     /// Whether the file is missing and creating it must be tried again.
@@ -162,7 +161,7 @@ final class ListenerMonitor {
     /// Whether a warning has been logged that the service manager must recreate the socket.
     private var hasReportedUnit = false
     let path: String
-    /// Creates the socket and its folder; nil if the service manager created it.
+    /// Creates the socket and its folder; nil if the service manager created the socket.
     private let make: (() throws(Errno) -> FileDescriptor)?
     private var watch: FolderWatch?
     /// The identity of the socket file; nil if it is unknown.
@@ -195,9 +194,9 @@ final class ListenerMonitor {
         if let watch { try? poller.add(watch.descriptor, token: token, for: [.read]) }
     }
 
-    /// Checks whether the socket file is still there, and recreates it if necessary.
+    /// Checks whether the path still leads to the socket. If not, recreates the socket or logs a warning.
     ///
-    /// - Returns: The new listener; nil if the file was not recreated.
+    /// - Returns: The new listener; nil if the socket was not recreated.
     func checkSocketFile() -> ListeningSocket? {
         watch?.clear()
         let found = try? FileSystem.status(of: path, followingLinks: false)

@@ -55,7 +55,7 @@ final class JobService: Sendable {
         return isTaken
     }
 
-    /// Enqueues a job that removes unreferenced rows.
+    /// Enqueues a job that removes unreferenced rows, unless too many jobs are waiting.
     func collect() {
         _ = enqueue(Job(connection: 0, queryToken: 0, requester: nil, wantsProgress: false, work: .collect))
     }
@@ -134,7 +134,7 @@ final class JobService: Sendable {
         }
     }
 
-    /// Tells followers and destinations about new pending records, which no sender has reported.
+    /// Tells followers and destinations that there may be new pending records, which no sender has reported.
     private func recordsArrived() {
         socket.stored([])
         destinations.recordsArrived()
@@ -187,7 +187,7 @@ extension Job.Work {
         }
     }
 
-    /// The name and parameters for the audit log; nil for jobs that neither change nor hand out data.
+    /// The name and parameters for the audit log; nil for dry runs and for the daemon's own jobs.
     var audit: (request: String, parameters: String)? {
         switch self {
         case .backup(let parameters): return ("backup", Self.text(parameters))
@@ -266,7 +266,7 @@ struct JobRun {
         { [service, job] in service.isStopping(job) }
     }
 
-    /// Throws if a copy of the database would leave less than `KeepFree=` free. Retention would then remove records.
+    /// Throws if a copy of this size would leave less than `KeepFree=` free. Retention would then remove records.
     func requireSpace(for bytes: Int64) throws {
         let keepFree = try writer.perform { $0.retention.keepFree }
         let free = Int64(clamping: try FileSystem.freeBytes(at: folder))

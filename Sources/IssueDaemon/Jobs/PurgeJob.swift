@@ -85,7 +85,7 @@ struct PurgeJob {
         ]
     }
 
-    /// Erases the rows that only erased records referenced.
+    /// Erases the rows that only erased records referenced, and the deployments that the purge includes.
     ///
     /// - Returns: A text if something is kept because of damaged blocks; otherwise none.
     private func finish(_ erasure: Erasure, _ run: JobRun) throws -> [String] {

@@ -59,7 +59,7 @@ final class AlertLogger: Sendable {
         log: Log
     ) {
         (self.path, self.snapshots, self.log) = (path, snapshots, log)
-        queue = Monitor(AlertQueue(limit: AlertRateLimiter(timeout: timeout, at: Clock.sinceBoot)))
+        queue = Monitor(AlertQueue(limit: AlertRateLimiter(reportDelay: timeout, at: Clock.sinceBoot)))
     }
 
     /// Stores the alerts of the commit in progress. They are logged after `committed()`. Called on the writer thread.

@@ -80,7 +80,7 @@ extension NotifierLoop {
             })
     }
 
-    /// Logs the first failure of a message, a message that is given up, and the end of an outage.
+    /// Logs the first failure of an outage, each message that is given up, and the end of the outage.
     private func logOutcome(_ outcome: NotificationOutcome, _ result: DeliveryResult, _ message: NotificationMessage) {
         let fields: KeyValuePairs = [
             "notifier": service.name, "message": message.id, "events": "\(message.total)",

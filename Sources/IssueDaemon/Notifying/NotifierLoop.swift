@@ -146,9 +146,9 @@ final class NotifierLoop {
     private func storeEvents() throws {
         guard !unstored.events.isEmpty else { return }
         let (_, row) = try open()
-        var queue = NoticeQueue(row.waiting)
+        var limiter = NoticeLimiter(row.waiting)
         let notices = unstored.events.map { event in
-            let isOwn = queue.add(event.uid, event.kind)
+            let isOwn = limiter.add(event.uid, event.kind)
             return Notice(kinds: event.kind, uid: event.uid, text: isOwn ? event.text : nil, at: event.at)
         }
         let id = service.id
@@ -178,7 +178,7 @@ final class NotifierLoop {
     ) throws -> (notices: [Notice], silenced: [Int64: Int64]) {
         let now = Clock.wall
         let silences = try reader.effectiveSilences(at: now)
-        var queue = NoticeQueue(row.waiting)
+        var limiter = NoticeLimiter(row.waiting)
         var notices: [Notice] = []
         var silenced: [Int64: Int64] = [:]
         try reader.snapshot {
@@ -191,7 +191,7 @@ final class NotifierLoop {
                     silenced[silence.number, default: 0] += 1
                     continue
                 }
-                let isOwn = queue.add(alert.uid, alert.kinds)
+                let isOwn = limiter.add(alert.uid, alert.kinds)
                 notices.append(
                     Notice(
                         kinds: alert.kinds, record: isOwn ? alert.record : nil, uid: alert.uid, at: found.receivedAt))
@@ -341,7 +341,8 @@ final class EscalationScan {
     private var lastStored: MonotonicInstant?
     /// Attributes of series, valid for the current `move`.
     private var series: [SeriesID: SeriesInfo?] = [:]
-    /// The move of records between groups that the attributes take into account; nil if there was none.
+    /// The last row before the next move of series to other groups. The attributes are valid up to this row. Nil before
+    /// the first page of a scan.
     private var move: RowID?
 
     private static let pageRows = 2048

@@ -47,7 +47,7 @@ struct GroupingQueries {
     private static let defaultSuggestions = 20
     private static let maxSuggestions = 200
 
-    /// Returns the reply, and the change for the log; nil for a query.
+    /// Returns the reply, and the change for the log; the change is nil for a query or a dry run.
     func answer(_ work: Work) throws -> (reply: [UInt8], change: GroupChange?) {
         switch work {
         case .merge(let parameters): try merge(parameters)

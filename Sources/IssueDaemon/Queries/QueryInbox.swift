@@ -184,7 +184,7 @@ struct QueryAnswer: Sendable {
         case refusal(CollectorError)
         /// One of several replies, including its terminating NUL.
         case progress([UInt8])
-        /// A page of records. More pages follow if `next` is set.
+        /// A page of records. There are further records if `next` is set.
         case page([UInt8], next: String?)
         /// New records for a follower, or nil if there are none, and the last row that the follower has then seen.
         case news([UInt8]?, row: RowID)

@@ -6,7 +6,7 @@ import UnixIO
 
 /// Answers queries on threads of their own, each with a read-only connection.
 ///
-/// A `StatusService` answers `Status`, metrics and `Limits`. It does not wait for any of these threads.
+/// A `StatusService` answers `Status`, metrics, `Limits` and `Flush`. It does not wait for any of these threads.
 final class QueryService: Sendable {
     private let inbox: Monitor<QueryInbox>
     private let watch = QueryWatchdog(slice: QueryInbox.slice)
@@ -86,7 +86,8 @@ final class QueryService: Sendable {
         if inbox.withLock({ $0.repliesChanged(of: user, by: difference) }) { inbox.broadcast() }
     }
 
-    /// Answers all queries with `Busy`, including those in progress.
+    /// Interrupts the queries in progress and all later ones, so that they are answered with `Busy`. Queries that wait
+    /// for a change by the writer continue.
     func refuseAll() {
         watch.stop()
     }
@@ -99,7 +100,8 @@ final class QueryService: Sendable {
         status.stop()
     }
 
-    /// Waits until the threads have ended after `stop()`. Returns the number of threads that still run at the deadline.
+    /// Waits until the threads, except the watch thread, have ended after `stop()`. Returns the number of those that
+    /// still run at the deadline.
     func wait(until deadline: KernelInstant) -> Int {
         threads.withLock { $0 }.dropFirst().count { !$0.wait(until: deadline) }
     }
@@ -298,8 +300,9 @@ final class QueryService: Sendable {
         return kept.isEmpty ? nil : kept
     }
 
-    /// Checks the user's rate limit for changes, and protects the query from interruption. Must be called before the
-    /// writer makes a change, because the writer completes the change in any case and the answer must report it.
+    /// Checks the user's rate limit for changes, which operators do not have, and protects the query from interruption.
+    /// Must be called before the writer makes a change, because the writer completes the change in any case and the
+    /// answer must report it.
     ///
     /// - Throws: `CollectorError.busy` if the user has changed too much lately, or `StoreFailure.tooSlow` if the query
     ///   was ended already.

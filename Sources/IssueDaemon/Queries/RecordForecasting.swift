@@ -30,8 +30,8 @@ struct ForecastSettings: Sendable {
 /// Answers `ExplainRecord`: decodes a record like a reported one and makes the same decisions about it, without storing
 /// or counting anything.
 ///
-/// Users get answers about their own applications only. The notifiers, and the limits that all users of a destination
-/// share, are shown only to users who may read everything.
+/// Users who may not read everything get answers about their own applications only. These do not contain the notifiers
+/// or the limits that all users of a destination share.
 struct RecordForecasting {
     let settings: ForecastSettings
     let reader: StoreReader

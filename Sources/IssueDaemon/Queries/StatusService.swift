@@ -7,7 +7,8 @@ import UnixIO
 /// Answers `Status`, metrics and `Limits` from published figures, so that no client waits for another client's query.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes them; another answers. An answer
-/// includes everything stored before the query. If reading takes too long, it contains the last published figures.
+/// includes everything stored before the query. Only if reading fails or takes too long, it contains the last published
+/// figures.
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
@@ -144,7 +145,7 @@ final class StatusService: Sendable {
 
     // MARK: Reading
 
-    /// Publishes figures for each query until `stop()` is called.
+    /// Reads and publishes figures whenever queries need them, until `stop()` is called.
     func publish() {
         // Opened for the first query, because a daemon that only receives reports needs no reader.
         var reader: StoreReader?
@@ -191,7 +192,7 @@ final class StatusService: Sendable {
 struct ReplyCache<Reply> {
     private var replies: [(viewer: Viewer, reply: Reply)] = []
 
-    /// The number of replies. It is small because a reply can be large.
+    /// The maximum number of replies. It is small because a reply can be large.
     private static var capacity: Int { 4 }
 
     /// Returns the known reply to a viewer, or computes it.

@@ -6,7 +6,7 @@ package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
     case healthy
     /// The caller may not see enough for a verdict, and what they see is healthy.
     case unknown
-    /// Something needs attention, but reports are stored and nothing is lost yet.
+    /// Something needs attention, but reports are stored.
     case degraded
     /// Reports are refused or not forwarded for a long time, or the daemon cannot be reached.
     case failing
@@ -29,9 +29,9 @@ extension HealthVerdict: JSONStringEnum {}
 
 /// The times at which the daemon is degraded or failing.
 package struct HealthThresholds: Equatable, Sendable {
-    /// The age of the oldest pending record of a destination at which the daemon is degraded.
+    /// The age of the oldest pending record or correction of a destination at which the daemon is degraded.
     package var degradedAge: Duration = .seconds(15 * 60)
-    /// The age of the oldest pending record of a destination at which the daemon is failing.
+    /// The age of the oldest pending record or correction of a destination at which the daemon is failing.
     package var failingAge: Duration = .seconds(6 * 3600)
     /// The age of the oldest pending event of a notifier at which the daemon is degraded.
     package var notificationAge: Duration = .seconds(5 * 60)
@@ -168,7 +168,8 @@ package struct HealthReport: Equatable, Sendable {
             destination: destination.name, message)
     }
 
-    /// Returns the finding about a destination that rejects everything; nil if there is none.
+    /// Returns the finding about a destination that has accepted nothing since its last dead letter; nil if there is
+    /// none.
     ///
     /// If the destination has accepted other records since, there is no finding: the cause is then in the rejected
     /// records, and any user can send such records. This includes accepted records of the same batch, because the dead

@@ -105,8 +105,9 @@ extension MetricFamily {
             "records_received", .counter,
             help: "Records received since the database was created, excluding those that a purge has erased."
         ) { [MetricSample(Int64($0.status.received))] },
-        MetricFamily("records_rejected", .counter, help: "Invalid records that were rejected since the daemon started.")
-        {
+        MetricFamily(
+            "records_rejected", .counter, help: "Invalid or too large records, rejected since the daemon started."
+        ) {
             [MetricSample(Int64($0.status.rejected))]
         },
         MetricFamily(

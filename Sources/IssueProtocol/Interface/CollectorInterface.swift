@@ -14,7 +14,7 @@ package enum CollectorInterface {
 
         type Severity (debug, info, warning, error, critical)
 
-        # open, resolved, or muted (until a time, or until a newer version of the application reports it)
+        # open, resolved, or muted (perhaps until a time, a number of occurrences or a newer version of the application)
         type State (open, resolved, muted)
 
         # What happened to a record at one destination.
@@ -244,9 +244,10 @@ package enum CollectorInterface {
         # Lists groups. sparkline: number of buckets between since and until (by default the last 24 hours).
         method List(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, sparkline: ?int) -> (groups: []Group, next: ?string)
 
-        # Lists single records, newest first. A page may be empty although there is a next one. With more, the replies are all
-        # pages in turn. With more and follow, the replies are new records as they arrive. unreadable: the number of records of
-        # damaged blocks that are left out; absent if there are none, and for callers who may not see all records.
+        # Lists single records, by default newest first. A page may be empty although there is a next one. With more, the
+        # replies are all pages in turn. With more and follow, the replies are new records as they arrive. unreadable: the
+        # number of records of damaged blocks that are left out; absent if there are none, and for callers who may not see
+        # all records.
         method Records(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, follow: ?bool) -> (
           records: []StoredRecord, next: ?string, unreadable: ?int
         )
@@ -388,9 +389,9 @@ package enum CollectorInterface {
 
         # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report
         # progress. earlier: the number of records that had been stored before; absent if there are none. files: the files
-        # that were read or, with dry_run, that would be read. unreadableFiles: the files from which nothing can be read.
+        # that were read or, with dry_run, that would be read. hopeless: the files from which nothing can be read.
         method Repair(file: ?string, dry_run: ?bool) -> (
-          recovered: int, earlier: ?int, unreadable: int, done: bool, files: []string, unreadableFiles: ?[]string
+          recovered: int, earlier: ?int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
         )
 
         # Sends a test message to a notifier, once. answer: the result, as a text for people.
@@ -421,8 +422,8 @@ extension CollectorMethod {
         return (key: JSONKey(name.span, from: 0, to: name.count), method: method)
     }
 
-    /// Creates the method that a call names, without creating a string for the name. Returns nil if the interface has
-    /// no such method.
+    /// Creates the method that a call names. Creates a string for the name only if the name has escapes. Returns nil if
+    /// the interface has no such method.
     ///
     /// - Parameters:
     ///   - envelope: The envelope of the call.

@@ -165,7 +165,7 @@ package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
     /// The reason why the notifier does not report the record: the key of its section that excludes the record, such as
     /// `Severity`; `no_event` if the record changes nothing; or `silenced`. Nil if the notifier reports it.
     package var reason: String?
-    /// The id of the silence that covers the record; nil if there is none.
+    /// The id of the silence that covers the record; nil unless the reason is `silenced`.
     package var silence: String?
 
     package init(notifier: String, isNotified: Bool, reason: String? = nil, silence: String? = nil) {
@@ -216,7 +216,7 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var corrections: [GroupCorrection]
     /// How the record would change its group: `new`, `regressed`, `critical`.
     package var events: [String]
-    /// The limits on new groups, if the record needs one.
+    /// The limits on new groups. Empty unless the record would need a new group.
     package var limits: [ForecastLimit]
     package var destinations: [ForecastDestination]
     /// The notifiers. Empty unless the caller may see all records.

@@ -128,7 +128,7 @@ package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     package var unreadable: Int64
     /// Whether this is the last reply.
     package var isDone: Bool
-    /// The names of the database files.
+    /// The names of the database files that are read or, in a dry run, would be read.
     package var files: [String]
     /// The files from which nothing can be read. They are left unchanged.
     package var unreadableFiles: [String]

@@ -157,8 +157,8 @@ public struct HistogramSeries: Equatable, Sendable {
     /// The key of the last series, which counts the records of all other applications or groups.
     package static let rest = "*"
 
-    /// The name of the level, the name of the application or the id of the group. The last series may be `*`, which
-    /// counts all records without a separate series.
+    /// The name of the level, the name of the application, the id of the group, or `total`. The last series may be `*`,
+    /// which counts all records without a separate series.
     public var key: String
     /// The number of records in each bucket, in order of time.
     public var counts: [Int]
@@ -329,7 +329,7 @@ package struct HistogramReply: Equatable, JSONObjectCodable, Sendable {
     /// The size of a bucket; nil from a daemon that does not send it yet.
     package var bucket: Duration?
     package var series: [HistogramSeries]
-    /// The declared deployments in the time range, earliest first.
+    /// The latest declared deployments in the time range, at most 100, earliest first.
     package var deploys: [IssueDeployment]
 
     package init(

@@ -122,7 +122,7 @@ package enum MetricsInterface {
         type MetricFamilyType (counter, gauge, string)
 
         # Returns all values, one in each reply. Requires more. name: the family. object: what the value belongs to, here
-        # the destination. fields: further labels, as strings.
+        # the destination or notifier. fields: further labels, as strings.
         method List() -> (name: string, value: any, object: ?string, fields: ?[string]string)
 
         # Returns all families, one in each reply. Requires more.
@@ -145,8 +145,8 @@ package enum MetricsMethod: String, VarlinkMethod, CaseIterable, Sendable {
 extension MetricsMethod {
     /// Checks the parameters of a call. Neither method has any.
     ///
-    /// - Throws: `invalidParameter` with the name of a parameter if there is one, or `expectedMore` if `more` is
-    ///   `false`.
+    /// - Throws: `invalidParameter` if there is a parameter or `parameters` is not a JSON object, or `expectedMore` if
+    ///   `more` is `false`.
     package static func check(parameters: [UInt8], more: Bool) throws(CollectorError) {
         guard let members = (try? JSONValue(json: parameters))?.asObject else { throw .invalidParameter("parameters") }
         if let first = members.first { throw .invalidParameter(first.key) }

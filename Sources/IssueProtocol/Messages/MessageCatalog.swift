@@ -28,7 +28,8 @@ package enum MessageCatalog {
         return "\n\(header)\n" + paragraphs.map { wrapped($0) }.joined(separator: "\n\n") + "\n"
     }
 
-    /// Returns the text without the marks of Markdown. Links become their text.
+    /// Returns the text without backquotes and with plain links: their text, followed by the target in parentheses
+    /// unless the text ends with it.
     package static func plain(_ markdown: String) -> String {
         var text = ""
         var rest = markdown[...]

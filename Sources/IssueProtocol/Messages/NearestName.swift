@@ -2,8 +2,9 @@
 package enum NearestName {
     /// Returns the most similar name; nil if none is similar enough.
     ///
-    /// A word of at least four characters is similar to names that contain it, and one of at least two characters to
-    /// names that begin with it. Case and leading hyphens do not count.
+    /// A word is similar to a name if few edits turn it into the name, if it has at least four characters and the name
+    /// contains it, or if it has at least two characters and the name begins with it. Case and leading hyphens do not
+    /// count.
     package static func find(_ word: String, among names: some Sequence<String>) -> String? {
         // No name is that long, and the time grows with the length.
         guard word.utf8.count <= 64 else { return nil }

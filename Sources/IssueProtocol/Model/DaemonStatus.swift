@@ -1,6 +1,8 @@
 package import IssueWire
 
 /// The status of the daemon, its store and its destinations.
+///
+/// For a caller who may not see all records, the numbers of records are those of the caller's own records.
 public struct DaemonStatus: Equatable, Sendable {
     /// The daemon's version.
     public var version: String
@@ -10,7 +12,8 @@ public struct DaemonStatus: Equatable, Sendable {
     public var startedAt: IssueTimestamp
     /// The time since the start, independent of changes to the wall clock. Nil if the daemon is too old to send it.
     public var uptime: Duration?
-    /// The number of records that the daemon has received since the store was created.
+    /// The number of records that the daemon has received since the store was created, without those that a purge has
+    /// erased.
     public var received: Int
     /// The number of records that were rejected since the start, because they were invalid or too large. 0 if the
     /// caller may not see all records.

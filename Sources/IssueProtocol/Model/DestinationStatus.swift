@@ -8,7 +8,8 @@ public struct DestinationStatus: Equatable, Sendable {
     public var kind: String
     /// The current activity.
     public var state: DestinationState
-    /// The reason for waiting or being paused. Nil if there is none.
+    /// The reason for waiting or being paused. If idle, the last failure, or that the destination is no longer
+    /// configured. Nil if there is none.
     public var reason: String?
     /// The time at which the destination stopped accepting records, at the earliest the start of the daemon. Nil if it
     /// accepts them.
@@ -22,7 +23,7 @@ public struct DestinationStatus: Equatable, Sendable {
     /// The time at which the oldest pending record was reported, or the oldest pending correction was made. Nil if
     /// nothing is pending.
     public var oldestPending: IssueTimestamp?
-    /// The time of the next attempt. Nil unless the destination is waiting.
+    /// The time of the next attempt. Nil unless the destination is waiting or paused.
     public var nextAttempt: IssueTimestamp?
     /// The destination's last response. Nil if there is none, or the caller may not see all records.
     public var lastAnswer: String?
@@ -71,7 +72,8 @@ public struct DestinationStatus: Equatable, Sendable {
 }
 
 extension DestinationStatus {
-    /// The number of records since the destination was added. It always equals the sum of all outcomes.
+    /// The number of records since the destination was added, without those that a purge has erased. It always equals
+    /// the sum of all outcomes.
     public var received: Int { Int(clamping: ledger.received) }
 
     /// Whether the outcomes add up to the number of received records. Anything else is a bug of the daemon.
@@ -119,15 +121,15 @@ extension DestinationStatus: JSONObjectCodable {
     }
 }
 
-/// The current activity of a destination.
+/// The current activity of a destination or notifier.
 public enum DestinationState: String, CaseIterable, Sendable {
     /// Nothing is pending, or a batch is being filled.
     case idle
     /// A request is in flight.
     case sending
-    /// Records wait for the send rate or for the next attempt.
+    /// Records wait for the send rate or for the next attempt, or a failed request is being repeated.
     case waiting
-    /// Nothing is sent until the cause of a failure is fixed.
+    /// A failure needs an operator. A request is tried again from time to time.
     case paused
 }
 

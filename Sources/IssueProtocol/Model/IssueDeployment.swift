@@ -90,9 +90,9 @@ package struct DeployParameters: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `Deploy`.
+/// The reply of `Deploy` and `RemoveDeployment`.
 package struct DeployReply: Equatable, JSONObjectCodable, Sendable {
-    /// The stored deployment.
+    /// The stored deployment; for `RemoveDeployment`, the removed one.
     package var deployment: IssueDeployment
     /// Whether the version was already in use, so that nothing was stored. Nil means `false`.
     package var isKnown: Bool?

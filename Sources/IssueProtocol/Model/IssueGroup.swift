@@ -8,16 +8,17 @@ public struct IssueGroup: Equatable, Sendable {
     public var title: String
     /// The highest level of its records.
     public var level: IssueLevel
-    /// The state that a user has set.
+    /// Whether the issue is open, resolved or muted.
     public var state: GroupState
     /// The time at which muting ends. Nil if it does not end at a time.
     public var mutedUntil: IssueTimestamp?
     /// The number of further occurrences after which muting ends. Nil if it does not end after a count.
     public var mutedUntilCount: Int?
-    /// Whether the issue was resolved and has occurred again.
+    /// Whether the issue has occurred again after it was resolved, or a record has ended its mute by its version or by
+    /// the number of occurrences.
     public var hasRegressed: Bool
     /// The version of the application that has the fix of a resolved issue. Records of earlier versions do not reopen
-    /// it. Nil if unknown.
+    /// it. Nil if none was given.
     public var resolvedIn: String?
     /// Whether the next deployment of the application will have the fix of a resolved issue.
     public var isResolvedInNext = false
@@ -25,7 +26,7 @@ public struct IssueGroup: Equatable, Sendable {
     /// Nil if no user has set the state, or if it has changed automatically in another way, such as at the end of a
     /// mute.
     public var stateChange: IssueStateChange?
-    /// The name of the application. Nil if it sent none.
+    /// The name of the application or, if it sent none, of the sender's command. Nil if the daemon sends neither.
     public var app: String?
     /// The id of the user who reported the issue.
     public var user: UInt32
@@ -165,9 +166,9 @@ extension IssueGroup: JSONObjectCodable {
 public enum GroupState: String, CaseIterable, Hashable, Sendable {
     /// Neither resolved nor muted.
     case open
-    /// Fixed. The next record is a regression.
+    /// Fixed. The next record is a regression, unless its version does not have the fix.
     case resolved
-    /// Stored and counted, but not forwarded or announced.
+    /// Not of interest now. New records are stored and counted, but not forwarded or announced.
     case muted
 
     /// The number of the state in the database.

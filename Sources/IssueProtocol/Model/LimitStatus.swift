@@ -4,7 +4,7 @@ package import IssueWire
 public struct Suppression: Equatable, Sendable {
     /// The name of the destination.
     public var destination: String
-    /// The application that the limit applies to. Nil if it is not specific to one.
+    /// The application whose records are held back. Nil if the daemon names none.
     public var app: String?
     /// The id of the group that is affected. Nil if there are several.
     public var group: String?
@@ -67,7 +67,7 @@ public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     case globalRate = "global_rate"
     /// The bytes per day of the destination.
     case dailyBytes = "daily_bytes"
-    /// The number of different issues of one user.
+    /// The number of different issues of one user. Daemons of this version never report it.
     case cardinality
 }
 
@@ -79,7 +79,7 @@ package struct LimitsReply: Equatable, Sendable {
     package var limits: [LimitStatus]
     /// The number of limits that are not listed.
     package var others: Int
-    /// The number of records that limits which are not listed have held back. Includes limits that were not counted
+    /// The number of records held back by limits that are not listed, including limits that were not counted
     /// separately because there were too many.
     package var othersHeld: Int
     /// The time at which counting began, at most 24 hours ago.
@@ -128,7 +128,7 @@ package struct LimitStatus: Equatable, Sendable {
     package var uid: UInt32?
     /// The id of the group.
     package var group: String?
-    /// The amount left now, in records, bytes or names. Nil if unknown.
+    /// The amount left now, in records, bytes, announcements or names. Nil if unknown.
     package var level: Int64?
     /// The amount of the full limit; nil for a user's part of a limit that users share.
     package var capacity: Int64?

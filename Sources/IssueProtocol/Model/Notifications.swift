@@ -29,7 +29,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var repeated: Int
     /// The time at which the oldest pending event happened. Nil if none is pending.
     public var oldestPending: IssueTimestamp?
-    /// The time of the next attempt. Nil unless the notifier is waiting.
+    /// The time of the next attempt. Nil unless the notifier is waiting or paused.
     public var nextAttempt: IssueTimestamp?
     /// The last answer. Nil if there is none.
     public var lastAnswer: String?

@@ -8,11 +8,11 @@ public struct StoredRecord: Equatable, Sendable {
     public var group: String
     /// The time at which the daemon received the record.
     public var receivedAt: IssueTimestamp
-    /// The sender, as identified by the kernel.
+    /// The sender, as reported by the kernel.
     package var sender: Sender
     /// Descriptions of what the daemon corrected or truncated in the record.
     public var repairs: [String]
-    /// The record as sent, with severity, times and count filled in.
+    /// The record as stored, with severity, times and count filled in.
     package var record: IssueRecord
 
     package init(
@@ -39,7 +39,7 @@ extension StoredRecord {
     public var code: Int? { record.code.map { Int(clamping: $0) } }
     /// The number of occurrences that the record represents.
     public var count: Int { Int(clamping: record.count ?? 1) }
-    /// The time of the first occurrence. Nil unless ``count`` is above 1 and the sender sent the time.
+    /// The time of the first occurrence, if ``count`` is above 1. Nil if the sender did not send it.
     public var firstOccurredAt: IssueTimestamp? { record.firstOccurredAt }
     /// The time of the last occurrence.
     public var occurredAt: IssueTimestamp { record.occurredAt ?? receivedAt }
@@ -79,7 +79,7 @@ extension StoredRecord {
     public var isReportable: Bool { record.reportable ?? true }
 }
 
-/// The sender, as identified by the kernel.
+/// The sender, as reported by the kernel.
 extension StoredRecord {
     /// The id of the user who reported the issue, from the kernel.
     public var user: UInt32 { sender.uid }
@@ -89,9 +89,9 @@ extension StoredRecord {
     public var process: Int32 { sender.pid }
     /// The name of the reporting process, from the kernel. Nil if unknown.
     public var command: String? { sender.command }
-    /// The path of the process's executable, from the kernel. Nil if the daemon was not allowed to read it.
+    /// The path of the process's executable, from the kernel. Nil if the daemon could not read it.
     public var executable: String? { sender.executable }
-    /// The systemd unit that reported the issue, from the kernel. Nil if there is none.
+    /// The systemd unit that reported the issue, from the kernel. Nil if there is none, or if it is unknown.
     public var unit: String? { sender.unit }
 }
 
@@ -123,7 +123,7 @@ extension StoredRecord: JSONObjectCodable {
     }
 }
 
-/// The identity of the sending process, as reported by the kernel. A sender cannot forge it.
+/// The identity of the sending process, as reported by the kernel. A process can change its command.
 package struct Sender: Hashable, Sendable {
     /// The user id.
     package var uid: UInt32
@@ -131,11 +131,11 @@ package struct Sender: Hashable, Sendable {
     package var gid: UInt32
     /// The process id.
     package var pid: Int32
-    /// The short name of the process.
+    /// The short name of the process, which the process can change. Nil if unknown.
     package var command: String?
-    /// The path of the executable.
+    /// The path of the executable. Nil if it could not be read.
     package var executable: String?
-    /// The systemd unit of the process.
+    /// The systemd unit of the process. Nil if there is none, or if it is unknown.
     package var unit: String?
 
     package init(

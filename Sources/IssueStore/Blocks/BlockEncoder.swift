@@ -61,7 +61,7 @@ struct BlockEncoder {
         }
     }
 
-    /// Returns the body: the version, the sizes, and the compressed head and text.
+    /// Returns the body: the version, the sizes, the head and the text. Both are compressed if that makes them smaller.
     private func assemble() -> [UInt8] {
         let packedHead = Compression.compress(head.span) ?? head.span.copy()
         let packedText = Compression.compress(text.span) ?? text.span.copy()

@@ -121,7 +121,7 @@ package final class BlockLog {
 
     /// Removes single records.
     ///
-    /// - Parameter ids: The ids, in ascending order. Ids without a record are ignored.
+    /// - Parameter ids: The ids, in ascending order. Ids without a record, or in a damaged block, are ignored.
     /// - Returns: The number of removed records.
     @discardableResult
     func remove(_ ids: [RowID]) throws(SQLiteError) -> Int64 {

@@ -27,13 +27,13 @@ package final class BlockReader {
     private var isInSnapshot = false
     /// The last block that could not be decoded. Its bytes are not checked again for each of its records.
     private var lastDamaged: BlockHeader?
-    /// The damaged blocks that were found, each once.
+    /// The damaged blocks that were ever skipped, each once.
     package private(set) var damagedBlocks: [DamagedBlock] = []
     /// The damaged blocks that were skipped since the last snapshot began or `takeSkipped()` was called, keyed by their
     /// first ids.
     private(set) var skipped: [RowID: DamagedBlock] = [:]
 
-    /// Called once for each damaged block.
+    /// Called once for each damaged block that is skipped.
     package var onDamagedBlock: ((DamagedBlock) -> Void)?
 
     /// Creates a reader and adds the table `records` to the connection.
@@ -155,13 +155,15 @@ package final class BlockReader {
             block.checksum)
     }
 
-    /// Returns the block that contains a record, and the record's index in the block; nil if the record does not exist.
+    /// Returns the block that contains a record, and the record's index in the block; nil if the record does not exist
+    /// or is in a damaged block that is skipped.
     func find(_ row: RowID) throws(SQLiteError) -> (block: RecordBlock, index: Int)? {
         guard let block = try block(from: row, limit: row), let index = block.index(of: row) else { return nil }
         return (block, index)
     }
 
-    /// Passes each block with records in a range of ids to a closure, in ascending order.
+    /// Passes each block with records in a range of ids to a closure, in ascending order. May also pass blocks that
+    /// span ids of the range but have no record in it.
     func forEach(
         in rows: ClosedRange<RowID>, _ body: (RecordBlock) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
@@ -171,7 +173,7 @@ package final class BlockReader {
         }
     }
 
-    /// Passes each block with records in a range of ids to a closure, in ascending order, until it returns `false`.
+    /// Passes blocks to a closure like `forEach`, until the closure returns `false`.
     func scan(
         _ rows: ClosedRange<RowID>, while body: (RecordBlock) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) {

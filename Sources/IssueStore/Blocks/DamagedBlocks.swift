@@ -39,8 +39,8 @@ extension StoreWriter {
     /// The maximum number of damaged blocks that are read again at startup.
     private static let maxRechecked = 1024
 
-    /// Removes from the list the blocks that no longer exist or can be read again, for example after a temporary disk
-    /// fault.
+    /// Removes from the list the blocks that no longer exist, and those that can be read again, for example after a
+    /// temporary disk fault. If the list is long, only some of its blocks are read.
     package func recheckDamagedBlocks() throws(StoreFailure) {
         let known = try Self.convertingErrors { () throws(SQLiteError) in
             try connection.all("SELECT first_id FROM damaged_blocks ORDER BY random() LIMIT ?1", Self.maxRechecked) {
@@ -89,8 +89,8 @@ extension StoreReader {
         }.reduce(0, +)
     }
 
-    /// Examines the next known damaged blocks, and returns those with records that are in no posting list. These blocks
-    /// were damaged before their range was closed.
+    /// Examines the next known damaged blocks, and returns those with records that are in no posting list. Such a block
+    /// is in the open range, or was damaged before its range was closed.
     ///
     /// - Parameters:
     ///   - row: The first id of the last block that was examined; `RowID.min` to start.

@@ -59,7 +59,7 @@ enum MetadataShape {
     ///   - list: The ranges of the parts of shapes.
     ///   - parts: The indices of this shape's parts in `list`: those before, between and after its values.
     ///   - values: The buffer for the values.
-    /// - Returns: `false`, with nothing appended, if the object has another shape.
+    /// - Returns: `false`, with nothing appended, if the object has another shape or contains the separator.
     static func appendValues(
         of bytes: Span<UInt8>, _ range: ByteRange, like shapes: borrowing ByteBuffer, _ list: borrowing [ByteRange],
         _ parts: Range<Int>, to values: inout ByteBuffer

@@ -234,14 +234,14 @@ private struct NumberReader: ~Escapable {
         return PostingList.number(in: bytes, at: &index)
     }
 
-    /// Reads a number of bytes or elements; nil if it exceeds `Compression.maxBytes`.
+    /// Reads a number of bytes or elements; nil if there is none or it exceeds `Compression.maxBytes`.
     @_lifetime(self: copy self)
     mutating func count() -> Int? {
         guard let number = number(), number <= UInt64(Compression.maxBytes) else { return nil }
         return Int(number)
     }
 
-    /// Skips bytes and returns their range.
+    /// Skips bytes and returns their range; nil if there are fewer.
     @_lifetime(self: copy self)
     mutating func range(_ count: Int) -> ByteRange? {
         guard count <= bytes.count - index else { return nil }
@@ -249,7 +249,7 @@ private struct NumberReader: ~Escapable {
         return ByteRange(from: index, to: index + count)
     }
 
-    /// Skips bytes and returns them.
+    /// Skips bytes and returns them; nil if there are fewer.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
     mutating func take(_ count: Int) -> Span<UInt8>? {
@@ -294,7 +294,8 @@ package struct BlockRow {
     package var count: Int64
     package var messageForm: DecodedRecord.MessageForm
     package var message: ByteRange
-    /// The metadata as the sender wrote it. In a `RecordBlock`, only its values: see `RecordBlock.metadata(of:)`.
+    /// The metadata as the sender wrote it. In a `RecordBlock`, only its values unless it is stored verbatim: see
+    /// `RecordBlock.metadata(of:)`.
     package var metadata: ByteRange
     package var details: ByteRange
 

@@ -36,7 +36,7 @@ extension ForwardingOutbox {
                 var fate = found.fate
                 if fate == .pending, found.batch != nil { sending.insert(record.row) }
                 if fate == .summarised, !found.isSingle, let reason = found.batch?.notes.held.reason(of: record.row),
-                    let summary = try connection.summary(tellingOf: record.row, for: reason, destination.id)
+                    let summary = try connection.summary(counting: record.row, for: reason, destination.id)
                 {
                     try subtract(.init(records: 1, occurrences: record.count), fromSummary: summary.id)
                     if summary.state == .dead { fate = .deadLettered }
@@ -121,7 +121,8 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears the rows of the newest process, sender and account if nothing refers to them.
+    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes summaries over
+    /// several groups of accounts that were erased.
     ///
     /// They cannot be deleted, because SQLite would assign their ids again. A process is kept if records in damaged
     /// blocks may refer to it.
@@ -311,8 +312,8 @@ extension RecordRemoval {
         }
     }
 
-    /// Gives a group the title and source location of its first remaining series, and replaces versions that no
-    /// remaining series has. The old values may come from an erased series.
+    /// Gives a group the title, domain, code and source location of its first remaining series, and replaces versions
+    /// that no remaining series has. The old values may come from an erased series.
     private func rename(group: GroupID, after series: SeriesDescription) throws(SQLiteError) {
         try connection.run(
             """
@@ -329,7 +330,8 @@ extension RecordRemoval {
             series.source.line, series.source.function, series.source.module)
     }
 
-    /// Erases a group without series, and everything that refers to it. The newest group is only cleared.
+    /// Erases a group without series, and everything that refers to it. The newest group, or one that a cleared series
+    /// still refers to, is only cleared.
     private func erase(group: GroupID) throws(SQLiteError) {
         // Groups that were merged into this one have no records either, and their fingerprints may be text of senders.
         let redirects = try connection.all("SELECT id FROM groups WHERE merged_into = ?1", group) {

@@ -60,7 +60,7 @@ extension RecordRemoval {
         return erasure
     }
 
-    /// Returns the given rows that exist in closed ranges, in ascending order.
+    /// Returns the given rows that exist in closed ranges and are readable, in ascending order.
     func toErase(_ rows: [RowID]) throws(SQLiteError) -> [RecordToErase] {
         try connection.all(
             """
@@ -101,7 +101,7 @@ extension RecordRemoval {
             let rows = Set(gone.map(\.row))
             let left = (PostingList.decode(found.list, base: base) ?? []).filter { !rows.contains($0) }
             let bytes = found.bytes * Int64(left.count) / max(found.records, 1)
-            try give(found.bytes - bytes, of: found.user, in: key.range)
+            try subtractShare(found.bytes - bytes, of: found.user, in: key.range)
             try connection.run(
                 """
                 UPDATE postings SET records = ?3, ids = ?4, bytes = ?7,
@@ -113,7 +113,8 @@ extension RecordRemoval {
         }
     }
 
-    /// Deletes the rows and everything that refers to them, and subtracts them from their ranges.
+    /// Deletes the records, their dead letters, and their entries as priority and requeued records. Subtracts the
+    /// records from their ranges.
     func delete(_ toErase: [RecordToErase]) throws(SQLiteError) {
         let rows = StoreWriter.list(toErase.map(\.row))
         try blocks.remove(toErase.map(\.row))
@@ -140,7 +141,7 @@ extension RecordRemoval {
     }
 
     /// Subtracts bytes from a user's share of a range.
-    func give(_ bytes: Int64, of user: Int64, in range: Int64) throws(SQLiteError) {
+    func subtractShare(_ bytes: Int64, of user: Int64, in range: Int64) throws(SQLiteError) {
         for sql: StaticString in [
             "UPDATE shares SET bytes = bytes - ?3 WHERE range = ?1 AND uid = ?2",
             "DELETE FROM shares WHERE range = ?1 AND uid = ?2 AND bytes <= 0 AND ?3 >= 0",
@@ -298,7 +299,7 @@ extension StoreWriter {
         package enum Step: Equatable, Sendable {
             /// Another step follows.
             case more
-            /// A reader prevents the WAL from being checkpointed or truncated. Try again later.
+            /// Another connection prevents the WAL from being checkpointed or truncated. Try again later.
             case waiting
             case done
         }
@@ -307,7 +308,8 @@ extension StoreWriter {
         var next: UInt32 = 1
         /// Pages that were written during the pass, whose unused parts must be overwritten again.
         var left: Set<UInt32> = []
-        /// The number of pages that could not be parsed and may still contain deleted rows.
+        /// The number of pages that could not be parsed and may still contain deleted rows. A file whose pages cannot
+        /// be classified at all counts as one page.
         package var unread = 0
 
         package init() {}
@@ -362,7 +364,7 @@ extension StoreWriter {
         }
     }
 
-    /// Checkpoints and truncates the WAL. Returns `false` if a reader prevents that.
+    /// Checkpoints and truncates the WAL. Returns `false` if another connection prevents that.
     private func truncateWAL() throws(SQLiteError) -> Bool {
         do throws(SQLiteError) {
             try withShortTimeout { () throws(SQLiteError) in _ = try connection.checkpoint(.truncate) }

@@ -5,7 +5,8 @@ import SQLiteKit
 extension StoreWriter {
     /// Makes dead letters pending again.
     ///
-    /// A dead letter is not changed if its record or summary is gone, or if its destination is no longer configured.
+    /// A dead letter is not changed if its record or summary is gone or unreadable, or if its destination is no longer
+    /// configured.
     ///
     /// - Parameter letters: Ids in the `dead_letters` table.
     /// - Returns: The number of requeued dead letters, including summaries.
@@ -91,7 +92,7 @@ extension StoreReader {
     /// - Parameters:
     ///   - limit: The maximum number of dead letters. The page ends earlier when it reaches the page size in bytes.
     ///   - viewer: The client that asks. Only dead letters and responses that it may see are returned.
-    /// - Returns: The dead letters, and the cursor of the next page if there is one.
+    /// - Returns: The dead letters, and the cursor of the next page if there may be one.
     /// - Throws: `QueryFailure` if a parameter is invalid or the destination is unknown, or the error of the query.
     package func deadLetters(
         _ parameters: DeadLettersParameters, limit: Int, viewer: Viewer
@@ -122,8 +123,8 @@ extension StoreReader {
 
     /// Returns the ids of the matching dead letters, oldest first.
     ///
-    /// - Throws: `QueryFailure` if a parameter is invalid, or if the destination or one of the records is unknown or
-    ///   has no dead letter; or the error of the query.
+    /// - Throws: `QueryFailure` if a parameter is invalid, if the destination is unknown, or if one of the records or
+    ///   summaries has no dead letter; or the error of the query.
     package func deadLetterIDs(_ parameters: RequeueParameters) throws -> [Int64] {
         try snapshot {
             try expectDestination(parameters.destination)

@@ -39,6 +39,9 @@ extension ForwardingOutbox {
 
     /// Marks single records as expired at each destination where they are pending. Records between them remain, so no
     /// cursor moves.
+    ///
+    /// - Parameter toErase: The records, in ascending order.
+    /// - Returns: The number of fates that became `expired`, over all destinations.
     func expire(_ toErase: [RecordToErase]) throws(SQLiteError) -> Int64 {
         guard let first = toErase.first?.row, let last = toErase.last?.row else { return 0 }
         let rows = Set(toErase.map(\.row))
@@ -74,7 +77,7 @@ extension ForwardingOutbox {
 
     // MARK: Damaged blocks
 
-    /// Moves the pending records of damaged blocks that a scan has passed to `expired`, since they can't be sent.
+    /// Expires the pending records in damaged blocks that a scan has passed, since they can't be sent.
     func expireUnreadable(
         of batch: NewBatch, _ open: OpenRange, in ledger: inout LedgerChanges
     ) throws(SQLiteError) {
@@ -84,8 +87,8 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Moves the pending occurrences of accounts that have no pending records to `expired`. They belong to unreadable
-    /// records, of which only one occurrence each has been moved so far.
+    /// Expires the pending occurrences of accounts that have no pending records. These occurrences belong to unreadable
+    /// records, of which only one occurrence each has expired so far.
     ///
     /// - Parameters:
     ///   - destinations: The ids of the destinations.
@@ -248,7 +251,8 @@ extension ForwardingOutbox {
 
     // MARK: Pending records
 
-    /// Returns `true` if no destination still has to send one of the rows or awaits a response for one.
+    /// Returns `true` if no destination still has to scan one of the rows, has a batch over some of them that awaits a
+    /// response, or has an entry for one of them in `singles`.
     func isSettled(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Bool {
         for destination in try unscannedRows() {
             guard rows.upperBound <= destination.above || rows.lowerBound > destination.through,
@@ -279,7 +283,7 @@ extension ForwardingOutbox {
 
     private typealias AccountSum = (account: AccountID, sum: LedgerChanges.Sum)
 
-    /// Returns, per account, the number of records after the cursor that were not sent ahead of it.
+    /// Returns, per account, the number of records between two rows that are left to the scan.
     private func waiting(_ first: RowID, _ last: RowID, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         guard first <= last else { return [] }
         return try connection.all(
@@ -309,8 +313,8 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Returns, per account, the number of records whose batches await a response. Marks a batch as answered if it has
-    /// neither summaries nor records after `rows`.
+    /// Returns, per account, the number of records in `rows` whose batches await a response. Marks a batch as answered
+    /// if it has neither summaries nor records after `rows`.
     private func unanswered(_ rows: ClosedRange<RowID>, of destination: Int64) throws(SQLiteError) -> [AccountSum] {
         let batches = try unanswered(overlapping: rows, of: destination)
         for batch in batches where batch.summaries == 0 && batch.sent.allSatisfy({ $0 <= rows.upperBound }) {

@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 extension ForwardingOutbox {
-    /// Writes the changes of a destination's limiter, in the transaction that moves its cursor.
+    /// Writes the changes of a destination's limiter, in the transaction that stores its batch or summaries.
     func write(_ changes: AdmissionChanges, of destination: Int64) throws(SQLiteError) {
         for row in changes.buckets {
             try put(.bucket, LimitRows.key(row.key), LimitRows.json(row), of: destination)
@@ -30,7 +30,8 @@ extension ForwardingOutbox {
 }
 
 extension StoreReader {
-    /// Returns the stored state of a destination's limiter.
+    /// Returns the stored state of a destination's limiter, without the groups that exceed its bounds: those whose last
+    /// records are the oldest.
     package func admissionState(of destination: Int64) throws -> AdmissionState {
         try snapshot {
             var state = AdmissionState()

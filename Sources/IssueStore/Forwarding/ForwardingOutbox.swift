@@ -6,9 +6,9 @@ extension StoreWriter {
     /// Stores the decisions of a scan before any of its records is sent: batch, cursor, limiter and ledger in one
     /// transaction.
     ///
-    /// - Returns: The stored batch. Its id is 0 if there is nothing to send.
-    /// - Throws: `StoreFailure.outdated` if some of its records have been removed in the meantime; otherwise the
-    ///   failure of the transaction.
+    /// - Returns: The stored batch. Its id is 0 if it has no lines and does not come from the scan.
+    /// - Throws: `StoreFailure.outdated` if some of its records have been removed or scanned in the meantime; otherwise
+    ///   the failure of the transaction.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
         let stored = try transaction { () throws(SQLiteError) in try outbox.store(batch, &memory) }
         guard let stored else { throw .outdated }
@@ -56,11 +56,11 @@ struct ForwardingOutbox {
     let connection: DatabaseConnection
     let blocks: BlockReader
 
-    /// Stores a batch. Returns nil if some of its records have been removed in the meantime.
+    /// Stores a batch. Returns nil if some of its records have been removed or scanned in the meantime.
     func store(_ batch: NewBatch, _ memory: inout WriterMemory) throws(SQLiteError) -> StoredBatch? {
         guard try isCurrent(batch, memory) else { return nil }
         let id = batch.isEmpty ? 0 : try insert(batch, nextID: memory.open.nextID)
-        try carry(batch, in: id)
+        try storeSingles(of: batch, in: id)
         var ledger = LedgerChanges()
         for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
         for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
@@ -139,7 +139,7 @@ struct ForwardingOutbox {
         ledger.move(run, in: destination)
         try ledger.write(on: connection)
         try expireRemainingOccurrences(of: [destination], after: ledger)
-        try answer(settlement, dead: deadRows)
+        try storeAnswer(settlement, dead: deadRows)
         var rest: StoredBatch?
         if let unfinished = settlement.rest {
             rest = try store(
@@ -191,7 +191,7 @@ struct ForwardingOutbox {
         batch.sent = rest.sent.filter { !gone.contains($0.row) && !erased.contains($0.row) }
         guard batch.lineCount > 0 else { return nil }
         let id = try insert(batch, nextID: memory.open.nextID)
-        try carry(batch, in: id)
+        try storeSingles(of: batch, in: id)
         // In memory, the batch keeps all lines, so that their indices do not change.
         return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
     }
@@ -239,12 +239,12 @@ struct ForwardingOutbox {
 
     private func moveCursor(of destination: Int64, to row: RowID) throws(SQLiteError) {
         try connection.run("UPDATE destinations SET cursor = ?2 WHERE id = ?1", destination, row)
-        // A record has priority only until every destination has scanned it.
+        // A record has priority only until every configured destination has scanned it.
         try connection.run(
             "DELETE FROM express WHERE record <= (SELECT min(cursor) FROM destinations WHERE active = 1)")
     }
 
-    private func answer(_ settlement: BatchSettlement, dead: [RowID]) throws(SQLiteError) {
+    private func storeAnswer(_ settlement: BatchSettlement, dead: [RowID]) throws(SQLiteError) {
         // The lines of the batch are not rebuilt again, so the notes about them are removed.
         let first = try firstID(ofBatch: settlement.batch.id)
         try connection.run(
@@ -310,7 +310,7 @@ struct FateRun {
     }
 }
 
-/// A batch to store before its request is sent: the decisions of a scan over a span of rows.
+/// A batch to store before its request is sent, with the decisions of the scan that it comes from, if any.
 package struct NewBatch: Sendable {
     /// The number of records of one account that got the same fate in the scan.
     package struct Tally: Equatable, Sendable {

@@ -3,7 +3,8 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Expires requeued dead letters whose records are in damaged blocks, since they can't be sent.
+    /// Expires requeued dead letters whose records can't be read. For each destination, only the first ones are
+    /// examined.
     ///
     /// - Returns: The number of these dead letters.
     @discardableResult
@@ -19,7 +20,7 @@ extension StoreWriter {
 extension ForwardingOutbox {
     /// Stores which batch contains each priority or requeued record, and how far the priority records have been
     /// examined.
-    func carry(_ batch: NewBatch, in id: BatchID) throws(SQLiteError) {
+    func storeSingles(of batch: NewBatch, in id: BatchID) throws(SQLiteError) {
         if batch.kind == .priority || batch.kind == .requeued {
             for record in batch.sent { try put(single: record.row, in: id, batch.destination) }
         }
@@ -141,8 +142,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the priority records after a row, without those that a destination has sent outside the scan, oldest
-    /// first.
+    /// Returns the priority records after a row, without those that a destination already sends outside the scan,
+    /// oldest first.
     ///
     /// - Parameter limit: The maximum number of records.
     package func priority(for destination: Int64, above row: RowID, limit: Int) throws -> [OutboxRecord] {

@@ -18,6 +18,7 @@ extension StoreReader {
         package var records: Int64 = 0
         /// When the oldest of them was received, or nil if there is none.
         package var oldest: IssueTimestamp?
+        /// The number of priority records after the cursor that have not been examined yet.
         package var priorityRecords: Int64 = 0
         /// When the oldest priority record among them was received, or nil if there is none.
         package var oldestPriority: IssueTimestamp?
@@ -105,7 +106,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns a record as the scan would read it, or nil if it is gone.
+    /// Returns a record as the scan would read it, or nil if it is gone or unreadable.
     func outboxRecord(row: RowID) throws -> OutboxRecord? {
         guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
         return try info(ofSeries: step.series, at: row)?.record(step, offset: try offset(after: row - 1).offset)
@@ -182,7 +183,7 @@ extension StoreReader {
         ) { $0.id(0) } ?? .max
     }
 
-    /// Returns the record at a row, with its metadata as stored, or nil if it is gone.
+    /// Returns the record at a row, with its metadata as stored, or nil if it is gone or unreadable.
     package func outbound(row: RowID) throws -> RecordRow? {
         try snapshot { try record(row: row, isWhole: false) }
     }
@@ -319,7 +320,7 @@ package struct SentRecord: Equatable, Sendable {
 package struct SeriesInfo: Equatable, Sendable {
     package var group: GroupID
     package var account: AccountID
-    /// The user who sent the records, or the user who is accountable for them.
+    /// The user who is accountable for the records: their sender, or the owner of the sender's subordinate user id.
     package var user: UInt32
     package var severity: IssueLevel
     package var isReportable: Bool
@@ -454,7 +455,7 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Returns a search for each destination that was given records.
+    /// Returns a search for each destination that is configured or was given records.
     func fateSearches() throws(SQLiteError) -> [FateSearch] {
         try connection.all(
             """

@@ -17,7 +17,7 @@ extension StoreWriter {
         }
     }
 
-    /// Registers the configured destinations. All records committed from now on are queued for them.
+    /// Registers the configured destinations. All records committed from now on are queued for them, and for no others.
     ///
     /// - Returns: The rows of the destinations, in the order of `configured`.
     package func configure(
@@ -131,7 +131,7 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Returns `true` if no record was ever removed from the closed ranges. Retention does not update the totals.
+    /// Returns `true` if retention has removed no record from the closed ranges. It does not update the totals.
     private func areTotalsComplete() throws(SQLiteError) -> Bool {
         try connection.first(
             """

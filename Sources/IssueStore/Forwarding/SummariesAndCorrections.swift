@@ -151,7 +151,7 @@ struct SummaryDelivery: Equatable {
 extension DatabaseConnection {
     /// Returns the summary that counts a record that was suppressed for `reason`; nil while its window is open.
     func summary(
-        tellingOf row: RowID, for reason: SuppressionReason, _ destination: Int64
+        counting row: RowID, for reason: SuppressionReason, _ destination: Int64
     ) throws(SQLiteError) -> SummaryDelivery? {
         try first(
             """

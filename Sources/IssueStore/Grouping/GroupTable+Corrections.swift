@@ -4,7 +4,7 @@ import SQLiteKit
 
 /// The attributes of a group that depend on its series.
 package struct GroupAttributes: Equatable, Sendable {
-    /// The description of the group's first series.
+    /// The description of the group's first series, of those with its own fingerprint if there are any.
     var first: SeriesDescription
     /// The highest severity of its series (`IssueLevel.rank`).
     var severity: Int64
@@ -432,7 +432,7 @@ extension GroupTable {
     /// - Parameters:
     ///   - home: The group that has the fingerprint; nil if there is none.
     ///   - account: The account.
-    ///   - series: The series of the records, whose title is compared with patterns.
+    ///   - series: The series of the records, whose title and fields are compared with rules and splits.
     ///   - cache: The cache of patterns.
     func known(
         home: GroupID?, account: AccountID, series: SeriesDescription, _ cache: inout PatternCache

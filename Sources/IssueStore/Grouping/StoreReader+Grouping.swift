@@ -70,7 +70,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the groups of a group's account whose title matches a pattern, apart from the group itself.
+    /// Returns the groups of a group's account whose title matches a pattern, without the group itself, redirects and
+    /// the overflow group.
     ///
     /// - Parameter limit: The maximum number of groups.
     package func groups(of subject: Subject, matching pattern: TitlePattern, limit: Int) throws -> [GroupID] {

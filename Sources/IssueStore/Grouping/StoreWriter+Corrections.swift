@@ -129,7 +129,7 @@ extension StoreWriter {
     /// The progress of a split.
     package struct Split: Equatable, Sendable {
         package let source: GroupID
-        /// The groups that get series of `source`, in the order of the parts.
+        /// The groups that get series of `source`, in the order of the parts, without those merged into `source`.
         package let targets: [GroupID]
         /// The numbers of the corrections that were stored. A part that was begun earlier has none.
         package let corrections: [Int64]
@@ -148,7 +148,8 @@ extension StoreWriter {
     ///   - group: The group to split.
     ///   - parts: The groups to split off. No series may match two of them.
     ///   - author: The user who splits the group.
-    /// - Returns: Nil if a limit for corrections would be exceeded, or if the group or a sample has changed.
+    /// - Returns: Nil if a limit for corrections would be exceeded, if a sample is no longer in the group, or if all
+    ///   groups to split off have been merged into it.
     package func beginSplit(
         _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
     ) throws(StoreFailure) -> Split? {

@@ -221,7 +221,8 @@ extension StoreWriter {
         try Self.convertingErrors { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
     }
 
-    /// Sets the title, severity, versions and first time of a group whose series have changed.
+    /// Sets the attributes of a group whose series have changed. Has no effect if they are nil or the group is a
+    /// redirect.
     package func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in try table.describe(group, attributes) }
     }

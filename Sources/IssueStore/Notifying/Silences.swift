@@ -7,7 +7,7 @@ extension StoreWriter {
     /// silences.
     ///
     /// - Parameters:
-    ///   - silence: The silence. Its id and count are ignored.
+    ///   - silence: The silence. Its id, its time and its count are ignored.
     ///   - now: The wall time.
     /// - Returns: The silence with its id; nil if too many silences of its user, or of all users, are in effect.
     package func add(_ silence: IssueSilence, at now: IssueTimestamp) throws(StoreFailure) -> IssueSilence? {

@@ -273,7 +273,7 @@ struct NotificationTable {
             """, name, cursor)
     }
 
-    /// Removes the changes that all notifiers have examined.
+    /// Removes the changes that all active notifiers have examined; all changes if none is active.
     func removeExaminedAlerts() throws(SQLiteError) {
         try connection.run(
             """

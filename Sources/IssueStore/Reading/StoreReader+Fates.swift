@@ -26,7 +26,7 @@ extension StoreReader {
 
     /// The result of `show`: a record, its group, and its fates.
     package struct Shown: Sendable {
-        /// Nil if none of the group's records is stored any longer.
+        /// Nil if none of the group's records is stored any longer, or if the newest one is unreadable.
         package var record: StoredRecord?
         package var group: IssueGroup
         package var fates: [IssueFate]
@@ -242,7 +242,7 @@ extension StoreReader {
     private func complete(
         _ fate: inout IssueFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
     ) throws {
-        guard let reason, let summary = try connection.summary(tellingOf: row, for: reason, destination),
+        guard let reason, let summary = try connection.summary(counting: row, for: reason, destination),
             summary.state == .dead
         else { return }
         fate.outcome = .deadLettered

@@ -36,8 +36,9 @@ extension StoreReader {
 
     /// Returns groups with the counts of the records that match the filter.
     ///
-    /// If the filter limits the time, the counts of closed ranges include whole minutes. Conditions on text and
-    /// metadata select groups (`groups(with:in:)`), and the counts include all records of these groups.
+    /// If the filter limits the time, the counts of closed ranges include whole minutes, or whole hours if they are
+    /// older than a week. Conditions on text and metadata select groups (`groups(with:in:)`), and the counts include
+    /// all records of these groups.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
@@ -196,7 +197,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the row of a group's newest stored record; nil if none is stored.
+    /// Returns the row of a group's newest stored record; nil if none is stored, or if it is unreadable.
     func newestRecord(of group: GroupID) throws -> RowID? {
         let open =
             try connection.first(

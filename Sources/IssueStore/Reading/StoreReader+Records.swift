@@ -39,10 +39,10 @@ extension StoreReader {
     /// The size of a page, in bytes of JSON. The entry that reaches it is the last one of the page.
     package static let pageBytes = 1 << 20
 
-    /// Returns a page of records in the order in which they were received.
+    /// Returns a page of records, in the order in which they were received or in reverse order.
     ///
     /// If `pageTime` is set, a page that takes longer or is interrupted has the records found so far, which may be
-    /// none. Its cursor continues the search.
+    /// none. Its cursor continues the search. An interruption before the first record was examined is thrown.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func records(_ query: RecordQuery, viewer: Viewer) throws -> RecordPage {
@@ -107,7 +107,8 @@ extension StoreReader {
         try snapshot { try newestRow() }
     }
 
-    /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
+    /// Returns the highest id that the newest block may hold. If there is no block, returns the last id of the closed
+    /// ranges; 0 if there are none.
     func newestRow() throws -> RowID {
         // Blocks do not overlap, so the last one has the highest id. `max(last_id)` would read all blocks, because the
         // column has no index.
@@ -154,7 +155,7 @@ extension StoreReader {
         return found
     }
 
-    /// Returns nil for an empty text, which the table `senders` contains for an absent one; otherwise the text.
+    /// Returns a text of the table `senders`; nil if it is empty, which means that the value is absent.
     static func present(_ text: String) -> String? { text.isEmpty ? nil : text }
 
     /// Returns `true` if a record matches the parts of a filter that do not depend on its series alone.
@@ -170,7 +171,8 @@ extension StoreReader {
         return try matches(fatesOf: record.row, filter)
     }
 
-    /// Returns `true` if a record has one of the fates in a filter, or if the filter has none.
+    /// Returns `true` if a record has one of the fates in a filter, at the filter's destination if it has one; or if
+    /// the filter has no fates.
     func matches(fatesOf row: RowID, _ filter: IssueFilter) throws -> Bool {
         guard let fates = filter.outcomes else { return true }
         return try self.fates(ofRow: row).contains { own in
@@ -272,12 +274,13 @@ package struct RecordRow: Sendable {
     package var isFirstOfGroup: Bool
     package var fingerprint: String
     package var accountName: String
-    /// The complete record; or, if `memory` is set, a record without the attributes of its series.
+    /// The record; without the attributes of its series if `seriesCache` is set, and without its metadata if `metadata`
+    /// is set.
     package var stored: StoredRecord
     /// The metadata as JSON; nil if it is part of `stored` or there is none.
     package var metadata: String?
-    /// The cached attributes of its series; nil if `stored` is complete, as for a record in an overflow series.
-    package var memory: (any LineCache)?
+    /// The cached attributes of its series; nil if `stored` contains them, as for a record in an overflow series.
+    package var seriesCache: (any LineCache)?
 
     init(_ cells: RecordCells, of series: SeriesRowCache, by sender: Sender, id: String, isWhole: Bool) {
         row = cells.row
@@ -297,7 +300,7 @@ package struct RecordRow: Sendable {
         var record = IssueRecord(message: message, count: cells.count)
         // Copying the attributes of the series to each record costs more than looking them up when they are needed.
         let isShared = !isWhole && details?["original"] == nil
-        memory = isShared ? series : nil
+        seriesCache = isShared ? series : nil
         if !isShared { series.complete(&record) }
         let received = cells.receivedAt.millisecondsSince1970
         record.occurredAt = cells.occurred.map { IssueTimestamp(millisecondsSince1970: received &+ $0) } ?? receivedAt

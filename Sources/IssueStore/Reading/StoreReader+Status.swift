@@ -316,7 +316,7 @@ package enum StoreCheck {
     package enum Finding: Equatable, Sendable {
         /// All pages are intact.
         case whole
-        /// Some pages are corrupt or unreadable.
+        /// Some pages are corrupt or unreadable, or the file cannot be opened.
         case damaged
         /// The check was interrupted or blocked by a lock, or the host lacks a resource that the check needs.
         case inconclusive

@@ -25,7 +25,8 @@ package final class StoreReader {
     ///   - path: The path of the database.
     ///   - cache: The maximum size of the page cache, in KiB. A small one suffices if each row is read once.
     ///   - control: Grants each snapshot and can end it; nil if no writer waits for the file.
-    ///   - toleratesDamage: `true` to read whatever is readable of a truncated or corrupt file.
+    ///   - toleratesDamage: `true` to read whatever is readable of a truncated or corrupt file. Reading a damaged block
+    ///     then throws, so that the caller can look for its records elsewhere; otherwise the block is skipped.
     /// - Throws: `StoreFailure` if the file cannot be opened.
     package init(
         path: String, cache: Int64 = 2048, control: (any SnapshotControl)? = nil, toleratesDamage: Bool = false
@@ -49,17 +50,18 @@ package final class StoreReader {
     /// Runs queries in one snapshot. A nested call uses the snapshot of the outer call.
     ///
     /// - Parameters:
-    ///   - deadline: The maximum duration. For nested calls, that of the outer call applies.
+    ///   - timeout: The maximum duration. For nested calls, that of the outer call applies.
     ///   - body: The queries.
     /// - Returns: The value that `body` returns.
-    /// - Throws: `StoreFailure.tooSlow` after the deadline, `.walTooLarge` if the snapshot was ended because the WAL is
-    ///   too large, or the error of `body`.
-    package func snapshot<Value>(within deadline: Duration = .seconds(10), _ body: () throws -> Value) throws -> Value {
+    /// - Throws: `StoreFailure.tooSlow` after the timeout or a cancellation, `.walTooLarge` if the snapshot was refused
+    ///   or ended because the WAL is too large, or the error of `body`. An `SQLiteError` is converted to a
+    ///   `StoreFailure`.
+    package func snapshot<Value>(within timeout: Duration = .seconds(10), _ body: () throws -> Value) throws -> Value {
         if connection.isInTransaction { return try body() }
         let ticket = try control?.begin(interruption)
         known.forget()
         blocks.beginSnapshot()
-        connection.setDeadline(.after(deadline))
+        connection.setDeadline(.after(timeout))
         defer {
             connection.setDeadline(nil)
             blocks.endSnapshot()
@@ -78,7 +80,7 @@ package final class StoreReader {
         try connection.first("SELECT coalesce(max(last_id), 0) FROM ranges") { $0.id(0) } ?? 0
     }
 
-    /// Returns the id of the record in `row`.
+    /// Returns the id of the record in `row`. Its store code is 0 if the store that assigned the row is unknown.
     func recordID(row: RowID) throws -> RecordID {
         if let known = known.code, known.rows.contains(row) { return RecordID(store: known.code, row: row) }
         let found = try connection.first(
@@ -108,7 +110,8 @@ package struct QueryInterruption: Sendable {
 
     /// Interrupts the current query, and makes all further ones fail until `clear` is called.
     ///
-    /// Repeat this until the query has ended: SQLite ignores an interrupt between two statements.
+    /// Repeat this until the query has ended: SQLite ignores an interrupt that arrives just before a statement starts
+    /// to run.
     package func cancel() { handle.cancel() }
 
     /// Allows queries again.

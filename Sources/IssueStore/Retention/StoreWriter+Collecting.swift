@@ -183,7 +183,7 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - number: Only summaries with a higher id are examined.
-    ///   - time: Only summaries stored before this time are removed.
+    ///   - time: Only summaries and events stored before this time are removed.
     /// - Returns: The last summary that was examined; nil at the end.
     package func collectSummaries(above number: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
@@ -271,9 +271,9 @@ extension RecordRemoval {
         for group in groups { try collect(group: group) }
     }
 
-    /// Removes a group without series, after the redirects to it. Keeps the group if its state is not open, if a
-    /// limiter window, an unsent summary or an event about a correction refers to it, or if a user has merged or split
-    /// it.
+    /// Removes a group without series, after the redirects to it. Keeps the group if it is the newest one, if its state
+    /// is not open, if a user has merged or split it, or if a series, a move of series, a redirect, a limiter window,
+    /// an unsent summary or an event about a correction still refers to it.
     ///
     /// A group that a rule has merged is removed, because the rule merges it again when it is reported again. Otherwise
     /// a rule would keep a row for each fingerprint that has ever matched.

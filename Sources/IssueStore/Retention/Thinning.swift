@@ -301,6 +301,6 @@ extension RecordRemoval {
             thinning.range.id, series, left.count, bytes,
             DatabaseBytes.blob(PostingList.encode(left, base: thinning.range.firstID)))
         guard let user = thinning.users[series] else { return }
-        try give(size.bytes - bytes, of: Int64(user), in: thinning.range.id)
+        try subtractShare(size.bytes - bytes, of: Int64(user), in: thinning.range.id)
     }
 }

@@ -45,7 +45,7 @@ extension Schema {
 
     /// Columns and tables for moving series between groups. `groups.merged_into` existed before, and was always NULL.
     static let grouping: StaticString = """
-        -- The correction that merged the group; NULL if a change of the fingerprint rule did.
+        -- The correction that merged the group; NULL if a change of the fingerprint rule did, or if it is not merged.
         ALTER TABLE groups ADD COLUMN merged_by INTEGER;
         CREATE INDEX groups_by_target ON groups (merged_into) WHERE merged_into IS NOT NULL;
 
@@ -65,7 +65,7 @@ extension Schema {
 
         -- Merges, splits and rules of users. Kind 1 merges the group `source` into the group `target`; kind 2 moves the
         -- series of `source` that match `pattern` to the group `target`; kind 3 is a rule, which merges each group
-        -- whose title matches `pattern` into `target`, and has the same `source`.
+        -- whose title matches `pattern` into `target`, and whose `source` is also `target`.
         CREATE TABLE corrections (
             id INTEGER PRIMARY KEY,
             account INTEGER NOT NULL,
@@ -190,7 +190,8 @@ extension Schema {
 
     /// The last change of a group's state by a user.
     static let stateChanges: StaticString = """
-        -- The user who set the state, the time, and their note; NULL once the state has changed automatically.
+        -- The user who set the state, the time, and their note; NULL if no user has set it since it last changed
+        -- automatically.
         ALTER TABLE groups ADD COLUMN changed_by INTEGER;
         ALTER TABLE groups ADD COLUMN changed_at INTEGER;
         ALTER TABLE groups ADD COLUMN change_note TEXT;

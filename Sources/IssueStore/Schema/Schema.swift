@@ -18,7 +18,7 @@ package enum Schema {
         migrations: migrations)
 
     static let migrations = [
-        Migration(log, forwarding, retention, views),
+        Migration(recordLog, forwarding, retention, views),
         Migration(deployments),
         Migration(fixes),
         Migration(grouping),
@@ -84,7 +84,7 @@ package enum Schema {
 
 extension Schema {
     /// The records, the catalog that they refer to, and the index of closed ranges.
-    static let log: StaticString = """
+    static let recordLog: StaticString = """
         -- The store code of all ids from first_id on.
         CREATE TABLE stores (
             first_id INTEGER PRIMARY KEY,
@@ -405,7 +405,7 @@ extension Schema {
             PRIMARY KEY ("group", first_id)
         ) STRICT, WITHOUT ROWID;
 
-        -- The time at which this file was made as a copy. Empty in a store that is in use.
+        -- If this file is a copy of a store: the time at which it was made. Empty in a store that is in use.
         CREATE TABLE copies (
             at INTEGER PRIMARY KEY
         ) STRICT;

@@ -145,7 +145,7 @@ extension StoreReader {
         return matching
     }
 
-    /// Returns `true` if reading the posting lists of some series is faster than searching all blocks.
+    /// Returns `true` if reading the posting lists of some series is probably faster than searching all blocks.
     func areFew(_ series: [SeriesID]) throws -> Bool {
         let (own, all) =
             try connection.first(
@@ -200,9 +200,9 @@ extension StoreReader {
 /// a common one. In ascending order, it reads the ranges one after the other. Closed ranges that are entirely outside
 /// the requested time are not read. The open range has no posting lists yet, so it is read block by block.
 struct RecordWalk {
-    /// Ids that are read together: a closed range, or the open range, which has no upper bound.
+    /// Ids that are read together: those of a closed range, those of the open range, or all ids.
     private struct IDRange {
-        /// The id of the closed range; nil if these ids are read block by block.
+        /// The id of the closed range; nil for the open range and for all ids.
         var range: Int64?
         var first: RowID
         var last: RowID

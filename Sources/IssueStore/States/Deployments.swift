@@ -69,8 +69,8 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - ids: Ids of observed deployments.
-    ///   - filter: The filter of the purge. Declared deployments are erased only if it has only applications and
-    ///     users.
+    ///   - filter: The filter of the purge. Declared deployments are erased only if it has no conditions other than
+    ///     those on applications and users.
     package func eraseDeployments(_ ids: [Int64], _ filter: IssueFilter) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in
             let table = DeploymentTable(connection: connection)
@@ -88,7 +88,8 @@ extension StoreWriter {
 extension RecordCommit {
     /// Stores an observed deployment if a version of an application has not been seen before.
     ///
-    /// It is sufficient to call this for new series, because a new version has a new series.
+    /// Stores none for imported records, or if the version or the application's name is too long. It is sufficient to
+    /// call this for new series, because a new version has a new series.
     func observe(_ app: Application, of account: Account, _ memory: inout WriterMemory) throws(SQLiteError) {
         let version = ApplicationVersion(name: app.version, build: app.build)
         guard !isImport, DeploymentLimits.isStored(version),
@@ -218,7 +219,7 @@ struct DeploymentTable {
         return versions.contains(version.spelledUniformly)
     }
 
-    /// Assigns a version to the issues that were resolved in the next deployment before `time`.
+    /// Assigns a version to the issues that were marked as resolved in the next deployment, at or before `time`.
     func resolveAwaited(
         by version: ApplicationVersion, app: String, _ scope: DeploymentScope, at time: IssueTimestamp
     ) throws(SQLiteError) {
@@ -265,7 +266,8 @@ struct DeploymentTable {
             "DELETE FROM deployments WHERE id IN (SELECT value FROM json_each(?1))", StoreWriter.list(ids))
     }
 
-    /// Removes the declared deployments of these applications and users; nil selects all.
+    /// Removes the declared deployments of these applications and users; nil selects all. Deployments that apply to all
+    /// users are removed only if `users` is nil.
     func removeDeclared(apps: [String]?, users: [UInt32]?) throws(SQLiteError) {
         let declared = try connection.all("SELECT id, app, uid FROM deployments WHERE observed = 0") {
             (id: $0.int64(0), app: $0.text(1), uid: $0.optionalInt64(2))

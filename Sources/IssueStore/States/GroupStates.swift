@@ -180,8 +180,8 @@ extension RecordCommit {
     ///   - location: The series of the record.
     ///   - count: The number of its occurrences.
     ///   - memory: The writer's memory.
-    mutating func effect(
-        of location: SeriesLocation, count: Int64, _ memory: inout WriterMemory
+    mutating func updateTriage(
+        for location: SeriesLocation, count: Int64, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> TriageState.Effect {
         let triage = TriageTable(connection: connection)
         guard let found = try memory.caches.triage.attributes(ofSeries: location.series, in: triage) else {

@@ -1,8 +1,8 @@
 /// A growable byte buffer that reuses its memory and appends short runs cheaply.
 ///
 /// Appending to an array costs a function call for each run. A record has a dozen short texts, so these calls would
-/// dominate the cost of copying it. Here, runs are copied in vectors of 16 bytes. The last vector may write past the
-/// run, into padding that always exists.
+/// dominate the cost of copying it. Here, short runs are copied in vectors of 16 bytes. The last vector may write past
+/// the run, into padding that always exists.
 public struct ByteBuffer: Sendable {
     /// The number of padding bytes that are always free after the contents, once the buffer has memory.
     @usableFromInline static let room = 16

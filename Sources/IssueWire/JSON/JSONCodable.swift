@@ -191,12 +191,12 @@ extension JSONObjectCodable {
     }
 
     package func write(to writer: inout JSONWriter) {
-        writeMembers(to: &writer)
+        writeObject(to: &writer)
     }
 
-    /// Writes the members that ``visit(_:)`` passes. A type that implements `write(to:)` itself must write the same
-    /// JSON.
-    package func writeMembers(to writer: inout JSONWriter) {
+    /// Writes an object with the members that ``visit(_:)`` passes. A type that implements `write(to:)` itself must
+    /// write the same JSON.
+    package func writeObject(to writer: inout JSONWriter) {
         var value = self
         JSONMembers.write(to: &writer) { members throws(FieldError) in try value.visit(&members) }
     }

@@ -97,7 +97,8 @@ extension JSONScanner {
     /// Skips the next member's key and colon if they match the literal exactly.
     ///
     /// - Parameter literal: The expected key.
-    /// - Returns: `false`, without skipping anything, if they do not match.
+    /// - Returns: `false`, without skipping anything, if they do not match, if they are too close to the end of the
+    ///   bytes, or if the maximum number of keys is reached.
     @inlinable @inline(__always)
     public mutating func skipKey(_ literal: JSONKeyLiteral) -> Bool {
         var start = position

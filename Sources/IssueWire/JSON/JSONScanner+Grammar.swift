@@ -152,8 +152,8 @@ extension JSONScanner {
         }
     }
 
-    /// Reads an integer in its most common form: at most 18 digits without a sign. In any other case, reads nothing and
-    /// returns nil.
+    /// Reads an integer in its most common form: at most 18 digits, without a sign and without a leading zero. In any
+    /// other case, reads nothing and returns nil.
     @inlinable @inline(__always)
     mutating func plainInteger() -> Int64? {
         let start = position

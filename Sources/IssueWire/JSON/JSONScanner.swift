@@ -2,8 +2,8 @@
 ///
 /// The scanner is strict. UTF-8 must be well-formed, surrogates paired, and control characters escaped; nesting and the
 /// number of keys are limited. Duplicate keys are all returned, and the reader of an object decides which one counts
-/// (the readers of this package take the last one). A scanner that has thrown an error must not be used again, unless it
-/// is rewound.
+/// (the readers of this package take the last one). A scanner that has thrown an error must not be used again, unless
+/// it is rewound.
 public struct JSONScanner: ~Escapable {
     /// The bytes to read.
     public let bytes: Span<UInt8>
@@ -67,7 +67,7 @@ public struct JSONScanner: ~Escapable {
 
     /// Enters an object. Call ``nextMember()`` until it returns nil.
     ///
-    /// - Throws: `JSONError` if the next value is not an object.
+    /// - Throws: `JSONError` if the next value is not an object, or is nested too deeply.
     @inlinable @inline(__always)
     public mutating func openObject() throws(JSONError) {
         try open(UInt8(ascii: "{"))
@@ -75,7 +75,7 @@ public struct JSONScanner: ~Escapable {
 
     /// Enters an array. Call ``nextElement()`` until it returns `false`.
     ///
-    /// - Throws: `JSONError` if the next value is not an array.
+    /// - Throws: `JSONError` if the next value is not an array, or is nested too deeply.
     @inlinable @inline(__always)
     public mutating func openArray() throws(JSONError) {
         try open(UInt8(ascii: "["))

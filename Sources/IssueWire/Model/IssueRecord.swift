@@ -226,7 +226,7 @@ extension Application: JSONObjectCodable {
     }
 }
 
-/// An error that caused the reported error, or that a responder replaced with it.
+/// An error that caused the reported error, or that a responder replaced with the reported error.
 public struct IssueCause: Hashable, Sendable {
     /// The kind of the error, usually its type's qualified name. Nil if unknown.
     public var domain: String?
@@ -308,7 +308,7 @@ public struct BacktraceFrame: Hashable, Sendable {
 }
 
 extension BacktraceFrame: CustomStringConvertible {
-    /// All known properties in one line.
+    /// The known properties in one line. The build ID is included only if the symbol is unknown.
     public var description: String {
         let location = location
         return TerminalSanitizer.line((image ?? "?") + (location.isEmpty ? "" : " \(location)"))

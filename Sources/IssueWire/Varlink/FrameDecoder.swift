@@ -1,7 +1,7 @@
 /// Splits a byte stream into messages that are each terminated by a NUL byte.
 ///
 /// Receive a chunk, call ``next()`` until it returns nil, then receive again. A message is returned as a range of the
-/// decoder's buffer, valid until the next chunk, so it is never copied. With this order of calls, the buffer never
+/// decoder's buffer, valid until the next chunk, so it need not be copied. With this order of calls, the buffer never
 /// holds more than one message of maximum length and one chunk.
 package struct FrameDecoder: Sendable {
     /// The maximum length of a message in bytes, without its NUL.
@@ -168,10 +168,11 @@ package struct FrameDecoder: Sendable {
         (start, end, searched) = (0, held.count, held.count)
     }
 
-    /// Returns the borrowed buffer and keeps the buffered bytes in a small one.
+    /// Returns the borrowed buffer and keeps the buffered bytes in a small one. Does nothing if they take more than
+    /// half of the buffer.
     ///
     /// - Parameters:
-    ///   - borrowed: Is set to the borrowed buffer.
+    ///   - borrowed: Is set to the borrowed buffer, unless that has become too large to keep.
     ///   - first: The start of a returned message whose bytes are still needed; nil if there is none.
     /// - Returns: The distance, in bytes, that all positions have moved to the front.
     package mutating func giveBack(_ borrowed: inout [UInt8], keepingFrom first: Int? = nil) -> Int {

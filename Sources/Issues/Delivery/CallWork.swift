@@ -49,7 +49,7 @@ struct QueuedCall: Sendable {
     }
 
     /// Fails the call if its deadline has passed. Returns `true` if its task no longer waits.
-    fileprivate func hasEnded(at now: KernelInstant) -> Bool {
+    fileprivate func endIfOverdue(at now: KernelInstant) -> Bool {
         if let deadline, deadline <= now { reply.finish(.failure(CollectorConnectionError.timedOut)) }
         return reply.isFinished
     }
@@ -75,8 +75,8 @@ final class CallQueue: CallWork {
     }
 
     func removeFinished(at now: KernelInstant) -> Bool {
-        waiting.removeAll { $0.hasEnded(at: now) }
-        guard let call = inFlight, call.hasEnded(at: now) else { return true }
+        waiting.removeAll { $0.endIfOverdue(at: now) }
+        guard let call = inFlight, call.endIfOverdue(at: now) else { return true }
         inFlight = nil
         return false
     }

@@ -90,8 +90,8 @@ package final class CollectorClient: Sendable {
     /// Calls a method and returns its single reply.
     ///
     /// - Parameters:
-    ///   - method: The method. On the shared connection, it must be harmless to call it twice: if the daemon closes the
-    ///     connection before it replies, the call is repeated once.
+    ///   - method: The method. On the shared connection, it must be harmless to call it twice: if the daemon closes a
+    ///     reused connection before it replies, the call is repeated once.
     ///   - parameters: The parameters, a JSON object.
     ///   - endpoint: The daemon's socket.
     ///   - timeout: The timeout for connecting, earlier calls on the shared connection and the reply. Nil waits
@@ -263,7 +263,7 @@ package final class CollectorStream: Sendable {
                 }
             }
         } onCancel: {
-            // Called first, since the end of the stream would end the wait with another error.
+            // Before the end of the stream, which would end the wait with another error.
             reply.finish(.failure(CancellationError()))
             client.endStream(id)
         }

@@ -13,8 +13,8 @@ package struct CollectorConnection: ~Copyable {
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
 
-    /// The maximum size of a reply to a query, in bytes. A page of a thousand records of maximum size would exceed it; the
-    /// daemon's pages are smaller.
+    /// The maximum size of a reply to a query, in bytes. A page of a thousand records of maximum size would exceed it;
+    /// the daemon's pages are smaller.
     static let replyLimit = 64 << 20
 
     /// Connects to the first path with a trusted server.

@@ -60,7 +60,7 @@ package final class Delivery: Sendable {
         state = Monitor(State(outbox: Outbox(limits: limits)))
     }
 
-    /// Whether the daemon's socket exists, or existed at an earlier call.
+    /// Whether the daemon's socket exists, or existed at an earlier call. An abstract socket counts as existing.
     var isExpectedToWork: Bool {
         if hasSeenSocket.load(ordering: .relaxed) { return true }
         let isThere = paths.contains { path in
@@ -88,7 +88,8 @@ package final class Delivery: Sendable {
         return delivery
     }
 
-    /// Adds an issue to the buffer and returns immediately.
+    /// Adds an issue to the buffer, unless delivery is disabled or the gate withholds the issue. Does not wait for the
+    /// daemon.
     func submit(_ report: IssueReport, receipt: ReceiptState? = nil) {
         guard !paths.isEmpty else {
             receipt?.fail(IssueDeliveryError(.disabled, "Delivery is disabled because ISSUED_SOCKET is empty."))
@@ -140,12 +141,13 @@ package final class Delivery: Sendable {
         }
     }
 
-    /// Waits until all issues submitted so far are answered.
+    /// Waits until all issues submitted so far are answered or dropped.
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait.
     ///   - stopsAtFirstFailure: `true` to return at the first failed attempt to connect.
-    /// - Returns: `true` if all of them were answered.
+    /// - Returns: `true` if all of them were answered or dropped. `false` also if delivery was stopped, and on the
+    ///   sending thread, which would wait for itself.
     package func flush(timeout: Duration, stopsAtFirstFailure: Bool = false) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let thread = CurrentProcess.threadID
@@ -209,7 +211,7 @@ extension Delivery {
     }
 }
 
-/// The reason why an issue did not reach the daemon, or why a query failed.
+/// The reason why an issue was not stored or its id is unknown, or why a query failed.
 public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of the failure.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -238,7 +240,7 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
         public static let notFound = Code(rawValue: "not_found")
         /// The operation requires an operator of the daemon.
         public static let denied = Code(rawValue: "denied")
-        /// The reply did not arrive in time.
+        /// The reply did not arrive, or the issue was not stored, in time.
         public static let timedOut = Code(rawValue: "timed_out")
         /// The reply was invalid.
         public static let malformed = Code(rawValue: "malformed")
@@ -261,13 +263,13 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
     public var description: String { message }
 }
 
-/// Waits until the daemon has stored all issues that were reported so far.
+/// Waits until the daemon has answered all issues that were reported so far.
 ///
 /// Call this function before `exec` or `_exit`, which end the process without sending the buffered issues. It blocks
 /// the calling thread, so do not call it in a task.
 ///
 /// - Parameter timeout: The maximum time to wait.
-/// - Returns: True if the daemon has answered all issues, or nothing has been reported yet.
+/// - Returns: True if no issue is waiting any longer: each one was stored, rejected, or dropped from the full buffer.
 @discardableResult
 public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
     Delivery.existing?.flush(timeout: timeout) ?? true
@@ -275,7 +277,7 @@ public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
 
 /// Sends or saves buffered reports when the process is about to end on purpose.
 package enum ShutdownFlush {
-    /// Flushes the buffer, and saves what was not sent for the next run.
+    /// Flushes the buffer, and saves the issues that were not answered for the next run.
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait.

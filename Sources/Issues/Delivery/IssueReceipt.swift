@@ -42,8 +42,9 @@ public struct IssueReceipt: Sendable {
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The maximum time to wait.
     /// - Returns: The fate of the issue for each destination. Empty if the daemon has no destination.
-    /// - Throws: ``IssueDeliveryError`` if the issue was not stored in time, if the daemon refuses the query, cannot be
-    ///   reached before the timeout, or has no destination of that name. `CancellationError` if the task was cancelled.
+    /// - Throws: ``IssueDeliveryError`` if the issue was not stored, or not in time; if the daemon refuses the query,
+    ///   cannot be reached before the timeout, or has no destination of that name. `CancellationError` if the task was
+    ///   cancelled.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {

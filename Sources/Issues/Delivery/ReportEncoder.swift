@@ -115,7 +115,7 @@ extension IssueSite {
 /// Fits metadata into the daemon's limits for a record.
 ///
 /// The daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
-/// an object that exceeds them is replaced with its JSON text.
+/// an object or array that exceeds them is replaced with its JSON text.
 package struct RecordFit {
     /// The maximum number of keys for metadata. A record may have 256 keys, and its own members, source, application
     /// and causes need some of them.
@@ -179,7 +179,8 @@ package struct RecordFit {
     }
 }
 
-// Loops instead of closures: the compiler inlines a function that recurses through a closure into itself several times.
+// Loops instead of closures: if a function recurses through a closure, the compiler inlines it into itself several
+// times.
 extension JSONValue {
     /// Returns `true` if the value has at most the given depth and number of keys. Subtracts its keys from `keysLeft`.
     fileprivate func fits(keysLeft: inout Int, depth: Int) -> Bool {

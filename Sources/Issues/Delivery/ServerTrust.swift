@@ -65,13 +65,13 @@ package enum SocketPath {
 /// Decides whether the server of a socket may receive reports.
 ///
 /// Reports contain data of the application, and replies decide what a command does next. The server must therefore run
-/// as root, as this process's user or as the user `issued`. With socket activation the peer is root, because the
-/// service manager called listen(2). If the socket was found by searching, no other user may be able to replace it
-/// either.
+/// as root, as this process's user, as the user `issued` or as ``namedUser``. With socket activation the peer is root,
+/// because the service manager called listen(2). If the socket was found by searching, no other user may be able to
+/// replace it either. A named socket may also be served by the owner of its file, unless this process runs as root.
 package struct ServerTrust: Sendable {
     /// Whether the socket was named by `ISSUED_SOCKET` or `--socket`, rather than found by searching.
     package var isNamed: Bool
-    /// An additional user id that may run the server, from `ISSUED_SOCKET_USER`. Nil for none.
+    /// An additional user id that may run the server, usually from `ISSUED_SOCKET_USER`. Nil for none.
     package var namedUser: UInt32?
     /// The user id of this process.
     package var userID: UInt32

@@ -3,9 +3,9 @@ internal import Synchronization
 package import UnixIO
 
 extension Delivery {
-    /// Saves the unanswered calls for the application's next run and stops sending.
+    /// Saves all issues in the buffer for the application's next run and stops sending.
     ///
-    /// Call this when the process is about to end. Without a spill folder, the calls stay in the buffer.
+    /// Call this when the process is about to end. Does nothing without a spill folder or on the sending thread.
     package func spill() {
         guard let spillFolder else { return }
         let thread = CurrentProcess.threadID
@@ -162,7 +162,7 @@ package struct SpillFolder: Sendable {
         try? PrivateFolder(path)
     }
 
-    /// Whether there are no saved calls, and no file with the number of lost issues.
+    /// Whether there are no saved calls and no file with the number of lost issues, or the folder cannot be used.
     package var isEmpty: Bool {
         guard let folder = open() else { return true }
         return Self.isEmpty(folder)
@@ -215,7 +215,8 @@ package struct SpillFolder: Sendable {
         }
     }
 
-    /// Locks the folder so that only one process sends its files. Returns nil if another process holds the lock.
+    /// Locks the folder so that only one process sends its files. Returns nil if another process holds the lock, or if
+    /// the lock file cannot be opened.
     static func lock(_ folder: borrowing PrivateFolder) -> FileLock? {
         guard let file = try? folder.open("lock", [.readWrite, .create]) else { return nil }
         return try? FileLock(file)
@@ -310,8 +311,8 @@ package struct SpillSender: Sendable {
         self.onLost = onLost
     }
 
-    /// Sends all saved calls one by one. A file is removed after the daemon has answered it; the others stay for the
-    /// next run.
+    /// Sends all saved calls one by one. A file is removed when the daemon has stored or permanently refused its call,
+    /// or if it is damaged; the others stay for the next run.
     package func run() {
         guard let open = folder.open(), !SpillFolder.isEmpty(open), let lock = SpillFolder.lock(open) else { return }
         if let onLost {

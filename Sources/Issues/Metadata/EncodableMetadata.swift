@@ -78,7 +78,7 @@ extension IssueMetadata: Encodable {
 }
 
 extension IssueMetadata.Value: Encodable {
-    /// Encodes the value like the JSON that it represents.
+    /// Encodes the value like the JSON that it represents. A number beyond the range of `Double` becomes a string.
     ///
     /// - Parameter encoder: The encoder.
     /// - Throws: The error of the encoder.

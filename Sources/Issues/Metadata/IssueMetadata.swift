@@ -8,7 +8,7 @@ package import IssueWire
 /// reportIssue("Payment refused", metadata: ["attempt": 3, "cart": cart])
 /// ```
 ///
-/// Values can be read by key, or in a loop that is sorted by key:
+/// Values can be read by key, or in a loop in the order of their keys:
 ///
 /// ```swift
 /// let attempt = report.metadata["attempt"]?.integer ?? 1
@@ -249,7 +249,9 @@ extension IssueMetadata.Value: CustomStringConvertible {
 extension IssueMetadata: CustomStringConvertible {
     /// The metadata as a JSON object with sorted keys.
     public var description: String { Value(self).description }
+}
 
+extension IssueMetadata {
     /// Creates metadata from a JSON object. Any other JSON value results in empty metadata.
     package init(json: JSONValue) {
         let members = json.asObject ?? []
@@ -322,7 +324,8 @@ extension IssueMetadata {
     /// Sets a value for a key that the library reserves.
     ///
     /// If the application uses the same key, its value moves to another key, and `repairs` mentions the change. The
-    /// application's value is thus neither lost nor mistaken for the library's.
+    /// application's value is thus neither lost nor mistaken for the library's. It replaces any value that the
+    /// application has under `metadata_` and the key.
     mutating func setReserved(_ key: Key, to value: Value) {
         if let theirs = self[key] {
             let renamed = Key("metadata_\(key)")
@@ -350,7 +353,7 @@ extension IssueMetadata {
 }
 
 extension JSONValue {
-    // Loops instead of closures: the compiler inlines a function that recurses through a closure into itself several
+    // Loops instead of closures: if a function recurses through a closure, the compiler inlines it into itself several
     // times.
     fileprivate var estimatedBytes: Int {
         switch self {

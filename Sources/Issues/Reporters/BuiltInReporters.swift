@@ -3,7 +3,7 @@ internal import Synchronization
 package import UnixIO
 
 /// A reporter that fails the running test. Outside tests, it writes the issue to standard error, and sends it to the
-/// daemon if there is one.
+/// daemon if the daemon's socket exists or existed at an earlier report.
 public struct _DefaultReporter: IssueSink {
     init() {}
 
@@ -33,7 +33,8 @@ public struct _DefaultReporter: IssueSink {
 }
 
 extension IssueReporter where Self == _DefaultReporter {
-    /// A reporter that writes a line to standard error and sends the issue to the daemon if its socket exists.
+    /// A reporter that writes a line to standard error and sends the issue to the daemon if the daemon's socket exists
+    /// or existed at an earlier report.
     ///
     /// Of similar lines from one source location, it writes the first ten immediately and then one per second, with the
     /// number of omitted lines. All issues are sent.
@@ -50,7 +51,7 @@ extension IssueReporter where Self == _DefaultReporter {
 /// A reporter that sends issues to the daemon of this host.
 ///
 /// It only adds the issue to a buffer of limited size, and never waits. Issues stay in the buffer until the daemon has
-/// answered them, even while the daemon is not running.
+/// answered them, even while the daemon is not running. If the buffer is full, the least severe ones are dropped.
 public struct DaemonReporter: IssueSink {
     private let ownDelivery: Delivery?
 
@@ -153,7 +154,7 @@ package enum StandardErrorLine {
         return line(report, saying: message(of: report))
     }
 
-    /// Returns the message as the daemon stores it: the caller's message, followed by the error's.
+    /// Returns the caller's message, followed by the error's; for a failed assertion, with its kind.
     private static func message(of report: IssueReport) -> String {
         guard let failure = report.error as? Reported.Failure else { return report.message }
         return RedactionHook.text([report.note, failure.description].compactMap(\.self).joined(separator: ": "))

@@ -177,7 +177,7 @@ final class ReporterBox: Sendable {
     // Separate from the box, so that a report without reporters is cheap: accessing the box costs more.
     private static let processKind = Atomic(Kind.others)
 
-    /// Whether there are no reporters outside of all scopes.
+    /// Whether there are no reporters outside of all scopes. `false` until ``process`` is used for the first time.
     static var isProcessEmpty: Bool { processKind.load(ordering: .acquiring) == .none }
 
     private let storage: Mutex<[any IssueReporter]>

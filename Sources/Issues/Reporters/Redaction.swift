@@ -36,7 +36,7 @@ public struct IssueRedaction: Sendable {
         rule = .scanner(text: text, json: json)
     }
 
-    /// Replaces the metadata values that have one of these names, at any depth, with `[@secret]`.
+    /// Replaces each metadata value whose key has one of these names, at any depth, with `[@secret]`. Nulls are kept.
     ///
     /// - Parameter names: The names. Case and all characters except letters and digits are ignored, so `apiKey` also
     ///   matches `api_key`.

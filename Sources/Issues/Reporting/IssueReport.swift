@@ -263,7 +263,7 @@ public struct IssueReport: Sendable {
             && context == other.context && site.file == other.site.file
     }
 
-    /// Replaces the error. The old error becomes the first cause of the new one.
+    /// Replaces the error. The old error, or the message if there was none, becomes a cause of the new one.
     mutating func replaceError(with error: any Error) {
         var content = content
         let reading = ErrorReading(error)
@@ -428,7 +428,7 @@ public struct IssueSite: Sendable {
     public var filePath: StaticString
     /// The line, counted from 1.
     public var line: UInt
-    /// The column, counted from 1.
+    /// The column, counted from 1. 0 if unknown.
     public var column: UInt
     /// The function. Nil if the reporting call does not know it, or for a location given at run time; see
     /// ``functionName``.

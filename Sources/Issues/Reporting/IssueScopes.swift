@@ -96,14 +96,16 @@ extension IssueReporters {
     ///
     /// ```swift
     /// IssueReporters.context = {
-    ///     IssueContext(traceID: Tracing.current?.traceID, spanID: Tracing.current?.spanID, user: Session.current?.user)
+    ///     IssueContext(
+    ///         traceID: Tracing.current?.traceID, spanID: Tracing.current?.spanID, user: Session.current?.user)
     /// }
     /// ```
     ///
     /// Ids of `withIssueContext` and of the report take precedence.
     ///
-    /// The closure is called once for each report, in the reporting task, so that it can read task-local values. It
-    /// must not block. Issues that it reports itself go to standard error. It is not called if there are no reporters.
+    /// The closure is called when an ``IssueReport`` is created, in the reporting task, so that it can read task-local
+    /// values. It must not block. Issues that it reports itself go to standard error. `reportIssue` does not call it if
+    /// there are neither reporters nor responders.
     public static var context: (@Sendable () -> IssueContext)? {
         get { ContextHook.closure.withLock { $0 } }
         set {
@@ -160,8 +162,8 @@ final class ScopeContext: Sendable {
 /// }
 /// ```
 ///
-/// Ids that the context lacks come from outer scopes, or otherwise from ``IssueReporters/context``. Ids that are given
-/// to an ``IssueReport`` take precedence.
+/// Ids that the context lacks come from outer scopes, or otherwise from ``IssueReporters/context``; a context with a
+/// trace id gets no other span id. Ids that are given to an ``IssueReport`` take precedence.
 ///
 /// - Parameters:
 ///   - context: The ids.
@@ -185,7 +187,8 @@ extension IssueContext {
         values.reduce(0) { $0 + 16 + $1.value.utf8.count }
     }
 
-    /// Returns the context, with the ids that it lacks taken from another one.
+    /// Returns the context, with the ids that it lacks taken from another one. A span belongs to its trace, so a
+    /// context with a trace id gets no other span id.
     func completed(by other: IssueContext) -> IssueContext {
         IssueContext(
             traceID: traceID ?? other.traceID, spanID: traceID == nil ? spanID ?? other.spanID : spanID,

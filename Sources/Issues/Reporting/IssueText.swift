@@ -353,7 +353,8 @@ extension IssueTextFormat where Value: BinaryInteger {
 }
 
 extension IssueTextFormat where Value: BinaryFloatingPoint {
-    /// A number with a fixed number of digits after the decimal point.
+    /// A number with a fixed number of digits after the decimal point. An infinite, NaN or very large value is
+    /// written like a `Double` in a `String` literal.
     ///
     /// - Parameter count: The number of digits, from 0 to 15.
     /// - Returns: The format.

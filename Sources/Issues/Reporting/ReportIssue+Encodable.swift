@@ -1,10 +1,10 @@
-// The overloads for metadata that contains variables. They are disfavored, so that the compiler uses `IssueMetadata` for
-// every literal that can be one.
+// The overloads for metadata that contains variables. They are disfavored, so that the compiler uses `IssueMetadata`
+// for every literal that can be one.
 //
 // A literal with variables is an `IssueMetadata.EncodableLiteral`, and a dictionary that is not a literal is passed as
-// `[AnyHashable: any Encodable]`. A message that is not a literal is an `AnyHashable` here, because converting to that type
-// is what the compiler prefers least: with `String`, it would prefer these overloads to those with an `IssueText` for
-// literals, too. A literal must not become a dictionary either, since that traps if a key occurs twice.
+// `[AnyHashable: any Encodable]`. A message that is not a literal is an `AnyHashable` here, because converting to that
+// type is what the compiler prefers least: with `String`, it would prefer these overloads to those with an `IssueText`
+// for literals, too. A literal must not become a dictionary either, since that traps if a key occurs twice.
 
 /// Reports an issue. Its metadata is a literal with variables.
 ///

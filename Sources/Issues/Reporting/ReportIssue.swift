@@ -1,7 +1,7 @@
 /// Reports an issue.
 ///
 /// The message is evaluated at most once, and not at all without reporters and responders. The call does not wait for
-/// the daemon or anything else outside the process, unless a custom reporter or responder does.
+/// the daemon. It may wait while a reporter writes to standard error, or for a custom reporter or responder.
 ///
 /// - Parameters:
 ///   - message: A description of what went wrong.

@@ -322,7 +322,7 @@ struct ErrorTypeInfo: Sendable {
     let mayBeFoundationError: Bool
     /// Whether the type chooses its domain. Only then does its code have a meaning.
     let choosesDomain: Bool
-    /// Whether values of the type contain other values, for example the errors that caused them.
+    /// Whether values of the type may contain other values, for example the errors that caused them.
     let hasStoredValues: Bool
     let isCancellation: Bool
     /// The name without the module and a dot, for an enum that has no description of its own. Otherwise empty.

@@ -11,7 +11,7 @@ enum Reporting {
         _ error: (any Error)?, _ message: () -> IssueText?, level: IssueLevel, metadata: () -> IssueMetadata,
         fingerprint: () -> String? = { nil }, at site: IssueSite
     ) -> ReportOutcome {
-        // Checked without a copy of the scope, which would be most of the cost of a report without reporters.
+        // Checked without copying the scope: the copy would be most of the cost of a report without reporters.
         guard !ReportingScope.isSilent else { return .unhandled }
         return report(
             error, message, level: level, metadata: metadata, fingerprint: fingerprint, at: site,
@@ -82,7 +82,7 @@ enum Reporting {
     ) {
         let reporters = box.scope.reporters.reporters
         if let known = box.scope.knownIssues {
-            known.count()
+            known.countIssue()
             return expect(pending.error, { pending.text(message)?.text }, at: pending.site, by: reporters)
         }
         guard !reporters.isEmpty else { return }

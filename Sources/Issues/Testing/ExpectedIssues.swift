@@ -109,7 +109,7 @@ final class KnownIssues: Sendable {
 
     var isEmpty: Bool { counted.load(ordering: .relaxed) == 0 }
 
-    func count() {
+    func countIssue() {
         counted.add(1, ordering: .relaxed)
     }
 

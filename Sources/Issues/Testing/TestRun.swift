@@ -114,9 +114,10 @@ enum TestRun {
     }
 }
 
-/// Records reports as failures of the running test.
+/// Records reports as failures or warnings of the running test.
 enum TestFailure {
-    /// Records the report as a failure. Returns false if no test library could record it.
+    /// Records the report as a failure, or as a warning up to the level `warning`. Returns false if it could not be
+    /// recorded: no test library could be called, or it does not support warnings.
     static func record(_ report: IssueReport) -> Bool {
         let isWarning = report.level.severity == .warning
         if TestRun.usesSwiftTesting {

@@ -38,7 +38,7 @@ package enum Fault: Hashable, Sendable {
     case garbage
     /// A 200 with a body of this size, or with an endless one if nil.
     case hugeAnswer(bytes: Int?)
-    /// A 200, after which the idle connection ends: immediately, or during the next request.
+    /// The usual response, after which the idle connection ends: immediately, or during the next request.
     case keepAliveClose(crossing: Bool)
 
     /// Any status without headers and body.
@@ -97,7 +97,7 @@ package enum Fault: Hashable, Sendable {
         return nth > after
     }
 
-    /// Whether the request gets no valid response.
+    /// Whether each request that the fault affects gets no response, or one that is not HTTP.
     var leavesUnanswered: Bool {
         switch self {
         case .down, .blackhole, .flap, .acceptSilent, .readSilent, .resetMidBody, .resetBeforeAnswer, .garbage: true

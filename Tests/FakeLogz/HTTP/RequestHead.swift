@@ -19,7 +19,7 @@ struct RequestHead: Hashable, Sendable {
         String(target.prefix { $0 != "?" })
     }
 
-    /// The declared length of the body; nil if none is declared.
+    /// The declared length of the body; 0 without a body, nil for a chunked one.
     var declaredLength: Int? {
         switch framing {
         case .none: 0

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Recognizes lines that are JSON objects.
+/// Recognises lines that are JSON objects.
 enum JSONReading {
     /// Deeper values are well-formed, but not examined.
     static let maximumDepth = 128

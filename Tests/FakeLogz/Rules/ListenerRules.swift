@@ -8,7 +8,7 @@ struct ListenerRules: Hashable, Sendable {
     var lineLimit = 500_000
     var limitScope = SizeLimitScope.both
     var emptyLineIsError = true
-    /// Lines that contain one of these texts count as malformed.
+    /// Lines that contain this text count as malformed.
     var poison: String?
     /// There is no response to a request that contains this text.
     var unanswered: String?

@@ -76,7 +76,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.waited(at: at(30.1)) == .wait(until: at(30.25)))
         #expect(
             forwarding.waited(at: at(31))
-                == .send(.init(batch: 1, range: 0..<1, timeLimit: RetrySchedule.probeLimit)))
+                == .send(.init(batch: 1, range: 0..<1, timeLimit: RetrySchedule.outageTimeout)))
         #expect(forwarding.answered(answer(.accepted), unit: 0, at: at(32)) == .send(.init(batch: 1, range: 1..<3)))
         #expect(
             forwarding.answered(answer(.accepted), unit: 0, at: at(32))
@@ -173,7 +173,7 @@ struct ForwardingTests: ForwardingSteps {
         _ = forwarding.waited(at: at(60))
         #expect(
             forwarding.requestSkipped(at: at(60))
-                == .send(.init(batch: 1, range: 1..<2, timeLimit: RetrySchedule.probeLimit)))
+                == .send(.init(batch: 1, range: 1..<2, timeLimit: RetrySchedule.outageTimeout)))
         #expect(!forwarding.isAcceptingRecords)
         #expect(forwarding.view.reason == "no_answer")
         _ = forwarding.answered(answer(.accepted), unit: 0, at: at(61))
@@ -225,7 +225,7 @@ struct ForwardingTests: ForwardingSteps {
 
         #expect(
             forwarding.waited(at: at(now))
-                == .send(.init(batch: 1, range: 0..<1, timeLimit: RetrySchedule.probeLimit)))
+                == .send(.init(batch: 1, range: 0..<1, timeLimit: RetrySchedule.outageTimeout)))
         #expect(
             forwarding.answered(answer(.accepted), unit: 0, at: at(now)) == .send(.init(batch: 1, range: 1..<11)))
         #expect(

@@ -145,25 +145,25 @@ struct NotificationQueueTests {
 
     @Test("A user's flood is counted above the user's share and takes no place from others")
     func flood() {
-        var queue = NoticeQueue()
-        let own = (0..<10_000).count { _ in queue.add(1000, .new) }
-        #expect(own == NoticeQueue.maxEntriesOfUser)
+        var limiter = NoticeLimiter()
+        let own = (0..<10_000).count { _ in limiter.add(1000, .new) }
+        #expect(own == NoticeLimiter.maxEntriesOfUser)
         for user in 2000..<2100 as Range<UInt32> {
-            for _ in 0..<100 { _ = queue.add(user, .new) }
+            for _ in 0..<100 { _ = limiter.add(user, .new) }
         }
         // The queue is full now. A user without entries still gets one, and the daemon itself too.
-        let quiet = (queue.add(3000, .new), queue.add(3000, .new))
+        let quiet = (limiter.add(3000, .new), limiter.add(3000, .new))
         #expect(quiet == (true, false))
-        let isOwnAdded = queue.add(nil, .storeFault)
+        let isOwnAdded = limiter.add(nil, .storeFault)
         #expect(isOwnAdded)
     }
 
     @Test("The first event of each kind waits individually, also during the user's flood of another kind")
     func rareInFlood() {
-        var queue = NoticeQueue(notices(20, uid: 1000))
+        var limiter = NoticeLimiter(notices(20, uid: 1000))
         let rare: [NotificationKinds] = [.escalated, .regressed, [.new, .critical], .limitReached]
         for kind in rare {
-            let added = (queue.add(1000, kind), queue.add(1000, kind))
+            let added = (limiter.add(1000, kind), limiter.add(1000, kind))
             #expect(added == (true, false))
         }
     }
@@ -179,8 +179,8 @@ struct NotificationQueueTests {
 
     @Test("A queue that is restored from the store continues where it was")
     func restored() {
-        var queue = NoticeQueue(notices(19, uid: 1000) + [Notice(kinds: .new, uid: 1000, count: 500, at: at)])
-        let added = (queue.add(1000, .new), queue.add(1000, .new))
+        var limiter = NoticeLimiter(notices(19, uid: 1000) + [Notice(kinds: .new, uid: 1000, count: 500, at: at)])
+        let added = (limiter.add(1000, .new), limiter.add(1000, .new))
         #expect(added == (true, false))
     }
 

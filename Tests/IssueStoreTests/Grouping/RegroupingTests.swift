@@ -286,7 +286,7 @@ struct RegroupingTests {
                 try Schema.prepare(connection)
                 let previous = Migrator(
                     applicationID: Schema.applicationID, obsoleteVersion: 8,
-                    migrations: [Migration(Schema.log, Schema.forwarding, Schema.retention, Schema.views)])
+                    migrations: [Migration(Schema.recordLog, Schema.forwarding, Schema.retention, Schema.views)])
                 try previous.migrate(connection)
                 var series = SeriesDescription()
                 series.app = Application(name: "shop")

@@ -360,7 +360,7 @@ struct NotifierTests {
                 try Schema.prepare(old)
                 let migrator = Migrator(
                     applicationID: Schema.applicationID, obsoleteVersion: 8,
-                    migrations: [Migration(Schema.log, Schema.forwarding, Schema.retention, Schema.views)])
+                    migrations: [Migration(Schema.recordLog, Schema.forwarding, Schema.retention, Schema.views)])
                 _ = try migrator.migrate(old)
             }
             let writer = try store.writer()

@@ -1,6 +1,6 @@
 import UnixIO
 
-/// The order of faults, cycle by cycle: each named point once per cycle, the others several times, shuffled.
+/// The order of faults, cycle by cycle: each named point once per cycle, the others once or several times, shuffled.
 struct TorturePlan {
     typealias Step = (TortureRun) throws -> Void
 
@@ -9,7 +9,7 @@ struct TorturePlan {
     private let points: [String]
     private let only: String
     private let disk: String
-    /// Whether each call fails in turn in the first cycle. Otherwise, a few calls fail in each cycle.
+    /// Whether each call fails in turn in the first cycle, in addition to the few calls that fail in every cycle.
     private let sweeps: Bool
     private(set) var cycles = 0
     /// The next call to fail, under load and at the start.

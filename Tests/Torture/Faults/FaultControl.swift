@@ -57,7 +57,7 @@ package final class FaultControl {
     /// The point at which a signal was sent since it was last requested.
     package var pointTaken: Int { get throws { Int(try get(.pointTaken)) } }
 
-    /// Makes the nth call on the database's files from now on fail, and the following ones up to `count`.
+    /// Makes `count` calls on the database's files fail, beginning with the nth from now on.
     package func failCalls(from number: Int, count: Int, with error: Errno) throws {
         try set(.callNumber, 0)
         try set(.failingCalls, Int64(count))

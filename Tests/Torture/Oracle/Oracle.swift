@@ -181,8 +181,7 @@ package final class Oracle: Sendable {
         state.withLock { $0.overlooked.append(rows) }
     }
 
-    /// Returns the first unfinished call of each reporter. The records of all earlier calls must be in the store by
-    /// now.
+    /// Returns the first call of each reporter whose records may still be stored. All earlier calls are decided.
     func ends() -> [Int] {
         state.withLock { state in
             state.memories.map { memory in

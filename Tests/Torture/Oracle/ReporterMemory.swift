@@ -13,7 +13,7 @@ struct ReporterMemory {
     var receipts: [Receipt] = []
     /// The row of each record in the store; 0 if it was not found.
     var found: [Int64] = []
-    /// The index of the first call whose outcome is not final.
+    /// The index of the first call that has not been judged.
     var firstOpen = 0
 
     var sent = 0

@@ -20,7 +20,7 @@ struct Reporter {
     private var generator: SeededGenerator
     private var client: RawClient?
     private var open: [OpenCall] = []
-    /// A call was refused. Later calls are refused as well, and all are sent again after their replies have arrived.
+    /// Whether a call was refused. Later calls are then refused, too, and all are sent again after their replies.
     private var isHeld = false
 
     private static let timeout: Duration = .seconds(45)

@@ -1,4 +1,4 @@
-/// The behavior of a reporter.
+/// The behaviour of a reporter.
 package struct ReporterStyle: Sendable {
     package var app = "shop"
     /// Whether it numbers its records and sends unanswered calls again, as the client library does.

@@ -47,7 +47,7 @@ package enum DamageRun {
         return row
     }
 
-    /// Runs as another user, since root may read everything.
+    /// Root may read everything. If this process is root, the daemon therefore runs as another user.
     private static func runUnreadableFolder(_ daemon: DaemonFixture) throws -> TortureTable.Row {
         var row = TortureTable.Row()
         try report(1, daemon, &row)

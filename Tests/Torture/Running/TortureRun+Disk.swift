@@ -3,7 +3,7 @@ import IssueTestSupport
 package import UnixIO
 
 extension TortureRun {
-    /// Makes the nth call on the database's files fail, and some of the following ones.
+    /// Makes the nth call on the database's files and the following ones fail, `count` in total.
     package func failCall(_ number: Int, count: Int, with error: Errno, _ name: String) throws {
         var kind = "none"
         try round("\(name), the call and \(count - 1) more") {
@@ -18,7 +18,7 @@ extension TortureRun {
         note(failed: kind)
     }
 
-    /// Makes all calls on the database's files fail until the daemon has closed them.
+    /// Makes all calls on the database's files fail until the daemon cannot open the database again.
     package func loseDisk() throws {
         try round("EIO, all calls") {
             load(for: 5...30)
@@ -35,7 +35,8 @@ extension TortureRun {
         }
     }
 
-    /// Makes the nth call of a start fail. The daemon must start nevertheless.
+    /// Makes the nth call of a start and the following ones fail, `count` in total. The daemon must start nevertheless.
+    /// Returns `false` if the start made fewer calls.
     package func failCallAtStart(_ number: Int, count: Int, with error: Errno, _ name: String) throws -> Bool {
         var hasFailed = false
         var kind = "none"

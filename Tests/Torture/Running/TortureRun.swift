@@ -135,7 +135,7 @@ package final class TortureRun {
         pool.pause(.milliseconds(Int.random(in: time, using: &generator)))
     }
 
-    /// Waits until the daemon has ended on its own.
+    /// Waits until the daemon has ended on its own. Returns `false` if it still runs after `time`.
     ///
     /// - Parameter inspects: `true` to examine its store in the meantime, before retention removes records that were
     ///   not read.

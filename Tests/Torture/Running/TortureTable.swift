@@ -36,12 +36,12 @@ package struct TortureTable {
         failedKinds[kind, default: 0] += 1
     }
 
-    /// Points that were requested and never reached.
+    /// The faults that were requested but never happened.
     package var unreached: [String] {
         rows.filter { $0.value.reached == 0 }.map(\.key).sorted()
     }
 
-    /// The number of times that the daemon was killed.
+    /// The number of kills at points and at random. Kills during other faults are not counted.
     package var kills: Int {
         rows.filter { $0.key.hasPrefix("SIGKILL") }.reduce(0) { $0 + $1.value.reached }
     }

@@ -1,7 +1,7 @@
 import AWSLambdaRuntime
 import Issues
 
-/// Reports the errors of a handler with the id of the request, and sends all reports before it returns.
+/// Reports the errors of a handler with the id of the request, and flushes all reports before it returns.
 ///
 /// Lambda freezes the process as soon as a handler has returned. Reports that the library has not sent by then arrive
 /// with the next event, or never.
