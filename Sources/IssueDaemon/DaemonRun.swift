@@ -75,7 +75,6 @@ final class DaemonRun {
         (self.statusRegistry, self.writer, self.queries, self.jobs) = (statusRegistry, writer, queries, jobs)
         (self.alertLogger, self.socket) = (alertLogger, socket)
 
-        let commitsLostBefore = storeLock.commitsLostAt
         let started = Monitor<Result<Void, StoreFailure>?>(nil)
         writerThread = try JoinableThread(name: "writer") {
             writer.run(
@@ -119,7 +118,7 @@ final class DaemonRun {
             try JoinableThread(name: "jobs") { jobs.run() },
         ]
         statusRegistry.update(commitsLostAt: storeLock.commitsLostAt)
-        if storeLock.commitsLostAt != commitsLostBefore {
+        if storeLock.takeUnreportedLoss() {
             notifiers.report(
                 .storeFault, "records with receipts are lost: the database or its WAL was removed or damaged")
         }

@@ -214,15 +214,7 @@ struct HostileQueriesTests {
         "If the disk fills up while queries run, quiet users lose no record, and storing resumes, even after a restart"
     )
     func fullDisk() async throws {
-        try await DaemonFixture.with("[Store]\nKeepFree=2M", starts: false) { daemon in
-            let state = daemon.folder["state"]
-            try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false)
-            let mount = try #require(TestBinaries.tool("/bin/mount", "/usr/bin/mount"))
-            let unmount = try #require(TestBinaries.tool("/bin/umount", "/usr/bin/umount"))
-            let mounting = try ChildProcess(
-                mount, ["-t", "tmpfs", "-o", "size=40m,mode=700", "tmpfs", state], in: daemon.folder, name: "mount")
-            guard try mounting.end(within: .seconds(10)) == .exit(0) else { return }
-            defer { _ = try? ChildProcess(unmount, ["-l", state], in: daemon.folder, name: "umount").end() }
+        _ = try await DaemonFixture.withSmallDisk("40m", "[Store]\nKeepFree=2M") { daemon in
             try await prepare(daemon, series: 1000)
             for isKilled in [false, true] {
                 try await fill(daemon) {

@@ -6,13 +6,34 @@ import UnixIO
 
 @Suite("External changes to the store", .daemonLog)
 struct StoreEnvironmentTests {
-    @Test("A second daemon on the same store waits for the first one to exit, and answers Busy meanwhile")
-    func secondDaemon() async throws {
+    /// How a second daemon comes to the database of the first one.
+    enum SecondDaemon: CaseIterable {
+        case samePath
+        case lockFileRemoved
+        /// It knows the database by another name.
+        case hardLink
+    }
+
+    @Test(
+        "A second daemon on the same store waits for the first one to exit, and answers Busy meanwhile",
+        arguments: SecondDaemon.allCases)
+    func secondDaemon(way: SecondDaemon) async throws {
         try await DaemonFixture.with { first in
             #expect(try RawClient(path: first.socket).report("To the first").count == 1)
             try await DaemonFixture.with(starts: false) { second in
+                var database = first.database
+                switch way {
+                case .samePath: break
+                case .lockFileRemoved: try FileManager.default.removeItem(atPath: database + ".lock")
+                case .hardLink:
+                    database = second.database
+                    try FileManager.default.createDirectory(
+                        atPath: FileSystem.parentFolder(of: database), withIntermediateDirectories: true,
+                        attributes: [.posixPermissions: 0o700])
+                    try FileManager.default.linkItem(atPath: first.database, toPath: database)
+                }
                 try second.folder.write(
-                    "[Socket]\nPath=\(second.socket)\n[Store]\nPath=\(first.database)\n[Log]\nTarget=stderr\n",
+                    "[Socket]\nPath=\(second.socket)\n[Store]\nPath=\(database)\n[Log]\nTarget=stderr\n",
                     to: "issued.conf")
                 try second.start()
                 let refusal = try RawClient(path: second.socket).refusal(
@@ -37,6 +58,8 @@ struct StoreEnvironmentTests {
             for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: daemon.database + ending) }
             try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("After"))?.count == 1 }
             try await daemon.logs("Database was removed or replaced")
+            let faults = try RawClient(path: daemon.socket).status().store.faults
+            #expect(faults.count == 1 && faults[0].contains("are lost, although they had receipts"))
             try daemon.kill()
             try daemon.start()
             #expect(try RawClient(path: daemon.socket).allRecords().map(\.record.message) == ["After"])
@@ -60,38 +83,19 @@ struct StoreEnvironmentTests {
         }
     }
 
-    @Test(
-        "A second daemon waits although the file .lock was removed, and although it knows the database by another name",
-        arguments: [false, true])
-    func secondName(isLinked: Bool) async throws {
-        try await DaemonFixture.with { first in
-            #expect(try RawClient(path: first.socket).report("To the first").count == 1)
-            try await DaemonFixture.with(starts: false) { second in
-                let database = isLinked ? second.database : first.database
-                if isLinked {
-                    try FileManager.default.createDirectory(
-                        atPath: FileSystem.parentFolder(of: database), withIntermediateDirectories: true,
-                        attributes: [.posixPermissions: 0o700])
-                    try FileManager.default.linkItem(atPath: first.database, toPath: second.database)
-                } else {
-                    try FileManager.default.removeItem(atPath: first.database + ".lock")
-                }
-                try second.folder.write(
-                    "[Socket]\nPath=\(second.socket)\n[Store]\nPath=\(database)\n[Log]\nTarget=stderr\n",
-                    to: "issued.conf")
-                try second.start()
-                let refusal = try RawClient(path: second.socket).refusal(
-                    of: .report, ReportParameters(records: [IssueRecord(message: "To the second")]))
-                #expect(refusal == .busy(retryAfter: .seconds(1)))
-                try await second.logs("another daemon has the database open")
-                #expect(try RawClient(path: first.socket).report("To the first again").count == 1)
-                #expect(try first.terminate() == .exit(0))
-                try await eventually("the second has it") {
-                    (try? RawClient(path: second.socket).report("To the second"))?.count == 1
-                }
-                let messages = try RawClient(path: second.socket).allRecords().map(\.record.message)
-                #expect(messages.sorted() == ["To the first", "To the first again", "To the second"])
+    @Test("If the WAL is removed while nothing is reported, a query or a few seconds suffice to notice it")
+    func walRemovedWhileIdle() async throws {
+        try await DaemonFixture.with { daemon in
+            #expect(try RawClient(path: daemon.socket).report("Before").count == 1)
+            try FileManager.default.removeItem(atPath: daemon.database + "-wal")
+            try await daemon.logs("copied=\"all of it\"")
+            try await eventually("queries are answered") {
+                (try? RawClient(path: daemon.socket).allRecords())?.map(\.record.message) == ["Before"]
             }
+            try daemon.kill()
+            try daemon.start()
+            #expect(try RawClient(path: daemon.socket).allRecords().map(\.record.message) == ["Before"])
+            #expect(try RawClient(path: daemon.socket).status().store.faults == [])
         }
     }
 
@@ -113,15 +117,8 @@ struct StoreEnvironmentTests {
 
     @Test("When a full disk has space again, the fault ends without another report", .enabled(if: getuid() == 0))
     func spaceAgain() async throws {
-        try await DaemonFixture.with("[Store]\nKeepFree=0", starts: false) { daemon in
+        _ = try await DaemonFixture.withSmallDisk("40m", "[Store]\nKeepFree=0") { daemon in
             let state = daemon.folder["state"]
-            try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false)
-            let mount = try #require(TestBinaries.tool("/bin/mount", "/usr/bin/mount"))
-            let unmount = try #require(TestBinaries.tool("/bin/umount", "/usr/bin/umount"))
-            let mounting = try ChildProcess(
-                mount, ["-t", "tmpfs", "-o", "size=40m,mode=700", "tmpfs", state], in: daemon.folder, name: "mount")
-            guard try mounting.end(within: .seconds(10)) == .exit(0) else { return }
-            defer { _ = try? ChildProcess(unmount, ["-l", state], in: daemon.folder, name: "umount").end() }
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             #expect(try client.report("Before").count == 1)

@@ -48,6 +48,32 @@ package final class DaemonFixture {
         try await DaemonTestGate.run { try await run(configuration, starts: starts, body) }
     }
 
+    /// Runs `body` with a daemon whose store is on a small disk of its own, and which is not started. Returns nil if no
+    /// disk can be mounted here.
+    ///
+    /// - Parameter size: The size of the disk, as an option of mount(8).
+    package static func withSmallDisk<Value>(
+        _ size: String, _ configuration: DaemonConfiguration = DaemonConfiguration(),
+        _ body: (DaemonFixture) async throws -> Value
+    ) async throws -> Value? {
+        try await with(configuration, starts: false) { daemon in
+            guard CurrentProcess.userID == 0, let mount = TestBinaries.tool("/usr/bin/mount", "/bin/mount"),
+                let unmount = TestBinaries.tool("/usr/bin/umount", "/bin/umount")
+            else { return nil }
+            let state = daemon.folder["state"]
+            try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false)
+            let mounting = try ChildProcess(
+                mount, ["-t", "tmpfs", "-o", "size=\(size),mode=0700", "issued-test", state], in: daemon.folder,
+                name: "mount")
+            guard try mounting.end(within: .seconds(10)) == .exit(0) else { return nil }
+            defer {
+                daemon.process?.send(SIGKILL)
+                _ = try? ChildProcess(unmount, ["--lazy", state], in: daemon.folder, name: "umount").end()
+            }
+            return try await body(daemon)
+        }
+    }
+
     private static func run<Value>(
         _ configuration: DaemonConfiguration, starts: Bool, _ body: (DaemonFixture) async throws -> Value
     ) async throws -> Value {

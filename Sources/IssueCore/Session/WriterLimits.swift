@@ -239,8 +239,8 @@ package struct GrowthReserve: Equatable, Sendable {
         case refuse
     }
 
-    /// The free space with which no commit is refused, in bytes. If retention kept less free, reports could be refused
-    /// although records could be removed.
+    /// The free space with which a commit of the usual size is not refused, in bytes. If retention kept less free,
+    /// reports could be refused although records could be removed.
     package static let sufficientBytes: Int64 = 16 << 20
 
     /// The free space, in bytes, above which no check is needed. So much space is not expected to fill up between two

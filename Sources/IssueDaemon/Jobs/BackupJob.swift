@@ -81,8 +81,9 @@ struct BackupJob {
         case .damaged:
             // The check holds a snapshot, so it ends if the writer needs to reset the WAL.
             let (isCancelled, snapshots) = (run.isCancelled, run.writer.snapshots)
+            let closings = snapshots.closings
             let original = CorruptionCheck.checkPages(of: run.path, within: Self.checkTimeout) {
-                isCancelled() || snapshots.isClosed
+                isCancelled() || snapshots.closings != closings
             }
             let database =
                 switch original {

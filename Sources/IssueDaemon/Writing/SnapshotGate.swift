@@ -42,6 +42,7 @@ final class SnapshotGate: Sendable {
         var lastID: UInt64 = 0
         var isClosed = false
         var hasEnded = false
+        var closings = 0
         var backups = 0
 
         mutating func register(_ holder: Holder) -> UInt64 {
@@ -84,6 +85,7 @@ final class SnapshotGate: Sendable {
     func close(interrupting: Bool) -> Bool {
         state.withLock { state in
             state.isClosed = true
+            state.closings += 1
             if interrupting { state.interrupt() }
             return state.holders.isEmpty
         }
@@ -123,6 +125,9 @@ final class SnapshotGate: Sendable {
     }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// The number of times the gate was closed. A reader that is not registered must end when it changes.
+    var closings: Int { state.withLock { $0.closings } }
 
     /// Whether a backup holds a snapshot. The WAL may grow further during a backup.
     var isBackingUp: Bool { state.withLock { $0.backups > 0 } }

@@ -179,9 +179,8 @@ enum StoreFiles {
 /// Prevents a second daemon from using the same store, because both would assign the same ids.
 ///
 /// Two files are locked: `.lock` next to the database, which exists before the database does, and the database itself.
-/// So a second daemon has to wait even if `.lock` was removed. The locks are held to the end
-/// of the process. If one can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs
-/// without it.
+/// So a second daemon has to wait even if `.lock` was removed. The locks are held to the end of the process. If one can't
+/// be taken for a reason other than a second daemon, such as a full disk, the daemon runs without it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
@@ -212,6 +211,8 @@ final class StoreLock: Sendable {
         var walFrames: Int
         /// When it was found that commits are lost; nil if none are.
         var commitsLostAt: IssueTimestamp?
+        /// Whether notifiers know of it.
+        var isLossReported = true
     }
 
     private let held = Mutex<Held?>(nil)
@@ -225,7 +226,21 @@ final class StoreLock: Sendable {
     func walWasChecked() { held.withLock { $0?.walFrames = 0 } }
 
     /// Notes that commits are lost.
-    func commitsWereLost(at time: IssueTimestamp) { held.withLock { $0?.commitsLostAt = time } }
+    func commitsWereLost(at time: IssueTimestamp) {
+        held.withLock { held in
+            held?.commitsLostAt = time
+            held?.isLossReported = false
+        }
+    }
+
+    /// Returns `true` if commits are lost and this was not called since.
+    func takeUnreportedLoss() -> Bool {
+        held.withLock { held in
+            guard held?.isLossReported == false else { return false }
+            held?.isLossReported = true
+            return true
+        }
+    }
 
     /// Takes the locks that this process does not have yet. Returns `false` if another daemon has one of them.
     ///

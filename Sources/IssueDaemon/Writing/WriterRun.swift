@@ -33,8 +33,8 @@ final class WriterRun {
     private var lastEnd = CommitEnd.stored
     /// The beginning of the current interval for the log, and the number of failures that were logged in it.
     private var logged: (since: MonotonicInstant, failures: Int)
-    /// Whether the current failure was logged, so that its end must be logged, too.
-    private var isRefusalLogged = false
+    /// The failure that was logged and has not ended, so that its end must be logged, too; nil if there is none.
+    private var loggedRefusal: StoreFailure?
     private static let logInterval: Duration = .seconds(60)
     private static let maxLoggedFailures = 5
     /// Whether the WAL was removed or replaced. Reports are refused until it has been copied into the database.
@@ -43,6 +43,9 @@ final class WriterRun {
     private var nextRescue: MonotonicInstant
     private var wasRescueLogged = false
     private static let rescueInterval: Duration = .milliseconds(250)
+    /// When an idle writer checks next whether the WAL is still at its path.
+    private var nextFileCheck: MonotonicInstant
+    private static let fileCheckInterval: Duration = .seconds(10)
     /// The earliest time of the next check whether reports can be stored again.
     private var nextWritingCheck: MonotonicInstant
     private static let writingCheckInterval: Duration = .seconds(2)
@@ -83,7 +86,7 @@ final class WriterRun {
             folder: FileSystem.parentFolder(of: opening.path), at: now, removed: callbacks.removed, log: log)
         storeDamage = { service.storeDamage($0) }
         nextDamageAttempt = now.advanced(by: Self.damageInterval)
-        (nextWritingCheck, nextRescue) = (now, now)
+        (nextWritingCheck, nextRescue, nextFileCheck) = (now, now, now)
         logged = (now, 0)
     }
 
@@ -95,8 +98,14 @@ final class WriterRun {
             perform(work)
             inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) }
         }
-        // Tasks may have added to a removed WAL after it was copied.
-        if !isAbandoned || isWALRemoved { checkpoint(restarts: isWALRemoved) }
+        // Without reports, a removed database was not noticed before.
+        if !isAbandoned, !opening.isDatabaseAtPath(files) { log.error(.storeReplaced) }
+        guard isWALRemoved else {
+            if !isAbandoned { checkpoint() }
+            return
+        }
+        // Tasks may have added to the WAL after it was copied.
+        if !checkpoint(restarts: true) { opening.lock.commitsWereLost(at: Clock.wall) }
     }
 
     private func perform(_ work: WriterInbox) {
@@ -127,13 +136,15 @@ final class WriterRun {
             changed(to: .stored)
             lastEnd = .stored
         } catch {
-            if error.isDamage { setAside(error) }
+            if error.isDamage { return setAside(error) }
+            if case .refused(let failure) = lastEnd { logRefusal(failure) }
         }
     }
 
     /// Abandons the database if it is reported as damaged, or if one of its files is no longer at its path.
     private func checkFiles(before work: WriterInbox) {
         guard !isAbandoned else { return }
+        nextFileCheck = Clock.monotonic.advanced(by: Self.fileCheckInterval)
         if !opening.isDatabaseAtPath(files) {
             // Without reports, nothing would be stored in the old file.
             guard !work.submissions.isEmpty || work.corruptionReport != nil else { return }
@@ -159,7 +170,18 @@ final class WriterRun {
         }
         wasRescueLogged = true
         nextRescue = Clock.monotonic.advanced(by: Self.rescueInterval)
-        if isComplete { abandon() }
+        if isComplete {
+            if !opening.isDatabaseAtPath(files) { opening.lock.commitsWereLost(at: Clock.wall) }
+            if lastEnd != .stored { changed(to: .stored) }
+            abandon()
+        } else if let failure = checkpointFailure, failure.isDamage {
+            opening.lock.commitsWereLost(at: Clock.wall)
+            isWALRemoved = false
+            setAside(failure)
+        } else if lastEnd == .stored {
+            lastEnd = .refused(.walRemoved)
+            changed(to: lastEnd)
+        }
     }
 
     /// Commits or refuses submissions, and reacts to the result.
@@ -198,8 +220,8 @@ final class WriterRun {
     /// When the next maintenance or check is due.
     private var deadline: MonotonicInstant {
         if isWALRemoved { return nextRescue }
-        let maintenance = maintenance.deadline(writer)
-        return lastEnd == .stored ? maintenance : min(maintenance, nextWritingCheck)
+        let deadline = min(maintenance.deadline(writer), nextFileCheck)
+        return lastEnd == .stored ? deadline : min(deadline, nextWritingCheck)
     }
 
     private func waitForWork(until deadline: MonotonicInstant?) {
@@ -252,21 +274,28 @@ final class WriterRun {
     private func changed(to end: CommitEnd) {
         switch end {
         case .stored:
-            if isRefusalLogged { log.notice(.storeWritable) }
-            isRefusalLogged = false
+            if loggedRefusal != nil { log.notice(.storeWritable) }
+            loggedRefusal = nil
             callbacks.changed(nil)
         case .refused(let failure):
             callbacks.changed(failure)
-            let now = Clock.monotonic
-            if logged.since.duration(to: now) >= Self.logInterval { logged = (now, 0) }
-            guard logged.failures < Self.maxLoggedFailures else { return }
-            (logged.failures, isRefusalLogged) = (logged.failures + 1, true)
-            if failure == .noSpace {
-                log.warning(.storeNoSpace)
-            } else {
-                log.error(.storeWriteFailed, ["error": "\(failure)"])
-            }
+            logRefusal(failure)
         case .damaged: break
+        }
+    }
+
+    /// Logs why reports are refused, unless that was logged, or too much was logged in this interval.
+    private func logRefusal(_ failure: StoreFailure) {
+        guard loggedRefusal != failure else { return }
+        let now = Clock.monotonic
+        if logged.since.duration(to: now) >= Self.logInterval { logged = (now, 0) }
+        guard logged.failures < Self.maxLoggedFailures else { return }
+        logged.failures += 1
+        loggedRefusal = failure
+        if failure == .noSpace {
+            log.warning(.storeNoSpace)
+        } else {
+            log.error(.storeWriteFailed, ["error": "\(failure)"])
         }
     }
 

@@ -168,7 +168,11 @@ final class WriterService: Sendable {
     func mustReopen(after error: any Error) -> Bool {
         guard let failure = error as? StoreFailure else { return false }
         if failure.isDamage { reportCorruption(failure) }
-        if case .failed = failure { return true }
+        if case .failed = failure {
+            // The writer checks whether the WAL was removed.
+            enqueue {}
+            return true
+        }
         return failure.isDamage
     }
 

@@ -199,8 +199,9 @@ package struct LogEvent: Hashable, Sendable {
         "Find out who removed the database, and restore a backup.")
     package static let storeWALRemoved = LogEvent(
         "store.wal-removed", "WAL of the open database was removed or replaced; copying it into the database",
-        "The write-ahead log (WAL) contains the latest commits. The daemon still has it open, so nothing is lost. With `copied=in part`, another program that reads the database has prevented that: reports are "
-            + "refused, and the daemon tries again, until that program has ended.",
+        "The write-ahead log (WAL) contains the latest commits. The daemon still has it open, so nothing is lost. With "
+            + "`copied=in part`, another program that reads the database, or a failure of the disk, has prevented "
+            + "copying: reports are refused, and the daemon tries again.",
         "Find out who removed the file: nothing but the daemon may change the files of the database.")
     package static let storeCommitsLost = LogEvent(
         "store.commits-lost", "WAL of the database is missing or damaged; commits in it are lost",
