@@ -301,7 +301,7 @@ extension FileDescriptor {
     }
 }
 
-/// An open file that is passed along with a message. It is closed with the last reference to it.
+/// An open file that is passed along with a message. It is closed when the last reference to it is released.
 ///
 /// The peer can pass any file that it can open. Check the status of a received file before reading it.
 package final class PassedFile: Sendable {

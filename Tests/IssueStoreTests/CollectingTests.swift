@@ -28,7 +28,7 @@ struct CollectingTests {
     }
 
     private func rollUp(_ store: TemporaryStore, _ writer: StoreWriter) throws {
-        let time = store.wall.advanced(by: .zero - StoreWriter.countsByHour)
+        let time = store.wall.advanced(by: .zero - StoreWriter.hourlyCountsAge)
         var minute: Int64? = 0
         while let from = minute { minute = try writer.rollUpCounts(from: from, before: time) }
     }
@@ -173,7 +173,7 @@ struct CollectingTests {
     }
 
     @Test("The collection keeps week-old counts per hour with exact sums, even after some records are erased")
-    func countsByHour() throws {
+    func hourlyCountsAge() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
             let writer = try store.writer()

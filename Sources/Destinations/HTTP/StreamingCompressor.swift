@@ -120,7 +120,7 @@ final class StreamingCompressor: PreparedBody {
     private func startThread() {
         let (work, level, makeCompressor) = (work, level, makeCompressor)
         let thread = try? Thread.start(name: "compress") { Self.run(work, try? makeCompressor(level)) }
-        // If this failed, the next line tries again.
+        // If this failed, the next call of `passPiece` tries again.
         hasThread = thread != nil
     }
 

@@ -131,7 +131,7 @@ extension SocketLoop {
         }
     }
 
-    /// Continues a query that needs more than one step.
+    /// Begins a query that takes more than one step or may have more than one reply.
     private func request(_ request: ConnectionState.Request, _ connection: ClientConnection) {
         perform(connection.state.requested(request), connection)
     }

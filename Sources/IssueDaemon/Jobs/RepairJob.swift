@@ -132,7 +132,7 @@ struct RepairJob {
     private func openWithFreshSchema(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         let copy = Self.copy(of: run.path)
         StoreFiles.remove(copy)
-        // The opened file can still be read after its removal, and a crash leaves nothing behind.
+        // The opened file can still be read after its removal, and a crash during reading leaves nothing behind.
         defer { StoreFiles.remove(copy) }
         let walSize = (try? FileSystem.status(of: path + "-wal").size) ?? 0
         try run.requireSpace(for: try FileSystem.status(of: path).size + walSize)

@@ -42,7 +42,7 @@ extension StoreWriter {
     /// Begins or ends counting occurrences for a notifier. Counting begins with the next record.
     ///
     /// - Parameters:
-    ///   - rate: The number of occurrences in a period that the notifier reports; nil to end counting. Counts with
+    ///   - rate: The number of occurrences in a period that makes an issue escalate; nil to end counting. Counts with
     ///     another slot length are removed.
     ///   - id: The id of the notifier.
     package func count(_ rate: Rate?, notifier id: Int64) throws(StoreFailure) {
@@ -63,7 +63,7 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - notifier: The id of the notifier.
-    ///   - rate: The number of occurrences in a period that the notifier reports.
+    ///   - rate: The number of occurrences in a period that makes an issue escalate.
     /// - Returns: Nil if the notifier counts no occurrences.
     package func escalations(
         of notifier: Int64, _ rate: Rate

@@ -24,7 +24,7 @@ package final class StoreReader {
     /// - Parameters:
     ///   - path: The path of the database.
     ///   - cache: The maximum size of the page cache, in KiB. A small one suffices if each row is read once.
-    ///   - control: Grants each snapshot and can end it; nil if no writer waits for the file.
+    ///   - control: Grants each snapshot and can end it; nil if snapshots need no permission.
     ///   - toleratesDamage: `true` to read whatever is readable of a truncated or corrupt file. Reading a damaged block
     ///     then throws, so that the caller can look for its records elsewhere; otherwise the block is skipped.
     /// - Throws: `StoreFailure` if the file cannot be opened.

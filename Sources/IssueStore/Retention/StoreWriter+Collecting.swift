@@ -323,7 +323,7 @@ extension RecordRemoval {
 /// Determines the start of the retention period, and sums up old counts per hour.
 extension StoreWriter {
     /// The age from which counts are stored per hour instead of per minute.
-    package static let countsByHour: Duration = .seconds(7 * 86_400)
+    package static let hourlyCountsAge: Duration = .seconds(7 * 86_400)
     /// The maximum number of counts that one transaction sums up.
     private static let maxAgedCountsPerTransaction = 8192
 
@@ -343,7 +343,7 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - minute: The minute to start at, in minutes since 1970.
-    ///   - time: Counts before this time are summed up, rounded down to a whole hour.
+    ///   - time: Counts before this time, rounded down to a whole hour, are summed up.
     /// - Returns: The minute to continue from, or nil at the end.
     package func rollUpCounts(from minute: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         // The end is a whole hour, so that no hour is summed up only in part.
@@ -385,7 +385,7 @@ extension StoreReader {
     }
 
     /// The maximum number of rows examined per snapshot.
-    private static let maxReferences: Int64 = 20_000
+    private static let maxExaminedRows: Int64 = 20_000
 
     /// Examines the next records, at most 20,000, and adds the ids that they refer to.
     ///
@@ -399,7 +399,7 @@ extension StoreReader {
             var (series, process): (SeriesID, ProcessRowID) = (0, 0)
             try connection.forEach(
                 "SELECT id, series, process FROM records WHERE id > ?1 ORDER BY id LIMIT ?2", references.edge,
-                Self.maxReferences
+                Self.maxExaminedRows
             ) { row in
                 count += 1
                 found.edge = row.id(0)
@@ -414,7 +414,7 @@ extension StoreReader {
             }
         }
         references = found
-        return count == Self.maxReferences
+        return count == Self.maxExaminedRows
     }
 
     /// Returns series and processes that none of the examined records refers to.

@@ -4,11 +4,11 @@ extension JSONScanner {
     mutating func peek() throws(JSONError) -> UInt8 {
         guard position < bytes.count else { throw .truncated }
         let byte = bytes[position]
-        return byte > 0x20 ? byte : try peekBehindSpace()
+        return byte > 0x20 ? byte : try peekPastSpace()
     }
 
     @usableFromInline
-    mutating func peekBehindSpace() throws(JSONError) -> UInt8 {
+    mutating func peekPastSpace() throws(JSONError) -> UInt8 {
         skipSpace()
         guard position < bytes.count else { throw .truncated }
         return bytes[position]

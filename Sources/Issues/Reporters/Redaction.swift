@@ -215,7 +215,7 @@ extension IssueReport.Content {
         let head = text(described)
         let tail = isWhole ? "" : text(String(decoding: message.utf8.dropFirst(describedLength), as: UTF8.self))
         let joined = head + tail
-        // A name at the end of the caller's message may belong to a value at the start of the error's message.
+        // The caller's message may end with the name of a secret whose value begins the error's message.
         let all = isWhole ? joined : text(joined)
         if all == joined, joined.utf8.elementsEqual(message.utf8) { return }
         if all == joined, let values = values.aligned(from: described, to: head) {

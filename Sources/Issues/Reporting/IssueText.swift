@@ -154,7 +154,7 @@ extension IssueText {
         /// Appends a value that no reporter may see.
         ///
         /// - Parameters:
-        ///   - value: The value. Unless `isPrivate` is false, it is not even converted to text.
+        ///   - value: The value. If `isPrivate` is true, it is not even converted to text.
         ///   - isPrivate: `true` if the text shows `<private>` instead of the value.
         @inlinable
         public mutating func appendInterpolation<Value>(_ value: Value, private isPrivate: Bool) {
@@ -166,7 +166,7 @@ extension IssueText {
         /// Without this version, the compiler would warn that an optional value is converted to text.
         ///
         /// - Parameters:
-        ///   - value: The value. Unless `isPrivate` is false, it is not even converted to text.
+        ///   - value: The value. If `isPrivate` is true, it is not even converted to text.
         ///   - isPrivate: `true` if the text shows `<private>` instead of the value.
         @inlinable
         public mutating func appendInterpolation<Value>(_ value: Value?, private isPrivate: Bool) {
@@ -201,8 +201,9 @@ extension IssueText {
         // A message fits in four registers, which keeps calls small: two for the text, one each for `packed` and
         // `others`.
 
-        /// The first three values. Each takes 20 bits: 10 for the offset, 9 for the length and 1 for the kind. The next
-        /// two bits are the number of these values, and the bit after them is 1 if the values are unknown.
+        /// The first values, at most three, up to the first one that does not fit. Each takes 20 bits: 10 for the
+        /// offset, 9 for the length and 1 for the kind. The next two bits are the number of these values, and the bit
+        /// after them is 1 if the values are unknown.
         private var packed: UInt64
         /// The other values. Each takes 64 bits: 32 for the offset, 31 for the length and 1 for the kind.
         private var others: [UInt64]?
@@ -258,7 +259,7 @@ extension IssueText {
             return (start..<(start + length), isScalar ? .scalar : .text)
         }
 
-        /// Returns the values for a text that begins with `length` more bytes.
+        /// Returns the positions of the values after `length` bytes were inserted before the text.
         func shifted(by length: Int) -> Values {
             guard isKnown else { return self }
             var shifted = Values()
@@ -353,8 +354,8 @@ extension IssueTextFormat where Value: BinaryInteger {
 }
 
 extension IssueTextFormat where Value: BinaryFloatingPoint {
-    /// A number with a fixed number of digits after the decimal point. An infinite, NaN or very large value is
-    /// written like a `Double` in a `String` literal.
+    /// A number with a fixed number of digits after the decimal point. An infinite or NaN value, or one that would
+    /// have more digits than a `Double`, is written like a `Double` in a `String` literal.
     ///
     /// - Parameter count: The number of digits, from 0 to 15.
     /// - Returns: The format.

@@ -136,7 +136,7 @@ struct ReportingScope: Sendable {
     var trail = BreadcrumbTrail.process
     /// The source location that replaces the location of each report. Nil for none.
     var site: IssueSite?
-    /// Counts reports as expected when no test library does. Nil outside `withKnownIssue`.
+    /// Counts reports as expected when no test library does. Set only in `_withKnownIssue` outside Swift Testing.
     var knownIssues: KnownIssues?
     /// The scope in which a reporter of this task is or was running.
     ///
