@@ -48,8 +48,8 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``. Otherwise like
-/// the version that returns a placeholder.
+/// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``. Otherwise the
+/// same as the version that returns a placeholder.
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> IssueText = "",
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
