@@ -83,7 +83,7 @@ struct StoreEnvironmentTests {
         }
     }
 
-    @Test("If the WAL is removed while nothing is reported, a query or a few seconds suffice to notice it")
+    @Test("If the WAL is removed while nothing is reported, it is copied within seconds, and queries are answered")
     func walRemovedWhileIdle() async throws {
         try await DaemonFixture.with { daemon in
             #expect(try RawClient(path: daemon.socket).report("Before").count == 1)

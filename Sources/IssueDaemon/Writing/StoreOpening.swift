@@ -179,8 +179,8 @@ enum StoreFiles {
 /// Prevents a second daemon from using the same store, because both would assign the same ids.
 ///
 /// Two files are locked: `.lock` next to the database, which exists before the database does, and the database itself.
-/// So a second daemon has to wait even if `.lock` was removed. The locks are held to the end of the process. If one can't
-/// be taken for a reason other than a second daemon, such as a full disk, the daemon runs without it.
+/// So a second daemon has to wait even if `.lock` was removed. The locks are held to the end of the process. If one
+/// can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs without it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
@@ -189,6 +189,12 @@ final class StoreLock: Sendable {
         var databaseLock: FileLock?
         /// The identity of the database that was locked last; nil if there was none yet.
         var database: FileStatus?
+        /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
+        var walFrames: Int
+        /// When it was found that commits are lost; nil if none are.
+        var commitsLostAt: IssueTimestamp?
+        /// Whether the loss was reported to notifiers.
+        var isLossReported = true
 
         /// Whether the file system has locks.
         var hasLocks: Bool {
@@ -207,12 +213,6 @@ final class StoreLock: Sendable {
             databaseLock = try StoreLock.lock(path, create: false)
             database = file
         }
-        /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
-        var walFrames: Int
-        /// When it was found that commits are lost; nil if none are.
-        var commitsLostAt: IssueTimestamp?
-        /// Whether notifiers know of it.
-        var isLossReported = true
     }
 
     private let held = Mutex<Held?>(nil)
@@ -249,7 +249,7 @@ final class StoreLock: Sendable {
         held.withLock { held in
             do throws(Errno) {
                 guard held?.path != path else {
-                    // If the database is open, a descriptor of it must not be closed because a file system has no locks.
+                    // Without locks, this would close a descriptor of the database, which may be open.
                     if held?.hasLocks == true { try held?.lockDatabase() }
                     return true
                 }
@@ -301,8 +301,8 @@ private struct BootMark {
     }
 }
 
-/// What the file `-shm` states about the WAL (https://sqlite.org/walformat.html#walidxfmt). The file stays when the
-/// process is killed, and is removed when the last connection is closed.
+/// The state of the WAL according to the file `-shm` (https://sqlite.org/walformat.html#walidxfmt). The file stays when
+/// the process is killed, and is removed when the last connection is closed.
 private struct WALIndex {
     /// The number of frames in the WAL that belong to a commit; 0 if all of them have been copied into the database.
     let frames: Int

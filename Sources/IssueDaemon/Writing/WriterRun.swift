@@ -98,7 +98,7 @@ final class WriterRun {
             perform(work)
             inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) }
         }
-        // Without reports, a removed database was not noticed before.
+        // A removed database is not noticed earlier if there are no reports.
         if !isAbandoned, !opening.isDatabaseAtPath(files) { log.error(.storeReplaced) }
         guard isWALRemoved else {
             if !isAbandoned { checkpoint() }

@@ -127,20 +127,27 @@ struct StoreOpeningTests {
         }
     }
 
+    /// Copies files of a store with a commit in its WAL, as a killed run leaves them.
+    ///
+    /// - Parameter endings: The endings of the files' names.
+    private func copyKilledRun(to path: String, _ endings: [String]) throws {
+        try inFolder { other in
+            // The tables are in the database, and only the commit is in the WAL.
+            _ = try opening(other + "/issues.db").open(log: .silent)
+            let writer = try opening(other + "/issues.db").open(log: .silent)
+            writer.assignNewCode(at: IssueTimestamp(millisecondsSince1970: 1))
+            for ending in endings {
+                try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
+            }
+            #expect(writer.nextID == 1)
+        }
+    }
+
     @Test("A missing WAL is logged, unless the last run removed it", arguments: [false, true])
     func missingWAL(wasClosed: Bool) throws {
         try inFolder { folder in
             let path = folder + "/issues.db"
-            try inFolder { other in
-                _ = try opening(other + "/issues.db").open(log: .silent)
-                // As a killed run leaves it.
-                let writer = try opening(other + "/issues.db").open(log: .silent)
-                writer.assignNewCode(at: IssueTimestamp(millisecondsSince1970: 1))
-                for ending in wasClosed ? [".lock", ""] : [".lock", "", "-shm"] {
-                    try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
-                }
-                #expect(writer.nextID == 1)
-            }
+            try copyKilledRun(to: path, wasClosed ? [".lock", ""] : [".lock", "", "-shm"])
             let (log, lines) = keptLog()
             let store = opening(path)
             _ = try store.open(log: log)
@@ -156,13 +163,7 @@ struct StoreOpeningTests {
     func damagedHeaderOfWAL() throws {
         try inFolder { folder in
             let path = folder + "/issues.db"
-            try inFolder { other in
-                let writer = try opening(other + "/issues.db").open(log: .silent)
-                writer.assignNewCode(at: IssueTimestamp(millisecondsSince1970: 1))
-                for ending in [".lock", "", "-wal", "-shm"] {
-                    try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
-                }
-            }
+            try copyKilledRun(to: path, [".lock", "", "-wal", "-shm"])
             // The salt.
             let wal = try FileHandle(forUpdating: URL(filePath: path + "-wal"))
             try wal.seek(toOffset: 16)
