@@ -245,56 +245,6 @@ final class DaemonRun {
     }
 }
 
-/// Heartbeats of the threads that must never hang. If one is missing, the watchdog of systemd restarts the daemon.
-final class Heartbeats: Sendable {
-    enum MonitoredThread: Hashable, Sendable, CaseIterable {
-        case socket
-        case writer
-    }
-
-    /// The threads that have not answered the last request.
-    private let missing = Mutex(Set<MonitoredThread>())
-
-    /// Requests a new heartbeat of each thread. Returns `true` if all have answered the previous request.
-    func request() -> Bool {
-        missing.withLock { missing in
-            let wereAnswered = missing.isEmpty
-            missing = Set(MonitoredThread.allCases)
-            return wereAnswered
-        }
-    }
-
-    /// Notes that a thread has answered the request.
-    func answered(by thread: MonitoredThread) {
-        missing.withLock { _ = $0.remove(thread) }
-    }
-}
-
-/// A thread that can be joined with a timeout.
-final class JoinableThread: Sendable {
-    private let isDone: Monitor<Bool>
-
-    init(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
-        let isDone = Monitor(false)
-        self.isDone = isDone
-        _ = try Thread.start(name: name, stackSize: 1 << 20) {
-            body()
-            isDone.withLock { $0 = true }
-            isDone.broadcast()
-        }
-    }
-
-    /// Waits until the thread has ended or the deadline has passed. Returns `true` if it has ended.
-    func wait(until deadline: KernelInstant) -> Bool {
-        isDone.wait(deadline: deadline) { $0 ? true : nil } ?? false
-    }
-
-    /// Waits for the thread to end, without a timeout.
-    func join() {
-        _ = isDone.wait { $0 ? true : nil }
-    }
-}
-
 /// The clocks of this host.
 enum Clock {
     static var wall: IssueTimestamp { IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds) }

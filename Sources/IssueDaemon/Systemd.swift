@@ -1,3 +1,4 @@
+import Synchronization
 package import UnixIO
 
 /// The sockets that the service manager has passed, using the protocol of sd_listen_fds(3).
@@ -184,5 +185,30 @@ package enum Watchdog {
         interval(
             microseconds: (try? ProcessEnvironment.take("WATCHDOG_USEC")) ?? nil,
             watchedPID: (try? ProcessEnvironment.take("WATCHDOG_PID")) ?? nil, ownPID: CurrentProcess.pid)
+    }
+}
+
+/// Heartbeats of the threads that must never hang. If one is missing, the watchdog of systemd restarts the daemon.
+final class Heartbeats: Sendable {
+    enum MonitoredThread: Hashable, Sendable, CaseIterable {
+        case socket
+        case writer
+    }
+
+    /// The threads that have not answered the last request.
+    private let missing = Mutex(Set<MonitoredThread>())
+
+    /// Requests a new heartbeat of each thread. Returns `true` if all have answered the previous request.
+    func request() -> Bool {
+        missing.withLock { missing in
+            let wereAnswered = missing.isEmpty
+            missing = Set(MonitoredThread.allCases)
+            return wereAnswered
+        }
+    }
+
+    /// Notes that a thread has answered the request.
+    func answered(by thread: MonitoredThread) {
+        missing.withLock { _ = $0.remove(thread) }
     }
 }

@@ -200,3 +200,28 @@ package final class ConditionLock: @unchecked Sendable {
         return unsafe pthread_cond_timedwait(condition, mutex, &time) != ETIMEDOUT
     }
 }
+
+/// A thread that can be joined with a timeout.
+package final class JoinableThread: Sendable {
+    private let isDone: Monitor<Bool>
+
+    package init(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+        let isDone = Monitor(false)
+        self.isDone = isDone
+        _ = try Thread.start(name: name, stackSize: 1 << 20) {
+            body()
+            isDone.withLock { $0 = true }
+            isDone.broadcast()
+        }
+    }
+
+    /// Waits until the thread has ended or the deadline has passed. Returns `true` if it has ended.
+    package func wait(until deadline: KernelInstant) -> Bool {
+        isDone.wait(deadline: deadline) { $0 ? true : nil } ?? false
+    }
+
+    /// Waits for the thread to end, without a timeout.
+    package func join() {
+        _ = isDone.wait { $0 ? true : nil }
+    }
+}

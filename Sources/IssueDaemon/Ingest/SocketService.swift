@@ -298,3 +298,68 @@ final class UnavailableStoreServer {
         _ = thread.wait(until: Clock.kernel(Clock.monotonic.advanced(by: timeout)))
     }
 }
+
+/// The limits for connections and users. Sizes are in bytes.
+struct SocketLimits: Equatable, Sendable {
+    var messageBytes = SocketSettings().maxMessageSize
+    var connections = SocketSettings().maxConnections
+    var connectionsPerUser = SocketSettings().maxConnectionsPerUser
+    var bytesInFlightPerUser = SocketSettings().maxBytesInFlightPerUser
+    /// The memory for all users together.
+    var memory = SocketSettings().maxMemory
+    /// The maximum size of a message other than a report.
+    var queryMessageBytes = 64 << 10
+    var readTimeout = SocketSettings().readTimeout
+    /// The maximum size of the replies to one user that their clients have not read.
+    var unreadBytesPerUser = 16 << 20
+    /// The number of unread bytes that a running query counts as.
+    var queryReplyBytes = 256 << 10
+    /// How long a client may read nothing of its replies before the connection is closed.
+    var writeTimeout: Duration = .seconds(30)
+    /// The number of bytes that are read from one user's connections before others get their turn.
+    var quantum = 256 << 10
+    /// A connection with less in flight is not throttled because of its user's other connections.
+    var little = 4 << 10
+
+    /// The limits of one user.
+    var userLimits: UserLoad.Limits {
+        UserLoad.Limits(calls: bytesInFlightPerUser, replies: unreadBytesPerUser, quantum: quantum, little: little)
+    }
+
+    /// The limits for the numbers of connections.
+    var connectionLimits: ConnectionShares.Limits {
+        ConnectionShares.Limits(total: connections, perUser: connectionsPerUser)
+    }
+
+    /// The limits for the memory of all users together, with no memory in use.
+    var memoryPressure: MemoryPressure {
+        MemoryPressure(
+            // Half of the memory is for calls, partially received or not yet answered.
+            calls: MemoryBudget(limit: memory / 2, guaranteed: 256 << 10),
+            // The other half is for replies, unread or being prepared.
+            replies: MemoryBudget(limit: memory / 2, guaranteed: 2 * queryReplyBytes),
+            limits: MemoryPressure.Limits(
+                // Partial messages can stay forever, unlike other calls.
+                received: memory / 4, unread: replyBudget.maxUnread, stalledReplyTimeout: stalledReplyTimeout))
+    }
+
+    var timeouts: ConnectionState.Timeouts { ConnectionState.Timeouts(read: readTimeout, write: writeTimeout) }
+
+    /// How queries share the memory for replies.
+    var replyBudget: ReplyBudget { ReplyBudget(limit: memory / 2, limitPerUser: unreadBytesPerUser) }
+    /// The timeout for a client that does not read its reply while other users wait for its memory.
+    var stalledReplyTimeout: Duration = .seconds(1)
+}
+
+extension SocketLimits {
+    /// The limits that `[Socket]` sets.
+    init(_ settings: SocketSettings) {
+        self.init()
+        messageBytes = settings.maxMessageSize
+        connections = settings.maxConnections
+        connectionsPerUser = settings.maxConnectionsPerUser
+        bytesInFlightPerUser = settings.maxBytesInFlightPerUser
+        memory = settings.maxMemory
+        readTimeout = settings.readTimeout
+    }
+}
