@@ -76,9 +76,8 @@ extension ClickHouseFormat {
             // Any web server may return this status, but only ClickHouse sends its headers.
             return DeliveryResult(.paused(.notFound), ResponseSummary("\(status): not a response of ClickHouse"))
         }
-        guard let verdict = verdict(of: exception) ?? (isSuccess ? nil : DeliveryVerdict(status: status)) else {
-            return nil
-        }
+        // A response with an exception reports a failure even if its status does not.
+        let verdict = verdict(of: exception) ?? DeliveryVerdict(status: isSuccess ? 500 : status)
         return DeliveryResult(verdict, ResponseSummary("\(status): ClickHouse exception \(exception)"))
     }
 
@@ -107,7 +106,7 @@ extension ClickHouseFormat {
         }
     }
 
-    /// Returns the number of the exception; nil if there is none, or if it has more than four digits.
+    /// Returns the number of the exception; nil if there is none, or if it is 0 or has more than four digits.
     private static func exception(of response: HTTPResponse) -> Int? {
         var digits = response.headers["X-ClickHouse-Exception-Code"].map { Array($0.utf8) }
         let beginning = Array("Code: ".utf8)
@@ -117,7 +116,8 @@ extension ClickHouseFormat {
         guard let digits, (1...4).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
         }
-        return Int(String(decoding: digits, as: UTF8.self))
+        let code = Int(String(decoding: digits, as: UTF8.self))
+        return code == 0 ? nil : code
     }
 }
 

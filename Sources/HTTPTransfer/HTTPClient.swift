@@ -124,6 +124,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             throw HTTPTransferError(
                 code: .invalidRequest, message: "The URL of the request is invalid", bodyFullySent: false)
         }
+        let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
         TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
         defer { TransferWatchdog.shared.end(sockets) }
         // libcurl does not wait while the connection is read and written, so there is no handle to wake.
@@ -135,7 +136,6 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
                 code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
         }
         if exchange == nil || !checkOpen() { try connect(request, origin) }
-        let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
         var sent = 0
         while sent < bytes.count {
             var count = 0
@@ -147,8 +147,10 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             if result == CURLE_AGAIN, waitUntilWritable(deadline: deadline) { continue }
             close()
             let isCancelled = cancellation?.isCancelled == true
+            // At the timeout, the watchdog may have shut down the connection.
+            let isTimeout = result == CURLE_AGAIN || ContinuousClock.now >= deadline
             throw HTTPTransferError(
-                code: isCancelled ? .cancelled : result == CURLE_AGAIN ? .timeout : .connectionLost,
+                code: isCancelled ? .cancelled : isTimeout ? .timeout : .connectionLost,
                 message: "The connection to \(origin) ended during writing", bodyFullySent: sent > 0)
         }
     }

@@ -191,7 +191,8 @@ package final class StoreQueries: SQLDatabase {
             CommandFailure(
                 .refused,
                 error.isCorruption
-                    ? "the database is damaged: \(error.text): see issuectl repair --help"
+                    ? "the database is damaged: \(error.text) (the daemon moves a damaged database aside by itself; then "
+                        + "issuectl repair recovers its records)"
                     : "the query failed: \(error.text)")
         }
     }

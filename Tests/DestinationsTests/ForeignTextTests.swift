@@ -101,4 +101,16 @@ struct ForeignTextTests {
                 == "200: 1 of 2 rejected")
         #expect(summary(LogzFormat.self, 400, #"{"successfulLines":1}"#) == "400: 1 of 2 lines rejected")
     }
+
+    @Test("A response of ClickHouse with an exception is never a success, whatever its status")
+    func exceptionWithSuccess() {
+        func verdict(_ code: String) -> DeliveryVerdict {
+            let response = HTTPResponse(
+                status: 200, headers: ["X-ClickHouse-Exception-Code": code, "X-ClickHouse-Summary": "{}"], body: [])
+            return ClickHouseFormat.result(of: response, lines: 2, from: "h:1", at: moment).verdict
+        }
+        #expect(verdict("999") == .again(.serverError, retryAfter: nil))
+        #expect(verdict("27") == .partial(PartialAnswer(successful: 0)))
+        #expect(verdict("0") == .accepted)
+    }
 }

@@ -72,6 +72,24 @@ import Testing
         #expect(start.duration(to: .now) < .seconds(4))
     }
 
+    @Test("Writing to a stream whose peer does not read ends with a timeout")
+    func writingTimeout() throws {
+        let hasEnded = DispatchSemaphore(value: 0)
+        let listener = try ScriptedListener { connection in
+            _ = connection.read(exactly: 1)
+            _ = hasEnded.wait(timeout: .now() + 70)
+        }
+        var client = StreamClient()
+        var request = Self.patientRequest(to: listener.port)
+        request.totalTimeout = .milliseconds(500)
+        var code: HTTPTransferError.Code?
+        do throws(HTTPTransferError) {
+            try client.send([UInt8](repeating: 0, count: 64 << 20), to: request)
+        } catch { code = error.code }
+        hasEnded.signal()
+        #expect(code == .timeout)
+    }
+
     @Test("One cancellation ends several transfers")
     func cancelSeveral() throws {
         let cancellation = HTTPCancellation()

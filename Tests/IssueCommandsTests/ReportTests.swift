@@ -118,7 +118,8 @@ struct ReportTests {
 
     @Test("A JSON record on a line is sent as a record, completed by the options")
     func jsonRecord() {
-        let line = #"{"message":"boom","code":7,"future":{"x":1.50},"app":{"name":"own"},"metadata":{"a":1}}"#
+        let line =
+            #"{"message":"boom","code":7,"future":{"x":1.50},"app":{"name":"own"},"metadata":{"a":1},"severity":null}"#
         let outcome = issuectl(
             ["report", "--app", "shop", "--app-version", "2", "-p", "error", "-m", "a=2", "-m", "b=3"],
             input: [line + "\n"], .reply(Self.one))
@@ -126,7 +127,7 @@ struct ReportTests {
             outcome.calls == [
                 #"Report {"records":[{"message":"boom","code":7,"future":{"x":1.50},"app":{"name":"own","version":"2"},"#
                     + #""metadata":{"a":1,"b":3},"severity":"error"}]}"#
-            ])
+            ], "A null member counts as missing, and is replaced in place")
     }
 
     @Test(

@@ -154,10 +154,10 @@ struct SpillTests {
     }
 
     @Test(
-        "Only the damaged file is lost: later ones are sent, and nothing is stored under other numbers",
+        "Only the damaged or refused call is lost: later ones are sent, and nothing is stored under other numbers",
         arguments: [
             "cut off", "empty", "without its end", "two calls", "another number", "another method", "no answer wanted",
-            "too large",
+            "too large", "refused by the daemon",
         ])
     func damaged(how: String) async throws {
         try await Self.withFolder(16 << 20) { folder in
@@ -181,6 +181,7 @@ struct SpillTests {
                     case "two calls": content += content
                     case "another number": replace("\"sequence\":2", by: "\"sequence\":9", in: &content)
                     case "another method": replace("Collector.Report", by: "Collector.Repair", in: &content)
+                    case "refused by the daemon": replace("\"message\"", by: "\"massage\"", in: &content)
                     case "no answer wanted": replace("{\"method\"", by: "{\"oneway\":true,\"method\"", in: &content)
                     default: content = [UInt8](repeating: 0x20, count: 5 << 20)
                     }

@@ -221,10 +221,11 @@ struct RecordTemplate {
     func record(completing record: [JSONValue.Member]) -> JSONValue {
         var result = record
         for member in members {
-            guard let index = result.lastIndex(where: { $0.key == member.key }), !result[index].value.isNull else {
+            guard let index = result.lastIndex(where: { $0.key == member.key }) else {
                 result.append(member)
                 continue
             }
+            if result[index].value.isNull { result[index] = member }
             guard case .object(let own) = result[index].value, case .object(let more) = member.value else { continue }
             let missing = more.filter { candidate in !own.contains { $0.key == candidate.key } }
             result[index].value = .object(own + missing)

@@ -403,7 +403,7 @@ package struct ConnectionState: Equatable, Sendable {
         case close
         case run(QueryStep)
         /// The flush is over: read its result.
-        case endFlush(QueryStep)
+        case endFlush(QueryStep, isComplete: Bool)
     }
 
     /// Returns what to do about the deadlines that have passed.
@@ -431,7 +431,7 @@ package struct ConnectionState: Equatable, Sendable {
             return .run(.fates(parameters))
         case .flushing(let parameters, _, _):
             calls = .query(token: token, .single)
-            return .endFlush(.destinations(parameters.destination))
+            return .endFlush(.destinations(parameters.destination), isComplete: false)
         case .single, .job, .pages, .following: return .none
         }
     }
@@ -540,7 +540,7 @@ extension ConnectionState {
         case none
         case run(QueryStep)
         /// The flush is over: read its result.
-        case endFlush(QueryStep)
+        case endFlush(QueryStep, isComplete: Bool)
     }
 
     /// Notes that the query that has just begun takes more than one step or may have more than one reply.
@@ -561,7 +561,7 @@ extension ConnectionState {
         case .awaiting(let parameters, let until):
             calls = .query(token: token, .awaiting(parameters, until: until, ChangePollGate()))
             return .run(.fates(parameters))
-        case .flushing(let parameters, _, 0): return .endFlush(.destinations(parameters.destination))
+        case .flushing(let parameters, _, 0): return .endFlush(.destinations(parameters.destination), isComplete: true)
         case .flushing(let parameters, let until, let remaining):
             calls = .query(token: token, .flushing(parameters, until: until, remaining: remaining))
             return .none
@@ -703,7 +703,7 @@ extension ConnectionState {
             return .none
         }
         calls = .query(token: queryToken, .single)
-        return .endFlush(.destinations(parameters.destination))
+        return .endFlush(.destinations(parameters.destination), isComplete: true)
     }
 
     /// Whether a flush is under way.

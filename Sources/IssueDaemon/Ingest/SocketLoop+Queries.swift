@@ -140,7 +140,7 @@ extension SocketLoop {
         switch action {
         case .none: break
         case .run(let step): run(step, for: connection)
-        case .endFlush(let step): endFlush(step, connection)
+        case .endFlush(let step, let isComplete): endFlush(step, isComplete: isComplete, connection)
         }
     }
 
@@ -204,8 +204,8 @@ extension SocketLoop {
     }
 
     /// Logs the end of a flush, and requests the state of the destinations for its reply.
-    func endFlush(_ step: ConnectionState.QueryStep, _ connection: ClientConnection) {
-        service.log.ended("flush", by: connection.process.sender, result: "done")
+    func endFlush(_ step: ConnectionState.QueryStep, isComplete: Bool, _ connection: ClientConnection) {
+        service.log.ended("flush", by: connection.process.sender, result: isComplete ? "done" : "timed out")
         run(step, for: connection)
     }
 

@@ -258,7 +258,7 @@ final class SocketLoop {
             case .none: break
             case .close: close(connection)
             case .run(let step): run(step, for: connection)
-            case .endFlush(let step): endFlush(step, connection)
+            case .endFlush(let step, let isComplete): endFlush(step, isComplete: isComplete, connection)
             }
             updateDeadline(of: connection)
         }

@@ -284,7 +284,7 @@ final class UnavailableStoreServer {
             cancelWork: { _, _ in },
             repliesChanged: { _, _ in },
             enqueueJob: { _ in false },
-            flush: { name, _ in name == nil ? 0 : nil })
+            flush: { _, _ in 0 })
         thread = try JoinableThread(name: "socket") { socket.run(handlers) }
     }
 

@@ -107,11 +107,12 @@ extension GroupTable {
         let wanted = Set(groups)
         var deepest = 0
         for start in parent.keys {
-            var (group, depth) = (start, 1)
-            while !wanted.contains(group), let next = parent[group] ?? nil, depth <= parent.count {
-                (group, depth) = (next, depth + 1)
+            var (next, depth) = (Optional(start), 0)
+            while let group = next, depth <= parent.count {
+                depth += 1
+                if wanted.contains(group) { deepest = max(deepest, depth) }
+                next = parent[group] ?? nil
             }
-            if wanted.contains(group) { deepest = max(deepest, depth) }
         }
         return deepest
     }

@@ -246,7 +246,7 @@ package struct SpillFolder: Sendable {
     private static let lostLimit = 64 << 10
     private static let lostFile = "lost"
 
-    private static func noteLost(_ issues: Int, in folder: borrowing PrivateFolder) {
+    fileprivate static func noteLost(_ issues: Int, in folder: borrowing PrivateFolder) {
         // Each process appends a line of its own, so processes that end at the same time need no lock.
         guard let file = try? folder.open(lostFile, [.writeOnly, .create, .append]),
             let size = try? file.status().size, size < lostLimit
@@ -335,19 +335,27 @@ package struct SpillSender: Sendable {
                     continue
                 }
                 guard SpillFolder.isCall(call, named: file.name) else {
-                    // It can never be sent. The number of its issues is unknown, so it counts as one.
-                    onLost?(1)
+                    // It can never be sent.
+                    lost(in: open)
                     try? open.remove(file.name)
                     continue
                 }
                 let outcome = send(call, on: &connection)
                 guard outcome != .later else { return }
                 try? open.remove(file.name)
-                // After a refused sequence number, the daemon continues only on a new connection.
-                if outcome == .never { break }
+                if outcome == .never {
+                    lost(in: open)
+                    // After a refused sequence number, the daemon continues only on a new connection.
+                    break
+                }
             }
         }
         _ = consume lock
+    }
+
+    /// Counts a call that can't be sent as one lost issue, because the number of its issues is unknown.
+    private func lost(in folder: borrowing PrivateFolder) {
+        if let onLost { onLost(1) } else { SpillFolder.noteLost(1, in: folder) }
     }
 
     private func timeLeft(of timeout: Duration) -> Duration {

@@ -202,7 +202,7 @@ private struct ConnectionRun {
         switch action {
         case .none: break
         case .run(let step): run(step)
-        case .endFlush(let step):
+        case .endFlush(let step, _):
             check(kind == "flushing", "Only a flush ends as one")
             kind = "single"
             run(step)
@@ -283,7 +283,7 @@ private struct ConnectionRun {
         case .none: break
         case .close: close()
         case .run(let step): run(step)
-        case .endFlush(let step): perform(.endFlush(step))
+        case .endFlush(let step, let isComplete): perform(.endFlush(step, isComplete: isComplete))
         }
     }
 

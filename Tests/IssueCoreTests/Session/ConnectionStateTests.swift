@@ -420,20 +420,22 @@ struct ConnectionStateTests {
         let parameters = FlushParameters(destination: "logz")
         func flush(_ count: Int) -> State.Request { .flushing(parameters, until: time(9), remaining: count) }
         let end = State.QueryStep.destinations("logz")
-        #expect(asking(flush(0)).1 == .endFlush(end))
+        #expect(asking(flush(0)).1 == .endFlush(end, isComplete: true))
         var (state, action) = asking(flush(2))
         #expect(action == .none && !state.hasJob)
         let token = state.queryToken ?? 0
         #expect(state.flushed(queryToken: token) == .none)
         // Of an earlier flush that has reached its timeout.
         #expect(state.flushed(queryToken: token + 1) == .none)
-        #expect(state.flushed(queryToken: token) == .endFlush(end))
+        #expect(state.flushed(queryToken: token) == .endFlush(end, isComplete: true))
         #expect(state.flushed(queryToken: token) == .none)
         #expect(answer(&state, .complete) == .finish)
 
         var (late, _) = asking(flush(1))
         #expect(late.deadline(Self.timeouts) == time(9))
-        #expect(late.deadlineReached(at: time(9), Self.timeouts, hasUnreadBytes: false) == .endFlush(end))
+        #expect(
+            late.deadlineReached(at: time(9), Self.timeouts, hasUnreadBytes: false) == .endFlush(end, isComplete: false)
+        )
         #expect(late.flushed(queryToken: late.queryToken ?? 0) == .none && late.hasJob)
     }
 
