@@ -19,7 +19,7 @@ extension DatabaseConnection {
         // Both are -1 for a database that is not in WAL mode.
         let result = CheckpointResult(
             framesInWAL: max(0, Int(framesInWAL)), framesCheckpointed: max(0, Int(framesCheckpointed)))
-        // After a complete checkpoint in one of the other modes, the next commit resets the WAL.
+        // After a complete checkpoint in a mode other than `passive`, the next commit resets the WAL.
         let willReset = mode != .passive && result.framesInWAL == result.framesCheckpointed
         unsafe hooks.pointee.walFrames = willReset ? 0 : result.framesInWAL
         return result

@@ -138,7 +138,7 @@ package struct Deadline: Hashable, Sendable {
         }
     }
 
-    /// Whether new statements of the connection fail, except those of `execute`, which does not check this.
+    /// Whether the connection is cancelled. New statements then fail, except those run with `execute`.
     package var isCancelled: Bool { isCancellationSet.load(ordering: .relaxed) }
 
     /// Interrupts the running statements, and makes further ones fail until `clearCancellation` is called.

@@ -15,8 +15,8 @@ private import Glibc
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()
-    /// The numbers of the pages in the WAL at each of this connection's checkpoints since this was last set; nil to
-    /// collect none.
+    /// The numbers of all pages that were in the WAL at a checkpoint of this connection, collected since this was last
+    /// set; nil to collect none.
     package var pagesCheckpointed: Set<UInt32>?
 
     /// Interrupts the queries of this connection from another thread.
@@ -24,9 +24,9 @@ private import Glibc
 
     /// Opens a database file.
     ///
-    /// The file is not read until the first query, so opening a corrupt file succeeds. A symbolic link with the name of
-    /// the file is not followed: SQLite would put its WAL and lock files next to the target of the link. Folders in the
-    /// path may be links.
+    /// The file is not read until the first query, so opening a corrupt file succeeds. Opening a symbolic link fails,
+    /// because SQLite would put its WAL and lock files next to the target of the link. Folders in the path may be
+    /// links.
     ///
     /// - Parameters:
     ///   - path: The path of the file.
@@ -160,7 +160,7 @@ extension DatabaseConnection: Sendable {}
 
 /// Settings of the database and of the connection.
 ///
-/// SQLite ignores an unknown pragma and returns no rows. Here, reading it as an integer throws an error.
+/// SQLite ignores an unknown pragma and returns no rows. `pragma(_:)` then throws an error.
 extension DatabaseConnection {
     /// Returns the integer value of a pragma.
     package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {
@@ -186,7 +186,7 @@ extension DatabaseConnection {
 }
 
 extension DatabaseConnection {
-    /// Runs statements without parameters and results.
+    /// Runs statements without parameters, and ignores their rows.
     package func execute(_ script: StaticString) throws(SQLiteError) {
         try execute(composedSQL: "\(script)")
     }

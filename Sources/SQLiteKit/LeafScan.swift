@@ -3,7 +3,7 @@ internal import CSQLite
 /// Reads the rows on the leaf pages of all tables, in the file and its WAL, without the pages that lead to them.
 ///
 /// It therefore finds the rows of a table even if interior pages are damaged. The caller must recognize the rows by
-/// their content, because a leaf page does not state its table. Only tables with a rowid have such rows.
+/// their content, because a leaf page does not name its table. Only tables with a rowid have such rows.
 ///
 /// The content of the file is untrusted: each function does a limited amount of work, and none traps.
 package struct LeafScan {
@@ -107,8 +107,8 @@ package struct LeafScan {
         return try? connection.readFile(at: Int64(number - 1) * Int64(pageBytes), count: pageBytes)
     }
 
-    /// Returns `false` if a page is free or an overflow page, since such a page can look like a leaf page of a table. If
-    /// the pointer map is damaged, returns `false` only if the page is in the list of free pages.
+    /// Returns `false` if a page is free, an overflow page or reserved, since such a page can look like a leaf page of
+    /// a table. Without an intact pointer map, only pages in the list of free pages are recognized.
     private mutating func isInTree(_ number: UInt32) -> Bool {
         guard hasPointerMap else { return !isFree(number) }
         let pointers = PointerMap(pageBytes: pageBytes)

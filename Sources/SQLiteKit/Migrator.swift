@@ -1,6 +1,6 @@
 /// Upgrades a database file to the newest schema in numbered steps. Each step is a transaction.
 ///
-/// The file's `user_version` is the number of its last step, and its `application_id` identifies the program that it
+/// The file's `user_version` is the version of its schema, and its `application_id` identifies the program that it
 /// belongs to. The caller must first set the pragmas that have to precede the first table (`page_size`, `auto_vacuum`).
 package struct Migrator: Sendable {
     private let applicationID: Int32
@@ -57,7 +57,7 @@ package struct Migrator: Sendable {
         guard version <= 0 || version > obsoleteVersion else {
             throw .obsoleteVersion(found: version, oldest: obsoleteVersion + 1)
         }
-        // The steps never write a negative version.
+        // A negative version, which the steps never write, is treated like a newer one.
         guard (0...newestVersion).contains(version) else {
             throw .newerVersion(found: version, known: newestVersion)
         }

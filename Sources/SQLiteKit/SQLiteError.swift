@@ -56,8 +56,8 @@ extension SQLiteError {
     /// Whether another connection holds the lock.
     package var isBusy: Bool { code.primary == .busy }
 
-    /// Whether the cause is not this file: the host lacks memory, file descriptors, locks or disk space, the file
-    /// system is read-only, or the statement was interrupted or found a table locked.
+    /// Whether the host caused the error, not the file: memory, file descriptors, locks or disk space are lacking, the
+    /// file system is read-only, or the statement was interrupted or found a table locked.
     package var isHostFailure: Bool {
         switch code.primary {
         case .outOfMemory, .locked, .interrupted, .full: true

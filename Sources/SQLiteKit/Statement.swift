@@ -226,7 +226,7 @@ package enum DatabaseBytes: DatabaseValue {
 /// Binding accesses no file. It fails only after a programming error: a position out of range, a value larger than
 /// SQLite's limit, or a statement that has not been reset. These functions therefore trap instead of throwing.
 extension Statement {
-    /// Binds values to the parameters 1, 2 and so on. Others keep their values.
+    /// Binds values to the parameters 1, 2 and so on. Other parameters keep their values.
     package func bind<each Value: DatabaseValue>(_ values: repeat each Value) {
         var position = 1
         for value in repeat each values {

@@ -188,7 +188,7 @@ extension ForwardingOutbox {
     ///
     /// - Parameters:
     ///   - ranges: The id ranges of damaged blocks.
-    ///   - open: The open range, whose records have no posting lists; nil if the ids are in closed ranges.
+    ///   - open: The open range, whose records have no posting lists; nil to examine only closed ranges.
     func accounts(
         ofUnreadable ranges: [ClosedRange<RowID>], _ open: OpenRange? = nil
     ) throws(SQLiteError) -> [(row: RowID, account: AccountID)] {
@@ -251,7 +251,7 @@ extension ForwardingOutbox {
 
     // MARK: Pending records
 
-    /// Returns `true` if no destination still has to scan one of the rows, has a batch over some of them that awaits a
+    /// Returns `false` if a destination still has to scan one of the rows, has a batch over some of them that awaits a
     /// response, or has an entry for one of them in `singles`.
     func isSettled(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Bool {
         for destination in try unscannedRows() {

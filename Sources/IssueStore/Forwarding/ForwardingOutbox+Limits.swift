@@ -30,8 +30,8 @@ extension ForwardingOutbox {
 }
 
 extension StoreReader {
-    /// Returns the stored state of a destination's limiter, without the groups that exceed its bounds: those whose last
-    /// records are the oldest.
+    /// Returns the stored state of a destination's limiter. If it has more groups than the limiter may keep in memory,
+    /// the groups whose last records are the oldest are left out.
     package func admissionState(of destination: Int64) throws -> AdmissionState {
         try snapshot {
             var state = AdmissionState()

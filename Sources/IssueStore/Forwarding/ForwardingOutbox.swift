@@ -3,8 +3,8 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores the decisions of a scan before any of its records is sent: batch, cursor, limiter and ledger in one
-    /// transaction.
+    /// Stores a batch and the decisions of its scan in one transaction, before any of its records is sent. Also moves
+    /// the cursor, and updates the limiter and the ledger.
     ///
     /// - Returns: The stored batch. Its id is 0 if it has no lines and does not come from the scan.
     /// - Throws: `StoreFailure.outdated` if some of its records have been removed or scanned in the meantime; otherwise
@@ -177,7 +177,8 @@ struct ForwardingOutbox {
         return merged
     }
 
-    /// Stores unfinished lines as a new batch, from which they can be rebuilt byte for byte.
+    /// Stores unfinished lines as a new batch, from which they can be rebuilt byte for byte. Returns nil if none of the
+    /// lines is left.
     ///
     /// - Parameter gone: The removed records, except unreadable ones, which stay in the batch and expire when it is
     ///   settled.

@@ -3,10 +3,10 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Expires requeued dead letters whose records can't be read. For each destination, only the first ones are
-    /// examined.
+    /// Deletes the entries of requeued records that are gone or can't be read, and marks unreadable ones as expired.
+    /// Examines only the first 1,024 requeued records of each destination.
     ///
-    /// - Returns: The number of these dead letters.
+    /// - Returns: The number of deleted entries.
     @discardableResult
     package func expireUnreadableSingles() throws(StoreFailure) -> Int {
         let singles = try Self.convertingErrors { () throws(SQLiteError) in try outbox.unreadableSingles() }
@@ -63,7 +63,7 @@ extension ForwardingOutbox {
     /// The maximum number of waiting records that are examined per destination.
     private static let maxExaminedSingles = 1024
 
-    /// Returns waiting records that can't be read. For each destination, only the first waiting records are examined.
+    /// Returns waiting records that are gone or can't be read. Examines only the first ones of each destination.
     func unreadableSingles() throws(SQLiteError) -> [WaitingSingle] {
         var found: [WaitingSingle] = []
         let destinations = try connection.all("SELECT id FROM destinations ORDER BY id") { $0.int64(0) }
@@ -78,13 +78,13 @@ extension ForwardingOutbox {
         return found
     }
 
-    /// Marks unreadable waiting records as expired, and deletes their entries.
+    /// Deletes the entries of waiting records that are gone or can't be read, and marks unreadable ones as expired.
     func expire(_ unreadable: [WaitingSingle], _ open: OpenRange) throws(SQLiteError) {
         var ledger = LedgerChanges()
         for (destination, row) in unreadable {
             try connection.run(
                 "DELETE FROM singles WHERE destination = ?1 AND record = ?2 AND batch = 0", destination, row)
-            // If the scan has not passed the record yet, the record expires when it does.
+            // If the scan has not passed the record yet, the scan expires it.
             let isPassed = try connection.exists(
                 "SELECT 1 FROM destinations WHERE id = ?1 AND cursor >= ?2", destination, row)
             guard isPassed, let account = try accounts(ofUnreadable: [row...row], open).first?.account else { continue }
@@ -176,7 +176,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the row of the newest priority record, sent or not; 0 if there is none.
+    /// Returns the row of the newest record in `express`, whether it was sent or not; 0 if there is none.
     package func newestPriority() throws -> RowID {
         try snapshot {
             try connection.first("SELECT max(record) FROM express") { $0.id(0) } ?? 0

@@ -16,7 +16,7 @@ extension StoreReader {
     package struct Backlog: Equatable, Sendable {
         /// The number of ids after the cursor. It may include ids of records that are gone.
         package var records: Int64 = 0
-        /// When the oldest of them was received, or nil if there is none.
+        /// When the oldest record after the cursor was received, or nil if there is none.
         package var oldest: IssueTimestamp?
         /// The number of priority records after the cursor that have not been examined yet.
         package var priorityRecords: Int64 = 0
@@ -70,8 +70,8 @@ extension StoreReader {
         try connection.first(sql, cursor) { $0.time(0) }
     }
 
-    /// Returns the next records after the cursor. They end where their range ends, where the offset of the record log's
-    /// clock changes, or where series moved to other groups, whichever comes first.
+    /// Returns the next records after the cursor. The result ends where the range of the records ends, where the offset
+    /// of the record log's clock changes, or where series moved to other groups, whichever comes first.
     ///
     /// - Parameter limit: The maximum number of records.
     package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
@@ -352,7 +352,8 @@ extension ForwardingOutbox {
         var id: BatchID
         /// The span of the batch.
         var rows: ClosedRange<RowID>
-        /// 0: a response is awaited. 1: delivered. 2: sent to a destination that does not confirm delivery.
+        /// 0: a response is awaited. 1: delivered, or nothing is left to send. 2: sent to a destination that does not
+        /// confirm delivery.
         private var state: Int64
         var sent: [RowID]
         private var withheld: [RowID]

@@ -131,7 +131,8 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Returns `true` if retention has removed no record from the closed ranges. It does not update the totals.
+    /// Returns `true` if the totals count exactly the records that are left in closed ranges. When retention removes
+    /// records, it does not update the totals.
     private func areTotalsComplete() throws(SQLiteError) -> Bool {
         try connection.first(
             """

@@ -149,7 +149,8 @@ struct SummaryDelivery: Equatable {
 }
 
 extension DatabaseConnection {
-    /// Returns the summary that counts a record that was suppressed for `reason`; nil while its window is open.
+    /// Returns the summary that counts a record suppressed for `reason`; nil if its window is still open or the record
+    /// is gone.
     func summary(
         counting row: RowID, for reason: SuppressionReason, _ destination: Int64
     ) throws(SQLiteError) -> SummaryDelivery? {
@@ -185,7 +186,8 @@ package struct CorrectionEvent: Equatable, Sendable {
     package var fingerprint: String
     /// The fingerprint of the other group; nil if there is no other group.
     package var otherFingerprint: String?
-    /// Whether destinations may have records of its groups. `false` if all these records are marked as not reportable.
+    /// Whether destinations may have records of the correction's groups. `false` if there are such records and all are
+    /// marked as not reportable.
     package var isReportable: Bool
 }
 
@@ -312,14 +314,15 @@ extension ForwardingOutbox {
 }
 
 extension StoreReader {
-    /// The events that a destination has no lines for yet.
+    /// The events that a destination has not examined yet.
     package struct CorrectionEvents: Equatable, Sendable {
         package var events: [CorrectionEvent] = []
-        /// The id of the last event that was examined; nil if none is left.
+        /// The id of the last event that was read, including events left out of `events`; nil if there was none.
         package var last: Int64?
     }
 
-    /// Returns the oldest events that a destination has no lines for yet. Leaves out those whose groups are gone.
+    /// Returns the oldest events that a destination has not examined yet. Leaves out events with a group that no longer
+    /// exists.
     ///
     /// - Parameters:
     ///   - destination: The id of the destination.
@@ -370,7 +373,7 @@ extension StoreReader {
     }
 
     private enum Reportability {
-        /// A record may be forwarded.
+        /// At least one record may be forwarded.
         case some
         /// No record may be forwarded.
         case none

@@ -4,7 +4,7 @@ import SQLiteKit
 
 /// The attributes of a group that depend on its series.
 package struct GroupAttributes: Equatable, Sendable {
-    /// The description of the group's first series, of those with its own fingerprint if there are any.
+    /// The description of the group's first series. Series with the group's own fingerprint take precedence.
     var first: SeriesDescription
     /// The highest severity of its series (`IssueLevel.rank`).
     var severity: Int64
@@ -18,7 +18,7 @@ package struct GroupAttributes: Equatable, Sendable {
 
 /// A cache of the patterns of rules and splits, which are compared with new series.
 ///
-/// Each record above the limits for new issues is compared with the rules, so they must not be read each time.
+/// Records above the limits for new issues are compared with the rules too, so the rules are kept in memory.
 struct PatternCache {
     /// A correction and its pattern.
     struct Entry {
@@ -287,7 +287,7 @@ extension GroupTable {
         return GroupID(rawValue: connection.lastInsertedRowID)
     }
 
-    /// Returns the attributes of a group, computed from its series; nil if it has no series.
+    /// Returns the attributes of a group, computed from its series; nil if no series has a description.
     ///
     /// Reads all of its series. If there may be many, call this on a query thread.
     func attributes(of group: GroupID) throws(SQLiteError) -> GroupAttributes? {
@@ -350,7 +350,7 @@ extension GroupTable {
         return splits
     }
 
-    /// Returns the rule that applies to a series of a new group; nil if there is none.
+    /// Returns the rule that applies to a series whose fingerprint has no group; nil if there is none.
     func rule(
         account: AccountID, _ series: SeriesDescription, _ cache: inout PatternCache
     ) throws(SQLiteError) -> (id: Int64, target: GroupID)? {

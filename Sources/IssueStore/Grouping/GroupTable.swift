@@ -80,7 +80,7 @@ struct GroupTable {
         return series
     }
 
-    /// The maximum number of moves that are stored for a series. A user who merges and splits all day can't store more.
+    /// The maximum number of moves that are stored for a series, however often a user merges and splits groups.
     static let maxMoves = 16
 
     /// Moves series of one group to another one. For their records before `row`, the limits, summaries and mutes of
@@ -157,7 +157,7 @@ struct GroupTable {
     }
 
     /// Returns the series, the application name and the message of a group's first record. Returns nil if the record is
-    /// gone or in another group, or if its sender chose the fingerprint.
+    /// gone, unreadable or in another group, or if its sender chose the fingerprint.
     private func firstRecord(
         _ row: RowID, of group: GroupID
     ) throws(SQLiteError) -> (series: SeriesDescription, app: String, message: [UInt8])? {

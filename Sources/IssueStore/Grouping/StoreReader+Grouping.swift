@@ -226,7 +226,7 @@ extension StoreReader {
     }
 }
 
-/// The group that a record would join, and how it would change it. See `StoreReader.preview`.
+/// The group that a record would join, and how the record would change the group. See `StoreReader.preview`.
 package struct RecordPreview: Equatable, Sendable {
     /// The user and the name of the account. The name is `overflow` if the user has too many names.
     package var uid: UInt32
@@ -254,7 +254,7 @@ package struct RecordPreview: Equatable, Sendable {
     /// How the record would change its group.
     package var changes: NotificationKinds = []
 
-    /// Whether the record would be the first one of its group, or reopen it.
+    /// Whether the record would be the first one of its group, or reopen the group.
     package var isFirst: Bool { group == nil || effect == .regression }
 }
 
@@ -268,8 +268,8 @@ extension StoreReader {
     ///   - series: The series of the record.
     ///   - count: The number of its occurrences.
     ///   - app: The name of the account.
-    ///   - user: The user whose account it is; nil for `asker` or, if they have no account of this name, for the first
-    ///     user who had one.
+    ///   - user: The user of the account. If nil, it is `asker`, or the first user who had an account of this name if
+    ///     `asker` has none.
     ///   - asker: The user who asks.
     ///   - viewer: The viewer.
     ///   - limits: The limits on new groups, series and application names. The counts for them are read from the
@@ -387,8 +387,9 @@ extension StoreReader {
         return try statement.first { Self.correction($0) }
     }
 
-    /// Returns the number of new groups since a time, for an account and for all accounts of its user. Only the newest
-    /// 16,384 groups of the store are counted, as after a restart (`RecordCommit.restoreGuard`).
+    /// Returns the number of new groups since a time, for an account and for all accounts of its user, without overflow
+    /// groups. Only the newest 16,384 groups of the store are counted, as after a restart
+    /// (`RecordCommit.restoreGuard`).
     package func newGroupCounts(
         account: AccountID, user: UInt32, since start: IssueTimestamp
     ) throws -> (account: Int64, user: Int64) {

@@ -39,8 +39,8 @@ extension StoreWriter {
     ///   - groups: The groups to merge.
     ///   - target: The group that gets their records.
     ///   - author: The user who merges them.
-    /// - Returns: The numbers of the new corrections: one for each group that was not already merged into `target`. Nil
-    ///   if a limit for corrections would be exceeded.
+    /// - Returns: The numbers of the new corrections: one for each distinct group that was not already merged into
+    ///   `target`. Nil if a limit for corrections would be exceeded.
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> [Int64]? {
@@ -215,7 +215,7 @@ extension StoreWriter {
         }
     }
 
-    /// Updates the caches after series have moved between these groups.
+    /// Updates the caches after corrections of these groups have changed.
     func groupsChanged(_ groups: [GroupID]) throws(SQLiteError) {
         memory.caches.triage.removeAll()
         memory.caches.patterns.removeAll()
@@ -232,7 +232,7 @@ extension StoreReader {
         try snapshot { try GroupTable(connection: connection).match(pattern, in: group) }
     }
 
-    /// Returns the attributes of a group, computed from its series; nil if it has no series.
+    /// Returns the attributes of a group, computed from its series; nil if no series has a description.
     package func attributes(of group: GroupID) throws -> GroupAttributes? {
         try snapshot { try GroupTable(connection: connection).attributes(of: group) }
     }

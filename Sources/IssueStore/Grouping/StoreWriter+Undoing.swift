@@ -6,7 +6,7 @@ import SQLiteKit
 extension StoreWriter {
     /// The maximum number of redirects that one transaction turns back into groups.
     private static let groupsPerUndoing = 64
-    /// Groups with fewer series get their attributes in the transaction that changes them.
+    /// Groups with fewer series than this get their attributes in the transaction that changes them.
     private static let seriesPerDescription = 64
 
     private var table: GroupTable { GroupTable(connection: connection) }
@@ -14,11 +14,11 @@ extension StoreWriter {
     /// The progress of undoing a correction.
     package struct Undoing: Sendable {
         fileprivate enum Phase {
-            /// Redirects above this group are turned back into groups.
+            /// Redirects with higher ids than this group are turned back into groups.
             case detaching(above: GroupID)
-            /// Series of these groups move back, starting with the last group and with the series above this one.
+            /// Series of these groups move back, starting with the last group and with the series after this one.
             case moving([GroupID], above: SeriesID)
-            /// The groups above this one that were turned back get their attributes.
+            /// The groups that were turned back and have higher ids than this one get their attributes.
             case finishing(above: GroupID)
         }
 
@@ -33,7 +33,7 @@ extension StoreWriter {
         fileprivate var holders: Set<GroupID> = []
         /// The last series that was examined while undoing a split.
         fileprivate var reachedSeries: SeriesID = 0
-        /// Groups with many series whose attributes must be set, because they have lost or got series.
+        /// Groups whose attributes must still be set, because they have lost or got series.
         fileprivate var undescribed: Set<GroupID> = []
 
         /// - Parameters:
@@ -49,7 +49,7 @@ extension StoreWriter {
         }
 
         /// Removes and returns the groups whose attributes must be set with `describe` before the next step. Returns
-        /// none until the end, or until there are 256.
+        /// an empty array unless undoing is done or at least 256 groups are waiting.
         package mutating func takeUndescribed() -> [GroupID] {
             guard isDone || undescribed.count >= 256 else { return [] }
             defer { undescribed.removeAll() }
@@ -126,7 +126,7 @@ extension StoreWriter {
             for source in sources {
                 let holder = try table.root(of: source)
                 if holder != source {
-                    // A rule has merged it again in the meantime, so it has few series.
+                    // A rule has merged the group again in the meantime, so it has few series.
                     try table.detach(source, from: holder, row: memory.open.nextID)
                     let series = try table.series(
                         ofFingerprintOf: source, in: holder, limit: Self.seriesPerCorrection)

@@ -52,8 +52,8 @@ package enum MessageFate: Equatable, Sendable {
 extension StoreWriter {
     /// Registers the configured notifiers. Changes of groups committed from now on are stored for them.
     ///
-    /// A notifier that was not configured until now starts with the changes that follow. The pending events of a
-    /// notifier that is no longer configured are given up.
+    /// A newly configured notifier starts with the changes that follow. The pending events of a notifier that is no
+    /// longer configured are given up.
     ///
     /// - Parameters:
     ///   - names: The names of the notifiers that run.
@@ -162,7 +162,7 @@ extension StoreWriter {
     }
 }
 
-/// A change of a group that a notifier has not examined yet.
+/// A change of a group, stored until all notifiers have examined it.
 package struct StoredAlert: Equatable, Sendable {
     package var record: RowID
     /// The user accountable for the sender.
@@ -282,7 +282,8 @@ struct NotificationTable {
             """)
     }
 
-    /// Removes the oldest changes beyond the limit. They accumulate only for notifiers with an error in their section.
+    /// Removes the oldest changes beyond the limit. Changes accumulate only for notifiers with an error in their
+    /// section.
     func limitAlerts(to count: Int = Self.maxAlerts) throws(SQLiteError) {
         try connection.run(
             "DELETE FROM alerts WHERE record <= (SELECT record FROM alerts ORDER BY record DESC LIMIT 1 OFFSET ?1)",

@@ -57,8 +57,8 @@ struct SeriesSelection {
     /// - Parameters:
     ///   - filter: The filter.
     ///   - viewer: The viewer.
-    ///   - selectsGroups: `true` if the caller selects groups by `sinceDeployment`, see `StoreReader.groups(_:in:)`.
-    ///     Otherwise, such a filter is invalid, because ignoring a part of it would select more.
+    ///   - selectsGroups: `true` if the caller selects groups by `sinceDeployment`, see `StoreReader.groups(_:in:)`. If
+    ///     `false`, a filter with `sinceDeployment` is rejected, because ignoring this part would select too much.
     /// - Throws: `QueryFailure.invalidFilter` if a part of the filter is invalid or exceeds its limit.
     init(_ filter: IssueFilter, viewer: Viewer, selectsGroups: Bool = false) throws(QueryFailure) {
         guard selectsGroups || filter.sinceDeployment == nil else {
@@ -136,7 +136,7 @@ package enum Viewer: Equatable, Sendable {
         }
     }
 
-    /// Returns the SQL condition that the viewer may see what belongs to a row of `accounts`.
+    /// Returns the SQL condition under which the viewer may see what belongs to a row of `accounts`.
     ///
     /// Every query that a client can start must contain this condition, or its results must be checked with `sees`.
     ///

@@ -22,7 +22,7 @@ package final class StoreCopy {
     /// - Parameters:
     ///   - source: The path of the database.
     ///   - path: The path of the copy. No file may exist there.
-    ///   - control: Grants the snapshot and can end it; nil if no writer waits for the database.
+    ///   - control: Grants the snapshot and can end it; nil if the snapshot needs no permission.
     /// - Throws: `StoreFailure` if the source cannot be read or the copy cannot be created.
     package init(
         of source: String, to path: String, control: (any SnapshotControl)? = nil
@@ -62,7 +62,7 @@ package final class StoreCopy {
     ///
     /// - Returns: `true` if the copy is complete.
     /// - Throws: `StoreFailure.walTooLarge` if the copy was abandoned because the WAL has grown too much, or the error
-    ///   of the copy.
+    ///   of the copy. Do not call this again after an error.
     package func step() throws(StoreFailure) -> Bool {
         guard let backup else { return true }
         if let ticket, control?.isInterrupted(ticket) == true {

@@ -263,8 +263,8 @@ extension StoreReader {
         ) { fate.copyResponse(fromDeadLetter: $0) }
     }
 
-    /// Copies the attempts of the current batch from the destination's state. If another batch has preempted the
-    /// record's batch, they are those of the other batch.
+    /// Copies the number of attempts and the last response from the destination's state. They belong to the batch that
+    /// is being sent, which may have preempted the record's batch.
     private func complete(_ fate: inout IssueFate, sending destination: Int64) throws {
         let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", destination) {
             DestinationRow.State(json: $0.text(0))

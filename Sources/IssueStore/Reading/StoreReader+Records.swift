@@ -36,13 +36,14 @@ extension StoreReader {
         }
     }
 
-    /// The size of a page, in bytes of JSON. The entry that reaches it is the last one of the page.
+    /// The maximum size of a page, in bytes of JSON. The last entry of the page may exceed it.
     package static let pageBytes = 1 << 20
 
     /// Returns a page of records, in the order in which they were received or in reverse order.
     ///
     /// If `pageTime` is set, a page that takes longer or is interrupted has the records found so far, which may be
-    /// none. Its cursor continues the search. An interruption before the first record was examined is thrown.
+    /// none. Its cursor continues the search. An interruption before the first record was examined is thrown as an
+    /// error.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func records(_ query: RecordQuery, viewer: Viewer) throws -> RecordPage {
@@ -171,8 +172,8 @@ extension StoreReader {
         return try matches(fatesOf: record.row, filter)
     }
 
-    /// Returns `true` if a record has one of the fates in a filter, at the filter's destination if it has one; or if
-    /// the filter has no fates.
+    /// Returns `true` if a filter has no fates, or if the record has one of these fates. If the filter has a
+    /// destination, only the fate at this destination counts.
     func matches(fatesOf row: RowID, _ filter: IssueFilter) throws -> Bool {
         guard let fates = filter.outcomes else { return true }
         return try self.fates(ofRow: row).contains { own in
@@ -349,7 +350,7 @@ extension IssueRecord {
                 reportable = own.reportable ?? true
             }
         }
-        // The import stored it as not reportable, so that it is not forwarded again.
+        // The import stored the record as not reportable, so that it is not forwarded again.
         if let origin, !origin.wasPending, origin.wasReportable { reportable = true }
         var own = details
         while let more = own["more"] { own = more }
@@ -365,7 +366,7 @@ extension IssueRecord {
     }
 }
 
-/// The origin of a record that `repair` recovered: the stores in which it was before. A member of its details.
+/// The origin of a record that `repair` recovered: the stores in which it was before. Stored in the record's details.
 struct RecordOrigin: Equatable {
     /// The parts of a record that were unreadable.
     enum Loss: String, CaseIterable {

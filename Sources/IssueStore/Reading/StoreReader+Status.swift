@@ -32,7 +32,7 @@ extension StoreReader {
         }
     }
 
-    /// The ledger of a destination, and the number and age of its pending lines.
+    /// The ledger of a destination, the number of pending corrections, and the time of the oldest pending entry.
     package struct DestinationFigures: Sendable {
         package var name: String
         package var kind: String
@@ -91,8 +91,8 @@ extension StoreReader {
         return figures
     }
 
-    /// Selects the number of records. Closed ranges and blocks store theirs, so no block is decoded, except one that
-    /// contains records of the last closed range and of the open one.
+    /// Selects the number of records. Closed ranges and blocks store their numbers of records, so no block is decoded
+    /// unless it contains records of both the last closed range and the open one.
     package static let recordCount: StaticString = """
         WITH closed (last_id, records) AS (SELECT coalesce(max(last_id), 0), coalesce(sum(records), 0) FROM ranges),
             next (id) AS (SELECT min(first_id) FROM blocks WHERE first_id > (SELECT last_id FROM closed))

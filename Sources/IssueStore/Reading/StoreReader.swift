@@ -26,7 +26,7 @@ package final class StoreReader {
     ///   - cache: The maximum size of the page cache, in KiB. A small one suffices if each row is read once.
     ///   - control: Grants each snapshot and can end it; nil if snapshots need no permission.
     ///   - toleratesDamage: `true` to read whatever is readable of a truncated or corrupt file. Reading a damaged block
-    ///     then throws, so that the caller can look for its records elsewhere; otherwise the block is skipped.
+    ///     then throws, so that the caller can look for its records elsewhere. If `false`, damaged blocks are skipped.
     /// - Throws: `StoreFailure` if the file cannot be opened.
     package init(
         path: String, cache: Int64 = 2048, control: (any SnapshotControl)? = nil, toleratesDamage: Bool = false
@@ -315,7 +315,8 @@ struct PageCursor: Equatable {
 }
 
 extension StoreReader {
-    /// The queries that dominate the time of `List`, `Show`, `Records`, `Histogram` and `Status`, by name.
+    /// The queries that dominate the time of `List`, `Show`, `Records`, `Histogram` and `Status`, and queries of the
+    /// views, by name.
     ///
     /// Support bundles contain their query plans, which show a missing index or a bad plan. Parameters are not bound.
     package static var mainQueries: [(name: String, sql: String)] {

@@ -4,7 +4,7 @@ import SQLiteKit
 
 /// Removes rows that nothing refers to any longer, a few per transaction.
 ///
-/// The newest row of a table is always kept, because SQLite would assign its id again. Rows that a cache contains are
+/// The newest row of a table is kept where SQLite would otherwise assign its id again. Rows that a cache contains are
 /// kept, or the cache is emptied.
 extension StoreWriter {
     /// The maximum number of series or processes that one transaction examines or removes.
@@ -219,7 +219,7 @@ extension RecordRemoval {
         var recordless: [(id: SeriesID, user: UInt32, keyBytes: Int64)] = []
     }
 
-    /// Determines which of the next series have no records, neither in a closed range nor in the open one.
+    /// Determines which of the next series have no records in any closed range or in the open one.
     ///
     /// - Parameters:
     ///   - series: Only series with a higher id are examined.

@@ -39,7 +39,7 @@ extension StoreWriter {
     /// Deletes marks of producers that were last used before `moment`.
     ///
     /// - Parameters:
-    ///   - moment: The log time. The time of use of a mark may be up to an hour too early.
+    ///   - moment: A log time. The stored time may be up to an hour earlier than the actual last use.
     ///   - limit: The maximum number of marks to delete.
     /// - Returns: `true` if there may be more.
     package func deleteProducerMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
@@ -188,7 +188,7 @@ struct RecordRemoval {
     }
 }
 
-/// The progress of removing a range in one step.
+/// The result of one step of removing records from a range.
 package struct ExpiryProgress: Equatable, Sendable {
     /// The number of records that this step removed.
     package var records: Int64 = 0

@@ -104,8 +104,8 @@ extension StoreWriter {
     }
 }
 
-/// Finds the ranges from which records of some applications must be removed, because their maximum age is lower than
-/// that of others.
+/// Finds the ranges from which records of some applications must be removed, because these applications have a lower
+/// maximum age than others.
 ///
 /// For each age, the writer remembers the last range that it has searched (`searchedThrough`). After a start, it
 /// searches all ranges again, a few at a time.
@@ -158,8 +158,8 @@ extension StoreWriter {
             guard newest.duration(to: snapshot.now) >= age else { return }
             guard try self.accounts(in: range.id, among: accounts).isEmpty else {
                 let hasBatchInFlight = try hasBatchInFlight(range.first, range.last)
-                // A batch with these records has no response yet. They are kept until then, but at most for twice the
-                // age. The search for other ages continues.
+                // A batch with these records has no response yet. The records are kept until it arrives, but at most
+                // for twice the age. The search for other ages continues.
                 if hasBatchInFlight, newest.duration(to: snapshot.now) < age + age { return }
                 snapshot.aged = RetentionSnapshot.AgedRange(
                     range: RetentionSnapshot.ClosedRange(
@@ -185,8 +185,8 @@ extension StoreWriter {
         return accounts.intersection(present)
     }
 
-    /// Returns the ranges whose records are older than the maximum age of their applications. Deletes the ages of
-    /// ranges that are no longer needed.
+    /// Returns the last ranges whose records are older than the maximum age of their applications. Deletes rows of
+    /// `ages` that are no longer needed.
     ///
     /// Ranges are used because no log time is stored for series. By wall time, records that were received while the
     /// clock was set back would look too old.
@@ -236,7 +236,7 @@ struct AgeSearch {
     }
 }
 
-/// The last ranges whose records are older than their maximum age.
+/// For each maximum age, the last range whose records are all older.
 package struct ExpiredRanges: Equatable, Sendable {
     /// The last range by the general maximum age; 0 if there is none.
     package var general: Int64

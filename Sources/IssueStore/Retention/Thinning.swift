@@ -2,8 +2,8 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The plan and progress of removing the records of some series from a range: those of one user's frequent groups, or
-/// of applications whose maximum age they exceed.
+/// The plan and progress of removing the records of some series from a range. The series belong to groups of one user
+/// that `EvictionPolicy` chooses, or to applications with a maximum age that the range exceeds.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
     /// Whether all records of the oldest range would be removed. The range is then deleted as a whole, which is
@@ -200,7 +200,7 @@ extension RecordRemoval {
             ?? true
     }
 
-    /// Returns the newest record of each group without records in a later range, keyed by the record's series.
+    /// Returns the newest record of each group that has no records after this range, keyed by the record's series.
     private func lastRecords(
         of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: RowID
     ) throws(SQLiteError) -> [SeriesID: RowID] {
@@ -225,7 +225,7 @@ extension RecordRemoval {
         return last
     }
 
-    /// Returns `true` if a group has series whose last range is above this one.
+    /// Returns `true` if a group has a series whose last range is later than this one.
     private func occurs(_ group: GroupID, above range: Int64) throws(SQLiteError) -> Bool {
         try connection.exists(
             """

@@ -6,7 +6,7 @@ import SQLiteKit
 extension StoreWriter {
     /// Stores a declared deployment, unless the same version was already in use at that time.
     ///
-    /// If the version was not declared before, issues that were resolved in the next deployment get it as their fix.
+    /// If the version was not declared before, issues marked as resolved in the next deployment get it as their fix.
     /// Observed deployments of the version are removed, because their time no longer matters.
     ///
     /// - Parameters:
@@ -155,7 +155,7 @@ struct DeploymentTable {
         return DeploymentHistory(entries)
     }
 
-    /// Returns the declared deployment that was in use at a time; nil if there was none.
+    /// Returns the declared deployment of exactly this scope that was in use at a time; nil if there was none.
     func declared(
         app: String, _ scope: DeploymentScope, until time: IssueTimestamp
     ) throws(SQLiteError) -> IssueDeployment? {
@@ -219,7 +219,7 @@ struct DeploymentTable {
         return versions.contains(version.spelledUniformly)
     }
 
-    /// Assigns a version to the issues that were marked as resolved in the next deployment, at or before `time`.
+    /// Assigns a version to the issues that were marked, at or before `time`, as resolved in the next deployment.
     func resolveAwaited(
         by version: ApplicationVersion, app: String, _ scope: DeploymentScope, at time: IssueTimestamp
     ) throws(SQLiteError) {
@@ -346,7 +346,7 @@ extension StoreReader {
     /// The maximum number of deployments in a histogram.
     private static let maxInHistogram = 100
 
-    /// Returns the latest declared deployments in the time range of a histogram, the earliest first.
+    /// Returns the latest declared deployments in the time range of a histogram, at most 100, the earliest first.
     ///
     /// - Parameters:
     ///   - frame: The time range.
@@ -372,7 +372,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the SQL condition that the viewer may see a row of `deployments`.
+    /// Returns the SQL condition under which the viewer may see a row of `deployments`.
     ///
     /// - Parameter number: The number of the statement's parameter for the viewer.
     static func visible(parameter number: Int) -> String {

@@ -51,7 +51,7 @@ struct TriageCache {
 }
 
 extension StoreReader {
-    /// A group whose state a user wants to change.
+    /// A group with its user and account.
     package struct Subject: Equatable, Sendable {
         package var group: GroupID
         package var uid: UInt32
@@ -170,8 +170,8 @@ extension StoreWriter {
 }
 
 extension RecordCommit {
-    /// Applies a record that is about to be stored to the triage state of its group. Returns its effect, and stores the
-    /// new state.
+    /// Applies a record that is about to be stored to the triage state of its group. Returns the effect on the state,
+    /// and stores the new state.
     ///
     /// If only the number of occurrences until the end of a mute has changed, the state is added to `countdowns` and
     /// written once per commit.
@@ -285,8 +285,8 @@ struct TriageTable {
         return true
     }
 
-    /// Updates the cache of series after the state of a group has changed. If the group has more series than fit into
-    /// the cache, empties the cache instead, because reading all of them would take too long.
+    /// Updates the cache of series after the state of a group has changed. If the group may have more series than fit
+    /// into the cache, empties the cache instead, because reading all of them would take too long.
     func watch(_ group: GroupID, _ isWatched: Bool, _ cache: inout SeriesTable) throws(SQLiteError) {
         let series: [SeriesID] = try connection.all(
             #"SELECT id FROM series WHERE "group" = ?1 LIMIT ?2"#, group, SeriesTable.capacity
@@ -322,7 +322,7 @@ extension StoreWriter {
         package var isDone: Bool
     }
 
-    /// Examines the next groups, at most 256, and resolves the quiet issues among them.
+    /// Examines the next open groups, at most 256, and resolves the quiet issues among them.
     ///
     /// - Parameters:
     ///   - group: The last group that was examined; 0 to start.

@@ -173,6 +173,7 @@ extension RecordCommit {
                 UNION ALL
                 SELECT account, 0 FROM series
                 WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?3 AND first_at >= ?2
+                    AND coalesce(fingerprint, '') <> 'overflow'
             ) JOIN accounts ON accounts.id = account GROUP BY account
             """, wall(starts.groups), wall(starts.series), Self.newest
         ) {
