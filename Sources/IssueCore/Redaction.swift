@@ -65,9 +65,9 @@ private struct MarkedCopy {
 extension Redactor {
     /// Splits a message whose values are in `matches` into its template and parts.
     ///
-    /// Unless the sender gave a template, it is computed from the message with a stand-in for each value. It therefore
-    /// depends neither on the value nor on the mark that replaces it: a message that the sender has already redacted
-    /// has the same template.
+    /// Unless the sender gave a template, the template is computed from the message with a stand-in for each value. It
+    /// therefore does not depend on the values or their marks: a message that the sender has already redacted has the
+    /// same template.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the message.
@@ -115,7 +115,7 @@ extension Redactor {
         }
     }
 
-    /// Writes the part of a message that its sender's template describes. Returns the index after it.
+    /// Writes the part of a message that its sender's template describes. Returns the start of the rest.
     private mutating func append(
         _ sent: SentTemplate, _ bytes: Span<UInt8>, from start: Int, _ builder: inout RedactedTemplate,
         template: inout ByteBuffer, parts: inout ByteBuffer
@@ -159,7 +159,7 @@ extension Redactor {
         }
     }
 
-    /// Writes a message, or the rest of one, that has no sender's template.
+    /// Writes a message without a sender's template, or the rest that the sender's template does not describe.
     private mutating func append(
         _ bytes: Span<UInt8>, from start: Int, to end: Int, _ builder: inout RedactedTemplate,
         template: inout ByteBuffer, parts: inout ByteBuffer
@@ -216,8 +216,8 @@ extension Redactor {
 ///
 /// First, all rules of redaction are applied, even if they are switched off. Then the values that the template
 /// recognises are replaced, such as numbers, paths, addresses and quoted text. Finally, each word that also occurs in
-/// the metadata of the record is replaced. A name that occurs only in the text of a message cannot be distinguished
-/// from constant text, and remains.
+/// the metadata of the record is replaced, unless it is very short. A name that occurs only in the text of a message
+/// cannot be distinguished from constant text, and remains.
 package struct Anonymizer: Sendable {
     private var redactor: Redactor
     private let limits = RecordLimits()
@@ -237,7 +237,7 @@ package struct Anonymizer: Sendable {
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - values: The metadata and the details of its record. Each word in their strings is replaced.
+    ///   - values: The metadata and the details of its record. Words that occur in their strings are replaced.
     package mutating func message(_ message: String, values: [JSONValue]) -> String {
         var template = ByteBuffer()
         var parts = ByteBuffer()

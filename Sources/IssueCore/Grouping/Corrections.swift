@@ -3,7 +3,7 @@ package import IssueProtocol
 /// Selects the series that a split moves: by their title, or by the value of a field.
 package enum SplitSelector: Equatable, Sendable {
     case title(TitlePattern)
-    /// The value is as in `Fields`.
+    /// The value has at most 200 bytes, as in `Fields`.
     case field(IssueSplitField, value: String)
 
     /// The maximum size of a value, in bytes of UTF-8. The rest is cut off.
@@ -11,13 +11,13 @@ package enum SplitSelector: Equatable, Sendable {
     /// Separates the parts of the stored form. No pattern for titles begins with it.
     private static let separator: Character = "\u{1}"
 
-    /// The fields of a series. Each field is read at most once, even if several selectors are compared with it.
+    /// The fields of a series. Each field is read at most once, even if several selectors examine it.
     package struct Fields {
         private let series: SeriesDescription
         fileprivate let title: String
         private var values: [IssueSplitField: String] = [:]
 
-        /// - Parameter title: The title of a group of this series.
+        /// - Parameter title: The title that the series gives to its group.
         package init(_ series: SeriesDescription, title: String) {
             self.series = series
             self.title = title
@@ -44,7 +44,7 @@ package enum SplitSelector: Equatable, Sendable {
 
     /// Returns `true` if the split moves this series.
     ///
-    /// - Parameter title: The title of a group of this series.
+    /// - Parameter title: The title that the series gives to its group.
     package func matches(_ series: SeriesDescription, title: String) -> Bool {
         var fields = Fields(series, title: title)
         return matches(&fields)
@@ -67,7 +67,9 @@ package enum SplitSelector: Equatable, Sendable {
         return String((value ?? "").prefix(bytes: maxValueBytes))
     }
 
-    /// Returns the fingerprint of the group that this split takes out of another group. It is the same on every host.
+    /// Returns the fingerprint of the new group that this split creates. It is the same on every host.
+    ///
+    /// - Parameter fingerprint: The fingerprint of the group that is split.
     package func fingerprint(splitting fingerprint: String) -> String {
         let key: UInt64 =
             switch self {
@@ -82,7 +84,7 @@ package enum SplitSelector: Equatable, Sendable {
 
     // MARK: Storing
 
-    /// The form in which the selector is stored: the pattern, or field and value, each after U+0001.
+    /// The form in which the selector is stored: the pattern, or U+0001, the field, U+0001 and the value.
     package var stored: String {
         switch self {
         case .title(let pattern): pattern.text
@@ -109,7 +111,7 @@ package enum MergeSuggestions {
     package struct Candidate: Sendable {
         package var group: GroupID
         package var title: String
-        /// The other attributes of its fingerprint. They must be equal.
+        /// The other attributes, as one text. It must be equal for both groups of a pair.
         package var context: String
 
         package init(group: GroupID, title: String, context: String) {
@@ -119,7 +121,7 @@ package enum MergeSuggestions {
         }
     }
 
-    /// Two groups, and the word of each title that differs from the other.
+    /// Two groups, and the words in which their titles differ, one from each title.
     package struct Pair: Equatable, Sendable {
         package var groups: [GroupID]
         package var words: [String]
@@ -134,10 +136,10 @@ package enum MergeSuggestions {
     /// left out, because too few of their words would be equal. A group is compared only with the first group that has
     /// the same other words, so a thousand similar groups make about a thousand pairs, not half a million.
     ///
-    /// - Parameter limit: The maximum number of pairs.
+    /// - Parameter limit: The maximum number of pairs, at least 1.
     package static func pairs(among candidates: [Candidate], limit: Int) -> [Pair] {
-        /// For each title without one of its words, the first candidate with it and the index of the omitted word. The
-        /// key is a hash, because the texts themselves would take too much memory.
+        /// The first candidate for each title with one word omitted, and the index of that word. The key is a hash,
+        /// because the texts themselves would take too much memory.
         var first: [UInt64: (candidate: Int32, omitted: Int32)] = [:]
         var pairs: [Pair] = []
         for (index, candidate) in candidates.enumerated() {

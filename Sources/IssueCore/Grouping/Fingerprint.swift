@@ -48,12 +48,12 @@ package enum Regrouping {
     package struct Subject: Equatable, Sendable {
         /// The group's current fingerprint.
         package var fingerprint: String
-        /// A series of the group whose fingerprint was computed, or the attributes of the group if it has no series.
-        /// Nil if all series of the group have a fingerprint chosen by the sender.
+        /// A series of the group, preferably one without a fingerprint chosen by the sender, or the attributes of the
+        /// group if it has no series. Nil if the new fingerprint cannot be computed.
         package var series: SeriesDescription?
         /// The name of the application that the fingerprint covers.
         package var app: String
-        /// The first message of the group, in UTF-8; nil if it is no longer stored.
+        /// The first message of the group, in UTF-8; nil if it is unknown.
         package var message: [UInt8]?
 
         package init(fingerprint: String, series: SeriesDescription?, app: String, message: [UInt8]? = nil) {
@@ -64,7 +64,7 @@ package enum Regrouping {
         }
     }
 
-    /// The change of a group.
+    /// What happens to a group.
     package enum Decision: Equatable, Sendable {
         /// The fingerprint stays the same.
         case keep
@@ -86,10 +86,10 @@ package enum Regrouping {
         return .change(fingerprint: newFingerprint)
     }
 
-    /// Returns the fingerprint of a group by the newest rule; nil if it was chosen by the sender.
+    /// Returns the fingerprint of a group by the newest rule; nil if it was chosen by the sender or can't be computed.
     ///
-    /// It is computed from the first message of the group if that is stored. Otherwise it is computed from the
-    /// template, with an example for each placeholder.
+    /// A template with values of the sender is kept. Otherwise the template is computed again: from the first message
+    /// of the group or, if that is unknown, from the present template with an example for each placeholder.
     package static func fingerprint(of subject: Subject) -> String? {
         guard var series = subject.series, series.fingerprint?.isEmpty ?? true else { return nil }
         series.fingerprint = nil
@@ -115,7 +115,8 @@ package enum Regrouping {
         return message
     }
 
-    /// Returns the template of a group from its title; nil if the title does not contain the whole template.
+    /// Returns the template that a title shows; nil if the title may have been cut. A title shows only the first line
+    /// of the group's template.
     ///
     /// - Parameters:
     ///   - title: The title of the group.
@@ -156,7 +157,7 @@ package enum Regrouping {
 }
 
 extension MessageTemplate.Placeholder {
-    /// A text that every version of the rule replaces with this placeholder.
+    /// An example of a text that this placeholder replaces.
     fileprivate var example: String {
         switch self {
         case .number, .value: "7"
@@ -225,8 +226,8 @@ package struct SipHash: Sendable {
         count &+= 8
     }
 
-    /// Appends a text preceded by its length, so that two consecutive texts cannot be confused with two others. Nil
-    /// differs from an empty text.
+    /// Appends a text preceded by its length, so that `ab`, `c` and `a`, `bc` have different hashes. Nil differs
+    /// from an empty text.
     package mutating func append(field: String?) {
         guard let field else { return append(UInt64.max) }
         append(UInt64(field.utf8.count))

@@ -100,7 +100,7 @@ struct InternTable: Sendable {
         let range = ByteRange(from: first, to: bytes.count)
         if room > 0 {
             bytes.appendRoom(room)
-            // An empty note means that there is none.
+            // A length of 0 means that there is no note.
             let nothing: InlineArray<2, UInt64> = [0, 0]
             bytes.store(words: nothing.span, at: range.upper)
         }

@@ -3,8 +3,8 @@ package import IssueProtocol
 /// The common text of similar messages, with placeholders for numbers, names and addresses.
 ///
 /// A placeholder is a single control character, so it cannot be confused with a sender's text. A message that contains
-/// control characters itself is stored whole in addition to its template. The replaced parts are stored in order,
-/// separated by `separator`, and restore the message exactly.
+/// control characters other than line breaks and tabs is stored whole in addition to its template. For other messages,
+/// the replaced parts are stored in order, separated by `separator`, and restore the message exactly.
 package enum MessageTemplate {
     /// The kind of text that was replaced.
     package enum Placeholder: UInt8, CaseIterable, Sendable {
@@ -42,7 +42,7 @@ package enum MessageTemplate {
     ///   - bytes: The bytes that contain the message.
     ///   - start: The index of the message's first byte.
     ///   - end: The index after the message's last byte.
-    ///   - limit: The number of bytes of the message that its template covers; the rest is ignored.
+    ///   - limit: The maximum number of bytes of the message that its template covers; the rest is ignored.
     ///   - template: The buffer the template is appended to.
     ///   - parts: The buffer for the parts.
     /// - Returns: The form in which the message must be stored.
@@ -129,7 +129,8 @@ package enum MessageTemplate {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Returns `true` for control characters other than line breaks and tabs. A template cannot contain them.
+    /// Returns `true` for control characters other than line breaks and tabs. A template contains them only as
+    /// placeholders.
     static func isControl(_ byte: UInt8) -> Bool {
         byte < 0x20 && byte != 0x0A && byte != 0x09 && byte != 0x0D || byte == 0x7F
     }
@@ -165,7 +166,7 @@ package struct SplitMessage: Equatable, Sendable {
     ///   - template: The template of the record's series.
     ///   - parts: The parts of the message; nil if it is stored whole.
     ///   - limits: The limits of a record.
-    /// - Returns: nil if no message has this template, because the other store is damaged.
+    /// - Returns: Nil if the template is too long or malformed.
     package init?(template: [UInt8], parts: [UInt8]?, limits: RecordLimits) {
         guard template.count <= limits.templateBytes, String(validating: template, as: UTF8.self) != nil,
             template.allSatisfy({ MessageTemplate.isPlaceholder($0) || !MessageTemplate.isControl($0) })
@@ -175,8 +176,7 @@ package struct SplitMessage: Equatable, Sendable {
         form = parts == nil ? .whole : template.contains(where: MessageTemplate.isPlaceholder) ? .parts : .template
     }
 
-    /// Returns `true` if the template and the parts represent exactly this message. They do not if the other store is
-    /// damaged.
+    /// Returns `true` if the message is stored whole, or if the template and the parts represent exactly this message.
     func represents(_ message: Span<UInt8>, from start: Int, to end: Int) -> Bool {
         guard form != .whole else { return true }
         let count = template.count(where: MessageTemplate.isPlaceholder)
@@ -336,7 +336,7 @@ extension RecordDecoder {
     /// Splits a message with the template that the sender gave, and sets `template` and `parts`.
     ///
     /// - Returns: The form in which the message must be stored. Nil if the record has no template, or one that
-    ///   contradicts the message or exceeds a limit; `template` is empty then.
+    ///   is malformed, contradicts the message or exceeds a limit; `template` is empty then.
     mutating func readSentTemplate(
         of message: Span<UInt8>, from start: Int, to end: Int, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm? {

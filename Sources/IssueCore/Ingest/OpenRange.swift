@@ -21,7 +21,7 @@ package struct OpenRange: Sendable {
     package private(set) var byteCount = 0
     /// One entry per id, in order.
     private var entries: [Entry] = []
-    /// One bit for each of 65,536 remainders of series ids. It is set once a series with this remainder has a record.
+    /// One bit for each value of the low 16 bits of a series id, set once a series with this value has a record.
     private var seriesBits = [UInt64](repeating: 0, count: 1024)
     /// The number of bits that are set: a lower bound of the number of series.
     package private(set) var seriesEstimate = 0

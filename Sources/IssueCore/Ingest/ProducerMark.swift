@@ -3,7 +3,7 @@ import IssueProtocol
 /// The calls that the daemon has received from one client process, so that a call that is resent after a lost receipt
 /// is not stored twice.
 ///
-/// A client numbers its records. All numbers up to `highest` have been received. For the last calls, the ids of the
+/// A client numbers its records. All numbers up to `highest` count as received. For the last calls, the ids of the
 /// records are known too.
 package struct ProducerMark: Equatable, Sendable {
     /// A call whose records were stored or rejected.
@@ -153,8 +153,7 @@ extension ProducerMark {
         for _ in 0..<count {
             guard let sequence = Self.number(from: &rest), let length = Self.number(from: &rest), length > 0,
                 let row = Self.number(from: &rest), let rejected = Self.number(from: &rest),
-                // Each number takes at least one byte, so a corrupt count cannot allocate more memory than the input
-                // has.
+                // Each number takes at least one byte. This check keeps a corrupt count from allocating much memory.
                 (0...Int64(rest.count)).contains(rejected)
             else { return nil }
             var call = Call(
@@ -252,13 +251,13 @@ package struct ProducerReader: Sendable {
 /// Prevents pipelined reports from leaving a gap in the numbers of a producer.
 ///
 /// After a numbered report was refused, later numbered reports on the same connection are refused too, until one starts
-/// at or below the refused number.
+/// at or below the lowest refused number.
 package struct NumberGate: Equatable, Sendable {
     private var refusedFrom: Int64?
 
     package init() {}
 
-    /// Returns `true` if a numbered report is accepted.
+    /// Returns `true` if a numbered report is accepted. Later ones are then accepted too, until one is refused.
     ///
     /// - Parameter sequence: The sequence number of its first record.
     package mutating func accepts(_ sequence: Int64) -> Bool {

@@ -3,7 +3,7 @@ import IssueProtocol
 extension RecordDecoder {
     /// Returns the number of the record's series in the batch's directory.
     ///
-    /// The batch's copy of the directory may lack the number until `complete` is called.
+    /// The batch's copy of the directory may lack the series until `complete` is called.
     mutating func readSeries(_ scanner: borrowing JSONScanner, _ batch: inout RecordBatch) -> UInt32 {
         let number = numberOfSeries(scanner)
         if isRenumbered(batch) {
@@ -66,7 +66,7 @@ extension RecordDecoder {
 
     // MARK: The batch's directory
 
-    /// Returns `true` if the decoder has started a new directory since the batch got its copy.
+    /// Returns `true` if the batch has no directory yet, or a copy of an earlier directory of the decoder.
     @inline(__always)
     private mutating func isRenumbered(_ batch: borrowing RecordBatch) -> Bool {
         batch.directory.generation != series.directory.generation
@@ -101,7 +101,7 @@ extension RecordDecoder {
     ///
     ///     short ::= head code source app lengths domain fingerprint template
     ///
-    /// - Returns: `false` if a text contains escapes. There is no short key then.
+    /// - Returns: `false` if the domain or the fingerprint contains escapes. There is no short key then.
     @inline(__always)
     private mutating func writeShortKey(_ scanner: borrowing JSONScanner, _ source: UInt64, _ app: UInt64) -> Bool {
         let (domain, fingerprint) = (fields.text(.domain), fields.text(.fingerprint))
@@ -153,8 +153,8 @@ extension RecordDecoder {
     }
 }
 
-/// The numbers of recently used series, by short keys. A short key contains the record's own part of the series key and
-/// the serials of its source and application.
+/// The numbers of the series in the current directory, by short keys and by whole keys. A short key contains the
+/// record's own part of the series key and the serials of its source and application.
 struct SeriesKeyCache: Sendable {
     /// The size of all short keys, in bytes, at which they are removed.
     private static let maxShortBytes = 8 << 20
@@ -163,7 +163,7 @@ struct SeriesKeyCache: Sendable {
     private(set) var directory: SeriesDirectory
     /// All series of the directory, by whole keys.
     private var series = InternTable()
-    /// Short keys. A full table is cleared; most of its keys then have serials that are no longer used.
+    /// Short keys. A full table is cleared, because most of its keys then contain serials that are no longer used.
     private var keys = InternTable()
     /// The series number of each short key, indexed by the key's number in `keys`.
     private var numbers: [UInt32] = []
@@ -172,7 +172,7 @@ struct SeriesKeyCache: Sendable {
         directory = SeriesDirectory(generation: generation)
     }
 
-    /// The low 32 bits of the directory's generation, which is what a note can hold.
+    /// The low 32 bits of the directory's generation. A note has no room for more.
     var generation: UInt32 { UInt32(truncatingIfNeeded: directory.generation) }
 
     /// Whether a new directory must be started before the next record.
@@ -228,7 +228,7 @@ struct ObjectCache: Sendable {
 
     /// The maximum size of a cached object, in bytes. Longer ones are decoded each time.
     static let maxBytes = 256
-    /// The maximum number of objects: enough for the common objects of a host. Limits the cache to 4 MiB.
+    /// The maximum number of objects: enough for the common objects of a host. Limits the cache to about 5 MiB.
     static let maxObjects = 8192
 
     /// The maximum size of a short key that is noted with its source, in bytes.

@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// Decodes a record's JSON into the form in which it is stored, without allocating objects or strings per record.
+/// Decodes a record's JSON into the form in which it is stored, usually without allocating memory per record.
 ///
 /// One decoder is used for all records of a thread, so that its buffers keep their memory. Some methods are `mutating`
 /// although they change nothing, because a non-mutating call would copy the decoder.
@@ -16,8 +16,7 @@ package struct RecordDecoder: Sendable {
     var series = SeriesKeyCache()
     /// The key of the record's series.
     var key = ByteBuffer()
-    /// The short key of the record's series. It has a buffer of its own, because a copy of `key` for a new series would
-    /// be as long as the longest key so far.
+    /// The short key of the record's series.
     var shortKey = ByteBuffer()
     var template = ByteBuffer()
     var parts = ByteBuffer()
@@ -29,9 +28,9 @@ package struct RecordDecoder: Sendable {
     private var redactedMessage = ByteBuffer()
     /// Whether the message of the record contains secrets.
     private var isRedacted = false
-    /// Whether the keys in the series directory were made with another redactor.
+    /// Whether the keys in the series directory were made with an earlier redactor.
     private var hasNewRedactor = false
-    /// Whether the batch's copy of the directory lacks series of its last records.
+    /// Whether the batch's copy of the directory lacks series of the batch's last records.
     var lacksSeries = false
 
     /// - Parameters:
@@ -51,7 +50,7 @@ package struct RecordDecoder: Sendable {
         hasNewRedactor = true
     }
 
-    /// Returns a text without secrets, such as the command of the sender's process.
+    /// Returns a text, such as the command of the sender's process, without its secrets.
     package mutating func redacted(_ text: String) -> String { redactor.text(text) }
 
     /// Returns the number of values that were removed since the last call; nil if there were none.
@@ -68,11 +67,12 @@ package struct RecordDecoder: Sendable {
         return try decodeNext(&scanner, into: &batch)
     }
 
-    /// Decodes a record of another store, and keeps its template unless the redactor changes the message.
+    /// Decodes a record of another store. Keeps its template unless that contradicts the message, or the redactor
+    /// changes the message.
     ///
     /// - Parameters:
     ///   - scanner: The JSON of the record.
-    ///   - message: How the other store split the message; nil to split it like that of a client's record.
+    ///   - message: How the other store split the message; nil to split it as for a client's record.
     ///   - batch: The batch to which the record is added.
     /// - Returns: Why the record was rejected; nil if it was added.
     /// - Throws: `JSONError` if the bytes are not valid JSON. The scanner must not be used any further.
@@ -84,7 +84,8 @@ package struct RecordDecoder: Sendable {
         return try decode(&scanner, into: &batch)
     }
 
-    /// Decodes one of several records. The caller must call `complete` with their batch after the last one.
+    /// Decodes one of several records, like `decode`. The caller must call `complete` with their batch after the last
+    /// one.
     package mutating func decodeNext(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
     ) throws(JSONError) -> RecordRejection? {
@@ -107,7 +108,7 @@ package struct RecordDecoder: Sendable {
         fields.forgetAll()
         objectCache.makeRoom()
         if series.isFull || hasNewRedactor {
-            // The batch needs its copy of the old directory first, to which the numbers of its records refer.
+            // First, the batch gets its copy of the old directory, to which the series numbers of its records refer.
             complete(&batch)
             series.makeRoom()
             hasNewRedactor = false
@@ -184,7 +185,7 @@ package struct RecordDecoder: Sendable {
     }
 
     /// Sets `template` and `parts` to those of the other store, and returns the form of the message there. Returns nil
-    /// for a record of a client, and if they do not represent the message.
+    /// for a record of a client, and if the other store's template and parts do not represent the message.
     private mutating func takeSplitMessage(
         _ message: Span<UInt8>, from start: Int, to end: Int
     ) -> DecodedRecord.MessageForm? {
@@ -324,7 +325,7 @@ extension RecordDecoder {
         }
     }
 
-    /// Returns the beginning of a text, up to its limit. No character or escape is split.
+    /// Returns the beginning of a text, at most `attributeBytes` long. No character or escape is split.
     private func cut(_ text: JSONText, in bytes: Span<UInt8>) -> JSONText {
         let limit = text.start + limits.attributeBytes
         var end = text.hasEscapes ? text.start : limit
@@ -386,7 +387,7 @@ extension RecordDecoder {
         return time
     }
 
-    /// Reads an id of the context. A value of another type than a string counts as absent.
+    /// Reads an id of the context. A value that is not a string counts as absent.
     private mutating func readContext(_ member: RecordMember, in scanner: inout JSONScanner) throws {
         if try scanner.kind() == .string {
             fields.set(member, try scanner.text())
@@ -402,8 +403,9 @@ extension RecordDecoder {
         return try scanner.skipValue()
     }
 
-    /// Returns the range of an array of objects, which is stored verbatim. Checks the types of the members that readers
-    /// use.
+    /// Reads an array of objects and returns its range.
+    ///
+    /// - Parameter member: Reads the value of a member that is not null, and throws if its type is wrong.
     private mutating func objects(
         in scanner: inout JSONScanner, passing member: (inout Self, JSONKey, inout JSONScanner) throws -> Void
     ) throws -> Range<Int> {

@@ -9,7 +9,7 @@ struct RecordFields: Sendable {
     var severity = IssueLevel.error
     var occurredAt = DecodedRecord.absent
     var firstOccurredAt = DecodedRecord.absent
-    /// The ranges of these values in the JSON; nil if absent.
+    /// The ranges of metadata, causes and backtrace in the JSON; nil if absent.
     var metadata: Range<Int>?
     var causes: Range<Int>?
     var backtrace: Range<Int>?
@@ -58,8 +58,8 @@ struct RecordFields: Sendable {
         texts[member.textIndex] = text
     }
 
-    /// Returns the integer of a member. If it is absent, returns 1 for `count`, and 0 for others, whose flags tell the
-    /// difference.
+    /// Returns the integer of a member. If it is absent, returns 1 for `count` and 0 for the others. Their flags tell
+    /// whether they are present.
     @inline(__always)
     func integer(_ member: RecordMember) -> Int64 { integers[member.integerIndex] }
 
@@ -258,8 +258,8 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
 
 /// Finds a record's member by its key, usually with one comparison.
 ///
-/// A program writes the members of all records in the same order. So the member that followed the last one in an
-/// earlier record is tried first.
+/// A program writes the members of all records in the same order. The first guess is therefore the member that followed
+/// the previous member in an earlier record.
 struct RecordMemberTable: Sendable {
     private struct Slot {
         var key: JSONKey
@@ -380,7 +380,7 @@ package struct RecordLimits: Equatable, Sendable {
     package var recordBytes = 256 * 1024
     /// The maximum nesting depth.
     package var depth = 32
-    /// The maximum number of keys.
+    /// The maximum number of keys, including those of nested objects.
     package var keys = 256
     /// The maximum number of records in one call.
     package var recordsPerCall = 1000
@@ -433,6 +433,7 @@ struct SeverityKeys: Sendable {
 struct TimeReader: Sendable {
     /// The minute that was parsed last, as text: `2026-11-21T10:00`.
     private var writtenMinute: (UInt64, UInt64) = (0, 0)
+    /// The start of this minute, in milliseconds since 1970-01-01 UTC.
     private var minute: Int64 = 0
 
     /// Returns the milliseconds since 1970-01-01 UTC of an RFC 3339 text in a range of bytes; nil if it is not a valid
@@ -455,7 +456,7 @@ struct TimeReader: Sendable {
     @inline(__always)
     private static func withinMinute(_ word: UInt64) -> Int64? {
         guard word & 0xFF00_0000_FF00_00FF == 0x5A00_0000_2E00_003A else { return nil }
-        // A byte that is not a digit has a high bit set, directly or after adding six.
+        // In a byte that is not a digit, one of the four high bits is set, directly or after adding six.
         let digits = (word ^ 0x5A30_3030_2E30_303A)
         guard digits & 0xF0F0_F0F0_F0F0_F0F0 == 0, (digits &+ 0x0006_0606_0006_0600) & 0xF0F0_F0F0_F0F0_F0F0 == 0 else {
             return nil

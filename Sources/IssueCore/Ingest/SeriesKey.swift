@@ -16,11 +16,12 @@ package struct SeriesDescription: Hashable, Sendable {
 
     /// Returns the description of the overflow series of a group or an application.
     ///
-    /// It has only the attributes on which forwarding depends, and none that a sender could vary to create more series.
+    /// It has only the attributes on which forwarding depends. They have few values, so a sender cannot create many
+    /// overflow series by varying them.
     ///
     /// - Parameters:
     ///   - series: The description of a record above a limit.
-    ///   - app: The name of its account.
+    ///   - app: The name of the record's account.
     ///   - group: The fingerprint of the existing group that the record belongs to; nil if its group would be new.
     package static func overflow(
         of series: SeriesDescription, app: String, group: String? = nil
@@ -79,7 +80,7 @@ package enum SeriesKey {
         UInt64(flags.rawValue) | UInt64(severity.rank) << 16 | UInt64(template) << 32
     }
 
-    /// Writes the header that precedes the texts at `start`, where the buffer must already have room for it.
+    /// Writes the header at `start`, where the buffer must already have room for it. The texts follow the header.
     @inline(__always)
     static func store(
         _ flags: Flags, _ severity: IssueLevel, code: Int64, build: Int64, line: Int64, column: Int64,

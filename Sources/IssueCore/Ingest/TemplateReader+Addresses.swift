@@ -32,8 +32,9 @@ extension TemplateReader {
         return takeHost(from: first, to: index)
     }
 
-    /// Returns `true` for a dotted name that does not begin with a capital, ends with a label of lower-case letters and
-    /// is not called as a function. If it has a single dot, the last label must be in `ShortWords.domains`.
+    /// Returns `true` for a dotted name that does not begin with a capital, ends with a label of at least two
+    /// lower-case letters, and is not followed by `(` or `::`. If it has a single dot, the last label must be in
+    /// `ShortWords.domains`.
     func isHost(from first: Int, to last: Int, dots: Int, lastDot: Int) -> Bool {
         let label = lastDot + 1
         guard last - label >= 2, bytes[first] | 0x20 == bytes[first] else { return false }
@@ -173,7 +174,7 @@ extension TemplateReader {
     }
 
     /// Returns the end of an IPv6 address (RFC 4291, section 2.2) or of a hardware address, which has six pairs of
-    /// digits; nil if neither starts at this index.
+    /// hexadecimal digits; nil if neither starts at this index.
     private func colonGroupsEnd(from first: Int) -> Int? {
         var index = first
         var groups = 0

@@ -2,7 +2,8 @@ import IssueProtocol
 
 /// Numbers, dates, any word with a digit in it, and lists of them.
 extension TemplateReader {
-    /// Returns the word around a digit: a number with its sign and unit, a date, an identifier, or an address.
+    /// Returns the word around a digit: a number with its sign and unit, a date, an identifier, or an address. Returns
+    /// nil if the word stays in the template.
     mutating func takeValue() -> Token? {
         let digit = position
         // Most numbers are between two spaces.
@@ -53,7 +54,7 @@ extension TemplateReader {
             case host
             /// The scheme of a URL.
             case scheme
-            /// The name of a function or technique, which does not vary.
+            /// The name of a function or type, or a technical term. It stays in the template.
             case name
         }
 
@@ -130,7 +131,8 @@ extension TemplateReader {
         return ShortWords.terms.contains(word)
     }
 
-    /// Returns the start of a sign before a number that does not continue a word, or the number's own start.
+    /// Returns the index of the sign before a number, or the number's own start if there is none. A hyphen within a
+    /// word is not a sign.
     private func signStart(of first: Int, endingAt last: Int) -> Int {
         guard first > lowest else { return first }
         let isAfterSpace = first - 1 == start || bytes[first - 2] == UInt8(ascii: " ")
@@ -151,7 +153,7 @@ extension TemplateReader {
             return last
         }
         guard let unit = shortWordEnd(from: last + 1, in: ShortWords.units) else { return last }
-        // A single small letter is more likely a name than a unit.
+        // A single letter other than `B` is more likely a name than a unit.
         return unit == last + 2 && bytes[last + 1] != UInt8(ascii: "B") ? last : unit
     }
 
@@ -170,7 +172,7 @@ extension TemplateReader {
         return last
     }
 
-    /// Returns the start of the word after a comma, a space, or both.
+    /// Returns the index after an optional comma and spaces, at most three bytes in all; nil if there are none.
     func nextItem(after last: Int) -> Int? {
         var index = last
         if index < end, bytes[index] == UInt8(ascii: ",") { index += 1 }
@@ -210,8 +212,8 @@ extension TemplateReader {
         return first
     }
 
-    /// Returns the start of the word before an index if it is capitalised and in a list; nil otherwise. Up to two
-    /// spaces and a comma may be between them.
+    /// Returns the start of the word before an index if it is capitalised and in a list; nil otherwise. One or two
+    /// spaces, possibly after a comma, must separate the word from the index.
     private func word(before index: Int, in words: ShortWords) -> Int? {
         var last = index
         while last > lowest, last > index - 2, bytes[last - 1] == UInt8(ascii: " ") { last -= 1 }

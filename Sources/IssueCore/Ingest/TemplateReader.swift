@@ -4,7 +4,7 @@ internal import IssueSecrets
 /// Splits a message into tokens for its template.
 ///
 /// The tokens depend only on the message, so a template is the same on every host. The work is linear in the size of
-/// the message: no text is examined twice, apart from the word next to a token.
+/// the message.
 struct TemplateReader: ~Escapable {
     /// A part of a message that a template does not contain verbatim.
     enum Token {
@@ -17,7 +17,7 @@ struct TemplateReader: ~Escapable {
     var position: Int
     let start: Int
     let end: Int
-    /// The end of the last token or of the last word that was kept. No token extends back across it.
+    /// The end of the last token, or of a later word that stays in the template. No token extends back across it.
     var lowest: Int
     /// The start and the at sign of the next mailbox address; both are `end` if there is none.
     private var mailbox: (start: Int, sign: Int)
@@ -73,8 +73,8 @@ struct TemplateReader: ~Escapable {
 
     /// Returns a quotation with its quotation marks; nil if the mark does not begin one.
     ///
-    /// A mark after a letter, or without a closing mark, is an apostrophe. The request in an access log does not count
-    /// as a quotation, so that its method is kept.
+    /// A mark after a letter or digit, or without a closing mark, is an apostrophe. The request in an access log does
+    /// not count as a quotation, so that its method is kept. Neither does the text of a message (`isText`).
     private mutating func takeQuoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
@@ -88,7 +88,7 @@ struct TemplateReader: ~Escapable {
         return .part(.quoted, from: first, to: position)
     }
 
-    /// Returns `true` if an HTTP method and the path of a request start here.
+    /// Returns `true` if an HTTP method and the path or URL of a request start here.
     private func isRequest(at first: Int) -> Bool {
         var index = first
         while index < end, index < first + 8, ByteClass.isCapital(bytes[index]) { index += 1 }
@@ -96,10 +96,10 @@ struct TemplateReader: ~Escapable {
             && (bytes[index + 1] == UInt8(ascii: "/") || bytes[index + 1] == UInt8(ascii: "h"))
     }
 
-    /// Returns `true` if the quotation that starts here is the text of a message, as in `"msg": "no such file"` and
-    /// `msg="no such file"`.
+    /// Returns `true` if the quotation that starts here is the value of a text key (`isTextKey`), as in
+    /// `"msg": "no such file"` and `msg="no such file"`.
     private func isText(at mark: Int) -> Bool {
-        // The index after the sign that precedes the quotation.
+        // The index after the equals sign or colon that precedes the quotation.
         var last = mark
         if last > start, bytes[last - 1] == UInt8(ascii: " ") { last -= 1 }
         guard last > start + 1 else { return false }
@@ -110,7 +110,7 @@ struct TemplateReader: ~Escapable {
 
     // MARK: key=value
 
-    /// Returns the value that is assigned to a name; nil if there is none or it is the text of a message.
+    /// Returns the value that is assigned to a name; nil if there is none, or if the name is a text key (`isTextKey`).
     private mutating func takeAssigned() -> Token? {
         let sign = position
         position += 1
@@ -129,7 +129,7 @@ struct TemplateReader: ~Escapable {
 
     /// Returns the end of the value that starts at an index. Brackets in it may contain spaces, as in `Point(1, 2)`.
     private func assignedEnd(from first: Int) -> Int {
-        /// The end of the value if a bracket is not closed.
+        /// The first separator within brackets: the end of the value if a bracket is not closed.
         var firstStop = first
         var depth = 0
         var index = first
@@ -146,7 +146,7 @@ struct TemplateReader: ~Escapable {
                 if byte == UInt8(ascii: "="), index > first { break }
                 if depth == 0 { break scan }
                 if firstStop == first { firstStop = index }
-                // A bracket that is not closed within 128 bytes is not part of a value.
+                // If a bracket is not closed within about 128 bytes, the value ends at `firstStop`.
                 if index - first > 128 { break scan }
             case 0..<0x20, 0x7F: break scan
             default: break

@@ -152,8 +152,8 @@ extension IssueSilence {
 
 /// Detects groups with many occurrences in a period, for the event `escalated` of one notifier.
 ///
-/// A period consists of `slotCount` slots. The counts of the current slot and of the slots before it are added, so all
-/// counted occurrences happened within one period. A group in memory is reported at most once per period.
+/// A period consists of `slotCount` slots: the current one and those before it. Their counts are added, so all counted
+/// occurrences happened within one period. A group in memory is reported at most once per period.
 ///
 /// The number of groups in memory is limited. When the table is full and no group has expired, half of the groups of
 /// the user with the most groups are removed. A user therefore cannot displace the groups of users who have fewer.
@@ -344,7 +344,7 @@ package struct LimitWatch: Sendable {
         var limit: ReachedLimit
     }
 
-    /// When each reported limit has last held something back.
+    /// When each reported limit last held something back.
     private var lastHeld: [Key: MonotonicInstant] = [:]
     /// The number of limits reported as reached for each user, and the start of the period in which they were counted.
     private var begins: [UInt32: (count: Int, since: MonotonicInstant)] = [:]
@@ -377,8 +377,8 @@ package struct LimitWatch: Sendable {
         return ended.keys.map(\.limit)
     }
 
-    /// Returns when the next limit of a destination is over if it holds nothing back until then; nil if no limit was
-    /// reported.
+    /// Returns when the next limit of a destination is over if it holds nothing back until then; nil if it has no
+    /// reported limit.
     package func nextEnd(of destination: String) -> MonotonicInstant? {
         let last = lastHeld.lazy.filter { $0.key.destination == destination }.map(\.value).min()
         return last.map { $0.advanced(by: Self.quietTime) }

@@ -130,7 +130,7 @@ package enum QueryLimits {
 package struct HistogramFrame: Equatable, Sendable {
     /// The maximum number of buckets in one query.
     package static let maxBuckets = 1000
-    /// The time range used if none is given.
+    /// The length of the time range if its start is not given.
     package static let defaultSpan: Duration = .seconds(86_400)
 
     /// The width of a bucket, in minutes.
@@ -147,7 +147,8 @@ package struct HistogramFrame: Equatable, Sendable {
     ///   - since: The start of the time range; nil for `defaultSpan` before its end.
     ///   - until: The end of the time range; nil for `now`.
     ///   - now: The current wall time.
-    /// - Throws: `QueryLimits.Excess` if the width is not a number of whole minutes or there would be too many buckets.
+    /// - Throws: `QueryLimits.Excess` if the width is not a positive number of whole minutes, or if there would be too
+    ///   many buckets.
     package init(
         bucket: Duration, since: IssueTimestamp?, until: IssueTimestamp?, now: IssueTimestamp
     ) throws(QueryLimits.Excess) {
@@ -201,8 +202,7 @@ package struct HistogramFrame: Equatable, Sendable {
 
 /// Decides when a subscriber's query is repeated.
 ///
-/// It is repeated once for all changes since the last query began, and never while a query is running or nothing has
-/// changed.
+/// Only one query runs at a time. However many changes occur after it has begun, they cause a single further query.
 package struct ChangePollGate: Equatable, Sendable {
     /// Whether a query is running.
     package private(set) var isPolling = true
@@ -223,7 +223,7 @@ package struct ChangePollGate: Equatable, Sendable {
         if mayBeMore { hasChanges = true }
     }
 
-    /// Whether a query would be started now.
+    /// Whether the next query may begin now.
     package var isDue: Bool { hasChanges && !isPolling }
 
     /// Returns `true` if a query is due, and counts it as running. Call this only if its results can be sent.

@@ -42,7 +42,8 @@ package struct RecordMatcher: Equatable, Sendable {
         return found == text.all
     }
 
-    /// Passes the text of each string, number and Boolean in a value to `body`. The decoder limits the depth of values.
+    /// Passes the text of each string, number and Boolean in a value to `body`. The decoder limits the depth of the
+    /// recursion.
     private static func forEachValue(of value: JSONValue, _ body: (String) -> Void) {
         switch value {
         case .array(let elements): for element in elements { forEachValue(of: element, body) }

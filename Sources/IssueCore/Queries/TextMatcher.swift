@@ -84,7 +84,7 @@ package struct TextTerm: Equatable, Sendable {
     /// The failure function of Knuth, Morris and Pratt: for each length of a prefix of the term, the length of the
     /// longest shorter prefix with which that prefix ends.
     package let borders: [UInt16]
-    /// Whether all characters of the term are ASCII. If so, no other character of a text can match.
+    /// Whether all characters of the term are ASCII. If so, no other character can match.
     private let isASCII: Bool
     /// The part of the term that the fast search looks for; nil if the term has no suitable character.
     private let anchor: Anchor?
@@ -265,8 +265,8 @@ private struct Anchor: Sendable {
 
     private init() {}
 
-    /// Adds a character in lower case. Returns `false`, and adds nothing, if its variants differ in size or if more
-    /// than two values are possible for one of its bytes.
+    /// Adds a character in lower case. Returns `false`, and adds nothing, if its variants are unknown or differ in
+    /// size, or if more than two values are possible for one of its bytes.
     private mutating func append(_ scalar: UInt32) -> Bool {
         guard let variants = LetterCase.variants(of: scalar) else { return false }
         var own: [UInt8] = []
@@ -298,13 +298,14 @@ private struct Anchor: Sendable {
         return frequent.firstIndex(of: LetterCase.folded(ascii: byte)) ?? frequent.count
     }
 
-    /// Returns the first index at which both rare bytes match. If there is none, returns the index from which fewer
-    /// than 16 indexes remain untested; `end` if all were tested.
+    /// Returns the first index at which both rare bytes match. The last indexes, fewer than 16, may remain untested. If
+    /// no tested index matches, returns the first untested one, or `end` if there is none.
     ///
     /// - Parameters:
     ///   - bytes: UTF-8.
-    ///   - start: The first index of the run to test.
-    ///   - end: The index after the last one to test. The bytes must contain the whole run at `end - 1`.
+    ///   - start: The first index at which the run may start.
+    ///   - end: The index after the last one at which the run may start. A run that starts before `end` must be within
+    ///     the bytes.
     func scan(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Int {
         let lowFirst = ByteMask.Vector(repeating: Int8(bitPattern: low[first]))
         let highFirst = ByteMask.Vector(repeating: Int8(bitPattern: high[first]))
@@ -329,7 +330,7 @@ private struct Anchor: Sendable {
 /// The case folding of searches.
 ///
 /// Letters whose lower case is a single character are compared in lower case (Unicode Character Database). An ASCII
-/// letter never equals another character, so the Kelvin sign is not a `k`.
+/// letter never equals a non-ASCII character, so the Kelvin sign is not a `k`.
 package enum LetterCase {
     /// The end of the characters whose lower case is looked up in a table. After it, only a few scripts have case.
     private static let tableEnd: UInt32 = 0xAC00
@@ -355,7 +356,7 @@ package enum LetterCase {
         switch scalar {
         case 0..<0x80: UInt32(folded(ascii: UInt8(scalar)))
         case 0..<tableEnd: UInt32(table[Int(scalar)])
-        // Hangul, private use and ideographs.
+        // Hangul, private use, symbols and ideographs have no case.
         case tableEnd..<0xFE00, 0x1F000...: scalar
         default: mapping(of: scalar)
         }
@@ -494,6 +495,11 @@ extension TextTerm {
     }
 
     /// Returns `true` if the term can begin in a part, or before it, and continue in the fixed text after the part.
+    ///
+    /// - Parameters:
+    ///   - fixed: The text up to the next part, or up to the end of the template.
+    ///   - part: The kind of the part.
+    ///   - isLast: `true` if no part follows `fixed`.
     private func mayContinue(
         _ fixed: ArraySlice<UInt8>, after part: MessageTemplate.Placeholder, isLast: Bool
     ) -> Bool {

@@ -29,8 +29,8 @@ package struct ConnectionShares: Sendable {
         case `operator`
         /// May use the reserve, and is never closed for another connection.
         case daemonUser
-        /// Like `daemonUser`, but without the limit per user. If no connection is free, any replaceable connection may
-        /// be closed for it.
+        /// Like `daemonUser`, but without the limit per user. If no connection is free, one of the user with the most
+        /// replaceable connections is closed for it, even if that user has only one.
         case root
 
         var usesReserve: Bool { self != .ordinary }

@@ -286,7 +286,7 @@ package struct ConnectionState: Equatable, Sendable {
         case detach
     }
 
-    /// Notes that the client has hung up. Everything that it has sent must have been read.
+    /// Notes that the client has hung up.
     ///
     /// The poller reports a hang-up in every round. A connection without an open query that neither reads nor sends now
     /// is therefore removed from the poller until it does.
@@ -460,7 +460,7 @@ package struct ConnectionState: Equatable, Sendable {
 
     /// Notes that the connection is closed.
     ///
-    /// - Returns: The number of its reports that are still being stored.
+    /// - Returns: The number of its reports that have begun and are not answered.
     package mutating func closed() -> Int {
         let reports = openReports
         phase = .closed

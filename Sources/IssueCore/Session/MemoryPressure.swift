@@ -83,10 +83,10 @@ package struct MemoryPressure: Sendable {
         throttledUsers.append(user)
     }
 
-    /// Whether users that wait for memory may continue now.
+    /// Whether users who wait for memory may continue now.
     package var hasResumableUsers: Bool { hasReleased && !throttledUsers.isEmpty }
 
-    /// Removes and returns the users that waited for memory; none if no memory has been released since the last call.
+    /// Removes and returns the users who wait for memory; none if no memory has been released since the last call.
     package mutating func takeResumableUsers() -> [UInt32] {
         defer { hasReleased = false }
         guard hasResumableUsers else { return [] }

@@ -221,7 +221,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         var spent: Duration
         /// The number of the user's items that run now.
         var running = 0
-        /// The number of the user's last turn, in the order of all turns.
+        /// The number of the user's last turn, or of their return after a pause, in the order of all turns and returns.
         var sequence: UInt64
     }
 
@@ -233,8 +233,8 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     private var level: Duration = .zero
     private var lastSequence: UInt64 = 0
 
-    /// The maximum number of users in memory before those without work are forgotten. Otherwise they are remembered
-    /// until their spent time no longer affects the order.
+    /// The number of users in memory above which users without work are forgotten at once. Up to it, they are
+    /// remembered until their spent time no longer affects the order.
     private static var maxIdleUsers: Int { 4096 }
 
     /// - Parameters:
@@ -326,8 +326,8 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 /// A queue of keys with deadlines, earliest first.
 ///
 /// Each key is in the queue at most once, with its earliest deadline. When that has passed, the caller computes the
-/// current deadline and adds the key again if it is later. A deadline that every message postpones therefore costs only
-/// one comparison per message.
+/// current deadline and adds the key again if that deadline is later. A deadline that every message postpones therefore
+/// costs only one comparison per message.
 package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key

@@ -12,7 +12,7 @@ package struct CommitSizePolicy: Sendable {
     /// The cost of the reports in the last interval and in the one before it, by connection.
     private var last: [UInt64: Int] = [:]
     private var beforeLast: [UInt64: Int] = [:]
-    /// The end of this interval; nil if no report has arrived in it.
+    /// The end of this interval; nil between the end of an interval and the next report, which begins another one.
     private var end: MonotonicInstant?
     /// The time until which commits are small; nil if no low-volume connection has been seen.
     private var sharedUntil: MonotonicInstant?
@@ -220,7 +220,7 @@ package struct WALLimits: Equatable, Sendable {
 
     /// The number of frames at which no further transaction may begin.
     ///
-    /// The last sixteenth is reserved for a transaction that begins just below it.
+    /// The last sixteenth is reserved for a transaction that begins just below this limit.
     package var frameLimit: Int { Int(maxFrames / 16 * 15) }
 }
 
@@ -248,13 +248,13 @@ package struct GrowthReserve: Equatable, Sendable {
     private let plenty: Int64
     /// The maximum size of the WAL before it is reset, in bytes.
     private let maxWALBytes: Int64
-    /// The bytes that always stay free for other files that SQLite writes.
+    /// The bytes that stay free for other files that SQLite writes, unless a commit may use the reserve.
     private let minFreeBytes: Int64
 
     /// - Parameters:
     ///   - plenty: The free space above which no check is needed, in bytes.
     ///   - log: The maximum size of the WAL before it is reset, in bytes.
-    ///   - minFreeBytes: The bytes that always stay free.
+    ///   - minFreeBytes: The bytes that stay free for other files, unless a commit may use the reserve.
     package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
         self.plenty = plenty
         maxWALBytes = log

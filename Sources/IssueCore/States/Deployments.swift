@@ -58,7 +58,7 @@ package struct DeploymentHistory: Equatable, Sendable {
         Self.position(of: version, in: declared) != nil || observed[version.spelledUniformly] != nil
     }
 
-    /// Returns the position of a version or, if only its name without a build has one, that of the name.
+    /// Returns the position of a version or, if it has none, that of its name without a build; nil if neither has one.
     static func position(of version: ApplicationVersion, in positions: [ApplicationVersion: Position]) -> Position? {
         let version = version.spelledUniformly
         if let position = positions[version] { return position }
@@ -69,8 +69,8 @@ package struct DeploymentHistory: Equatable, Sendable {
 /// The order of versions.
 ///
 /// If deployments were declared, a version is later than another one if its first deployment was later. A rollback
-/// therefore does not make an old version newer. In addition, a version with a lower number is never later: a hotfix of
-/// an old branch may be deployed after a fix in a newer branch, but does not contain the fix.
+/// therefore does not make an old version newer. In addition, a version with a lower number or build is never later: a
+/// hotfix of an old branch may be deployed after a fix in a newer branch, but does not contain the fix.
 ///
 /// A version that was only observed does not affect the order of other versions, because any report can claim it. It is
 /// later than the versions that were declared before it was first seen.
@@ -79,13 +79,14 @@ extension DeploymentHistory {
     package var newestDeclared: ApplicationVersion? { declared.max { $0.value < $1.value }?.key }
 
     /// Returns `true` if a version is later than another one. If no deployments were declared, compares only the
-    /// version numbers and builds.
+    /// versions themselves (`ApplicationVersion.isNewer`).
     package func isNewer(_ version: ApplicationVersion, than known: ApplicationVersion) -> Bool {
         guard !declared.isEmpty else { return version.isNewer(than: known) }
         guard isOther(version, than: known), version.precedes(known) != true else { return false }
         let own = Self.position(of: version, in: declared)
         guard let knownPosition = Self.position(of: known, in: declared) else {
-            // The other version is not deployed yet. Only a deployed version with a higher number counts as later.
+            // The other version was not declared. Only a declared version with a higher number or build counts as
+            // later.
             return own != nil && version.precedes(known) == false
         }
         guard let own = own ?? Self.position(of: version, in: observed) else { return true }
@@ -94,8 +95,8 @@ extension DeploymentHistory {
 
     /// Returns `true` if a version has a fix: it is the version with the fix, or a later one.
     ///
-    /// Without declared deployments, versions are compared by their numbers or builds or, if they have none, by the
-    /// time of their first reports.
+    /// Without declared deployments, versions are compared by their numbers or builds or, if these determine no order,
+    /// by the time of their first reports.
     package func hasFix(_ version: ApplicationVersion, of fixed: ApplicationVersion) -> Bool {
         if version.isCovered(by: fixed) { return true }
         guard declared.isEmpty else { return isNewer(version, than: fixed) }
@@ -130,7 +131,7 @@ package enum DeploymentLimits {
     /// The maximum number of observed deployments of an application. Beyond it, the earliest ones are removed.
     package static let maxObserved = 128
 
-    /// Returns `true` if an observed deployment of this version is stored.
+    /// Returns `true` if observed deployments of this version are stored: if its text is neither empty nor too long.
     package static func isStored(_ version: ApplicationVersion) -> Bool {
         (1...IssueDeployment.maxVersionBytes).contains(version.text.utf8.count)
     }
@@ -236,8 +237,8 @@ package struct ApplicationVersion: Hashable, Sendable {
     /// Returns `true` if this version is newer than another one.
     ///
     /// Versions that consist of numbers are compared by their numbers, and a pre-release (`2.0-beta`) precedes its
-    /// release. If they are equal, the builds are compared. Other names have no order, so a different name counts as
-    /// newer.
+    /// release. If the numbers are equal, the builds are compared. Other names have no order, so a different name
+    /// counts as newer. A version without a name is older than one with a name.
     package func isNewer(than other: ApplicationVersion) -> Bool {
         switch (name, other.name) {
         case (nil, nil): return hasLaterBuild(than: other, orElse: build != nil && other.build == nil)
