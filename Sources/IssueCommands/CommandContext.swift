@@ -35,7 +35,7 @@ struct CommandContext {
     /// The maximum time to wait for the reply to a query (`--timeout`).
     var timeout: Duration = .seconds(30)
 
-    /// The time to wait for a reply before a note on standard error says so.
+    /// The time to wait for a reply before a note is printed to standard error.
     private static let noticeableDelay: Duration = .seconds(2)
 
     /// Whether a connection to the daemon was established.
@@ -300,7 +300,8 @@ extension CommandFailure {
         // The operands of `group merge`.
         case .invalidFilter("groups", let reason): self.init(.refused, "invalid groups: \(reason)")
         case .invalidFilter("records", let reason): self.init(.usage, "too many IDs: \(reason)")
-        // The arguments are valid, but there is no such destination, or the state of the group forbids it.
+        // The arguments are valid, but the destination or silence does not exist, or the state of the group forbids the
+        // change.
         case .invalidFilter("destination", let reason), .invalidFilter("group", let reason),
             .invalidFilter("silence", let reason):
             self.init(.refused, reason)

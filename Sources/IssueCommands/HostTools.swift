@@ -6,7 +6,7 @@ package struct HostTools {
     /// The output of a program, or the reason why it failed.
     package enum Output: Equatable, Sendable {
         case printed(String)
-        /// The reason, and the output that the program printed before it failed.
+        /// The reason, and the program's output. The output is empty if the program did not run or took too long.
         case failed(String, printed: String = "")
     }
 
@@ -31,7 +31,7 @@ package struct HostTools {
 }
 
 extension HostTools {
-    /// The number of bytes at the end of a program's output that are kept.
+    /// The number of bytes that are kept from the end of a program's output.
     private static let maxOutput = 2 << 20
     /// The maximum size of a file to read, in bytes.
     private static let maxFile = 256 << 10
@@ -133,11 +133,11 @@ extension HostTools {
 
 /// Saves a copy of a file whose descriptor the daemon has passed, under a new path or in a folder. Also replaces files.
 package struct FileSaving {
-    /// Throws if a copy to the destination would certainly fail.
+    /// Throws if the destination is an existing file, its folder does not exist, or its file system has no free space.
     package var check: (_ destination: String) throws(CommandFailure) -> Void
     /// Saves the file and returns its path. In a folder, the file is called `name`.
     package var save: (_ file: PassedFile, _ destination: String, _ name: String) throws(CommandFailure) -> String
-    /// Replaces a file that all users may read, so that readers see either the old or the new content.
+    /// Writes a file that all users may read. Readers of an existing file see either the old or the new content.
     package var replace: (_ path: String, _ content: [UInt8]) throws(Errno) -> Void = {
         (path, content) throws(Errno) in try FileSystem.writeAtomically(content, to: path, mode: 0o644)
     }
@@ -152,7 +152,7 @@ extension FileSaving {
         FileSaving(
             check: { (destination) throws(CommandFailure) in
                 let folder = try target(destination, name: "backup").folder
-                // For example, /proc never has free space.
+                // Pseudo file systems, such as /proc, have no free space.
                 guard FileSystem.freeSpace(in: folder) != 0 else {
                     throw CommandFailure(
                         .refused, "the file system of \(folder) has no free space: nothing was copied")

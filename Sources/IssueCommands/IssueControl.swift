@@ -18,8 +18,8 @@ package struct IssueControl {
         PurgeCommand.self,
     ]
 
-    /// The commands to suggest for other names that users may try. The command with the most similar name, if
-    /// any, would be wrong: for `unmute`, that is `mute`.
+    /// The commands to suggest for other names that users may try. The command with the most similar name would often
+    /// be wrong: for `unmute`, it is `mute`.
     private static let otherNames = [
         "unmute": "reopen", "unresolve": "reopen", "export": "dead-letters export", "check": "doctor",
         "monitor": "health", "prometheus": "metrics", "tail": "follow", "search": "records", "delete": "purge",
@@ -219,8 +219,8 @@ package enum ExtraProgram {
             .unavailable, "the program \(name) is missing (searched in \(places)): install issued again")
     }
 
-    /// Returns the folders to search, in order: that of `issuectl`, which contains the program in a build, and those of
-    /// an installation.
+    /// Returns the folders to search, in order: first the folder of `issuectl`, which is where a build puts the
+    /// program, then the folders of an installation.
     ///
     /// - Parameter own: The folder of `issuectl`; nil if it is unknown.
     package static func folders(of own: String?) -> [String] {

@@ -15,7 +15,7 @@ package struct TerminalInfo: Equatable, Sendable {
     var isInteractive: Bool { isTerminal && isInputTerminal }
 
     /// Returns the maximum width of tables: `COLUMNS` if it is a positive number, otherwise the width of the terminal,
-    /// or 80 if that is unknown. Returns nil if the output is not a terminal and `COLUMNS` is not set.
+    /// or 80 if that is unknown. Returns nil if `COLUMNS` is not a positive number and the output is not a terminal.
     func tableWidth(_ environment: (String) -> String?) -> Int? {
         if let width = environment("COLUMNS").flatMap({ Int($0) }), width > 0 { return width }
         guard isTerminal else { return nil }

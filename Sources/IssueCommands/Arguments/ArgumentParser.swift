@@ -172,8 +172,8 @@ package struct ParsedArguments: Equatable, Sendable {
         }
     }
 
-    /// Returns a description of the valid numbers, for the error about an invalid text. If the text is a number outside
-    /// of the range of `Int64`, the description has both bounds, even those of `Int64`.
+    /// Returns a description of the valid numbers, for the error about an invalid value. If the value is a number
+    /// outside the range of `Int64`, the description has both bounds, even if they are those of `Int64`.
     static func wholeNumber(in bounds: ClosedRange<Int64>, insteadOf text: String) -> String {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let isTooLarge = Int64(text) == nil && !digits.isEmpty && digits.allSatisfy { ("0"..."9").contains($0) }

@@ -15,7 +15,7 @@ struct CommandSpecification: Sendable {
     var sourcesByAction: [String: ValueSource] = [:]
     /// The options by heading, in the order of the help.
     var sections: [(title: String, options: [OptionSpecification])] = []
-    /// Whether the command has the option `--timeout`. Commands without it wait as long as necessary.
+    /// Whether the command has the option `--timeout`.
     var hasTimeout = true
     /// Paragraphs after the options.
     var notes: [String] = []

@@ -20,7 +20,7 @@ struct Completion {
         var word: String
         var description: String
 
-        /// The special candidate that makes the shell complete the names of files.
+        /// The special candidate that makes the shell complete file names.
         static let files = Candidate(word: "", description: "files")
 
         /// The line that the scripts read. Descriptions can contain text from other users, so they are sanitized.
@@ -56,8 +56,8 @@ struct Completion {
         position = line.position(of: word)
     }
 
-    /// Returns the candidates for the unfinished word. Without a reply of the daemon, those that only it knows are left
-    /// out.
+    /// Returns the candidates for the unfinished word. Names that only the daemon knows are left out if it does not
+    /// reply.
     ///
     /// - Parameter connect: Connects to the daemon.
     func candidates(_ connect: () throws(CollectorConnectionError) -> any BrowserLink) -> [Candidate] {
@@ -73,7 +73,8 @@ struct Completion {
         case .value(.files, _):
             return [.files]
         case .value(let source, let prefix):
-            // Other users choose names. As a separate word, a name such as "--socket=/tmp/x" would be an option.
+            // Other users choose names. As a separate word, a name such as "--socket=/tmp/x" would be read as an
+            // option, so it is left out.
             let values = ((try? Self.values(of: source, connect)) ?? [])
                 .filter { !prefix.isEmpty || !$0.word.hasPrefix("-") }
             return matching(values.map { Candidate(word: prefix + $0.word, description: $0.description) })
@@ -136,7 +137,7 @@ struct Completion {
         try BrowserReply(try link.call(method, parameters: parameters, timeout: timeout)).value
     }
 
-    /// Parses the finished words of a command line. Unlike `ArgumentParser`, accepts errors.
+    /// Parses the finished words of a command line. Unlike `ArgumentParser`, ignores errors.
     private struct FinishedWords {
         let commands: [CommandSpecification]
         var socket: String?

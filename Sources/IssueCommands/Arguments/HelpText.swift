@@ -113,7 +113,7 @@ enum ManualPage {
         return short + literal(option.spelling) + (option.placeholder.map { "\\fR \\fI\(literal($0))" } ?? "")
     }
 
-    /// Returns text in which each sentence starts a new line, as roff requires for correct spacing.
+    /// Escapes and wraps a text. Each sentence starts a new line, as roff requires for correct spacing.
     private static func sentences(_ text: String) -> String {
         literal(text).replacing(". ", with: ".\n").split(separator: "\n")
             .flatMap { Fitting.wrap(String($0), to: HelpText.width) }.map { line($0[...]) }.joined(separator: "\n")

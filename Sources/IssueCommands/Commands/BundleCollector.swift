@@ -8,9 +8,10 @@ struct BundleCollector {
     let context: CommandContext
     /// The configuration file that `issued --print-config` reads; nil for the standard files.
     var configuration: String?
-    /// The database; nil for that of the configuration.
+    /// The database; nil for the one that the configuration names or, if it names none, the one that the daemon
+    /// reports.
     var database: String?
-    /// The number of newest records to include, anonymised.
+    /// The maximum number of newest records to include, anonymised.
     var recordCount = 0
     /// Opens the database, or throws the reason why it cannot be opened.
     var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
@@ -40,8 +41,7 @@ struct BundleCollector {
             userID: CurrentProcess.userID)
     }
 
-    /// Returns a warning if the configuration names another socket than the one of the daemon that was called; nil
-    /// otherwise.
+    /// Returns a warning if the socket in the configuration is not one of those that `issuectl` uses; nil otherwise.
     private func warning(configured: String?) -> String? {
         let asked = SocketPath.candidates(context.socket)
         guard let configured, !asked.contains(configured) else { return nil }

@@ -129,7 +129,7 @@ struct BundleCommand: Command {
             + missing + ["Read it before you share it."]
     }
 
-    /// Returns the path of the file to write, as `checked` does; nil for standard output.
+    /// Returns the path of the file to write; nil for standard output. Throws if the file must not be written.
     private func path(in context: CommandContext) throws(CommandFailure) -> String? {
         let name = "issued-bundle-\(context.now.description.filter { $0 != ":" }.prefix { $0 != "." })Z.txt"
         guard let chosen = arguments[Self.output] else { return try checked(name) }
@@ -186,7 +186,7 @@ struct SupportBundle {
 
     let parts: [Part]
     let hasMessages: Bool
-    /// A reason to doubt that the parts describe one daemon; nil if there is none.
+    /// A reason to doubt that all parts describe the same daemon; nil if there is none.
     var warning: String?
     let now: IssueTimestamp
     let userID: UInt32
@@ -329,8 +329,8 @@ package enum BundleFilters {
 
     /// Returns the output of `issued --print-config` without values that may be secret.
     ///
-    /// The daemon prints no credentials. But the URL of a webhook often is a secret, although it should be in a
-    /// separate file, and the arguments of a program may contain one.
+    /// The daemon prints no credentials. But the URL of a webhook is often a secret, although it should be in a
+    /// separate file, and the arguments of a program may contain a secret.
     package static func configuration(_ text: String) -> String {
         var isNotifier = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -348,8 +348,8 @@ package enum BundleFilters {
         }.joined(separator: "\n")
     }
 
-    /// Returns the scheme, host and port of a URL, followed by a mark if anything else was removed. Returns only the
-    /// mark if the text is not a URL.
+    /// Returns the scheme, host and port of a URL, followed by `/(removed)` if the URL has other parts. Returns
+    /// `(removed)` for a text that is not a URL.
     private static func origin(of url: Substring) -> String {
         guard let mark = url.firstRange(of: "://") else { return removed }
         let authority = url[mark.upperBound...].prefix { !"/?#".contains($0) }
@@ -379,7 +379,7 @@ package enum BundleFilters {
     // MARK: The status
 
     /// Returns the status with the answers of destinations and notifiers reduced to their status codes, because answers
-    /// may quote records.
+    /// may quote records. Also removes user names and passwords from URLs in the advice.
     package static func status(_ status: DaemonStatus) -> DaemonStatus {
         var status = status
         for index in status.destinations.indices {

@@ -295,7 +295,7 @@ extension DoctorCheck {
                 DoctorFinding(
                     .problem, fault.text,
                     fix: "journalctl --dmesg shows faults of the disk. All other records are intact; older "
-                        + "backups may have these (Operations.md, A block is damaged)")
+                        + "backups may have the damaged ones (Operations.md, A block is damaged)")
             case nil:
                 DoctorFinding(
                     .problem, fault.text, fix: "journalctl --unit issued --priority warning names the cause")
@@ -332,7 +332,7 @@ extension DoctorCheck {
 // MARK: Destinations
 
 extension DoctorCheck {
-    /// The reasons for a paused or waiting destination that the check `token` reports.
+    /// The values of `reason` of paused and waiting destinations that the check `token` reports.
     private static let tokenReasons: Set = ["unauthorised", "forbidden", "no_credential", "proxy_refuses"]
 
     private static func configured(_ facts: DoctorFacts) -> [DestinationStatus]? {

@@ -75,7 +75,7 @@ enum FilterOptions {
             of: code, expected: ParsedArguments.wholeNumber(in: Int64.min...Int64.max, insteadOf: wrongCode)
         ) { Int($0) }
         filter.files = arguments.all(file)
-        // Given more than once, only the last text would count, and purge would erase more than the user expects.
+        // More than one text is an error: if only the last one counted, purge would erase more than the user expects.
         filter.text = try arguments.single(text)
         filter.metadata = try arguments.values(of: metadata, expected: "KEY=VALUE") { entry in
             entry.utf8.dropFirst().contains(UInt8(ascii: "=")) && !entry.hasPrefix("=") ? entry : nil
@@ -219,7 +219,7 @@ extension PagingOptions {
 
 /// Completes abbreviated ids of groups, such as `g92c9`.
 enum AbbreviatedID {
-    /// The minimum number of digits. With fewer, a typing error is more likely.
+    /// The minimum number of digits. A mistyped id with fewer digits would often match another group.
     private static let minDigits = 4
     private static let pageSize = 500
     /// The maximum number of pages of groups that are searched.
@@ -295,7 +295,7 @@ enum AbbreviatedID {
         CommandFailure(CollectorConnectionError.refused(.notFound(id: id)))
     }
 
-    /// Returns the id of the only group that begins with an id; nil if there is none.
+    /// Returns the id of the only group whose id begins with `id`; nil if there is none. Throws if there are several.
     private static func whole(_ id: String, _ collector: Collector) throws(CommandFailure) -> String? {
         let found = try groups(id, collector)
         guard found.count > 1 else { return found.first }
@@ -303,7 +303,7 @@ enum AbbreviatedID {
         throw CommandFailure(.refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
     }
 
-    /// Returns `true` for a `g` followed by hexadecimal digits. `counts` is the valid number of digits.
+    /// Returns `true` for a `g` followed by lowercase hexadecimal digits whose number is in `counts`.
     static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
         let digits = id.utf8.dropFirst()
         return id.hasPrefix("g") && counts.contains(digits.count)

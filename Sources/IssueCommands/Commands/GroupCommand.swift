@@ -245,7 +245,7 @@ struct GroupCommand: Command {
         let collector = try context.collector()
         var others = Array(ids.dropFirst())
         if let filter {
-            // If the group was merged into another one, the filter finds that one.
+            // If this group was merged into another one, the filter finds the other one, and `show` returns it.
             let target = try collector.call(CollectorCalls.show, IDParameters(id: ids[0])).value.group.id
             others = try matching(filter, collector).filter { $0 != target }
             try context.printNote("Matches \(Quantity.text(others.count, "issue")).")
@@ -306,7 +306,7 @@ struct GroupCommand: Command {
     }
 
     /// Asks for confirmation if a correction merges, or splits into, more than 50 groups and `--yes` was not given.
-    /// Returns `false` if the user declines. Throws if it cannot ask because there is no terminal.
+    /// Returns `false` if the user declines. Throws if it cannot ask because the output is JSON or not a terminal.
     private func isConfirmed(_ count: Int, _ context: CommandContext) throws(CommandFailure) -> Bool {
         guard count > Self.maxUnconfirmed, !skipsConfirmation else { return true }
         let isSplit = action == .split
@@ -441,7 +441,7 @@ enum CorrectionText {
         return TerminalSanitizer.line(text)
     }
 
-    /// Returns what a correction does, such as `merged g1 into g2`. The caller must make it safe for the terminal.
+    /// Returns what a correction does, such as `merged g1 into g2`. The caller must sanitize it for the terminal.
     static func change(_ correction: GroupCorrection) -> String {
         let (other, template) = (correction.other ?? "", correction.template ?? "")
         switch correction.kind {

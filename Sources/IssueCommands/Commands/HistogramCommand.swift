@@ -30,7 +30,7 @@ struct HistogramCommand: Command {
     private static let bucketMinutes: [Int64] = [
         1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 40_320,
     ]
-    /// The maximum number of buckets of a default size.
+    /// The approximate maximum number of buckets of a default size. A partial bucket at the end is not counted.
     private static let maxBuckets: Int64 = 30
 
     private let filter: IssueFilter?
@@ -77,7 +77,7 @@ struct HistogramCommand: Command {
         return Dictionary((reply?.value.groups ?? []).map { ($0.id, $0.markedTitle) }) { $1 }
     }
 
-    /// Returns the smallest default bucket size that needs at most `maxBuckets` buckets.
+    /// Returns the smallest default bucket size with which at most `maxBuckets` whole buckets fit into the time range.
     private static func fitting(_ filter: IssueFilter?, at now: IssueTimestamp) -> Duration {
         let end = filter?.until ?? now
         let start = filter?.since ?? end.advanced(by: .seconds(-86_400))

@@ -54,7 +54,7 @@ struct ListCommand: Command {
         let isRoomy = context.format == .human && context.width.map { $0 >= Self.roomyWidth } ?? false
         let hasSparkline = wantsSparkline || isRoomy
         let collector = try context.collector()
-        // A daemon too old to know deployments ignores this part of the filter. It rejects this call.
+        // A daemon without deployments would ignore this part of the filter, but rejects a query for deployments.
         if filter?.sinceDeployment != nil {
             _ = try collector.call(CollectorCalls.deployments, DeploymentsParameters(limit: 1))
         }
@@ -109,7 +109,7 @@ struct ListCommand: Command {
         return row + [Cell(group.markedTitle)]
     }
 
-    /// Returns when the mute of a group ends, such as `in 2 h`, `after 5 more` or both; `-` if it is not known.
+    /// Returns when the mute of a group ends, such as `in 2 h`, `after 5 more` or both; `-` if it has no end.
     private func muteEnd(of group: IssueGroup, now: IssueTimestamp) -> String {
         let time = group.mutedUntil.map { RelativeTime.text($0, now: now) }
         let count = group.mutedUntilCount.map { "after \(Quantity.text($0)) more" }

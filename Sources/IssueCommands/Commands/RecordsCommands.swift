@@ -178,8 +178,8 @@ package struct FollowProgress {
     private var maxShown = Self.usualShown
     /// The minimum of `maxShown`.
     private static let usualShown = 20_000
-    /// The maximum number of remembered records. If more arrive within `overlap`, some may be shown again after a
-    /// reconnection.
+    /// The maximum number of remembered records. If more than half as many arrive within `overlap`, some may be shown
+    /// again after a reconnection.
     package static let maxRemembered = 100_000
     /// The number of remembered records, for tests.
     package var rememberedCount: Int { shown.count }

@@ -3,7 +3,7 @@ package import IssueProtocol
 import Issues
 import UnixIO
 
-/// A run of `report`: batches records into calls, and prints the result of each.
+/// A run of `report`: sends records in batches, and prints the id or the rejection of each record.
 struct ReportSession {
     /// The maximum number of records in a call: half of the daemon's limit.
     private static let batchRecords = 500
@@ -15,11 +15,11 @@ struct ReportSession {
 
     /// The options for sending and output.
     struct SendingOptions {
-        /// Whether to print no ids.
+        /// Whether to print neither ids nor receipts.
         var isQuiet: Bool
         /// Whether to also print each message to standard error.
         var echoes: Bool
-        /// The maximum time to try each call.
+        /// The maximum time for each call, including retries.
         var timeout: Duration
         /// Whether to keep records for the next run if the daemon does not accept them in time.
         var spools: Bool
@@ -82,7 +82,7 @@ struct ReportSession {
 
     /// Reports the lines of the input as soon as they are complete.
     ///
-    /// - Parameter areAllJSON: Whether to reject lines that are not JSON records. Otherwise, they are messages.
+    /// - Parameter areAllJSON: Whether to reject lines that are not JSON objects. Otherwise, they are messages.
     mutating func report(linesOf input: any CommandInput, areAllJSON: Bool) throws(CommandFailure) {
         var reader = LineReader(input, limit: Self.recordBytes)
         while let lines = reader.next() {
@@ -277,8 +277,8 @@ struct ReportSession {
         return failure
     }
 
-    /// Returns the failure for an error. If the daemon was not reachable and `--spool` was not given, the message
-    /// mentions it.
+    /// Returns the failure for an error. If the daemon was not reachable, the message suggests `--spool`, unless that
+    /// was given or permission was denied.
     private func failureWithHint(_ error: CollectorConnectionError) -> CommandFailure {
         var failure = CommandFailure(error)
         if case .unreachable(_, let reason) = error, reason != .accessDenied, !options.spools {
@@ -368,7 +368,7 @@ extension ReportEnvironment {
     /// The maximum time to send saved calls at the end of a run.
     private static let sendingTime: Duration = .seconds(1)
 
-    /// The surroundings of this process.
+    /// The environment of this process.
     static func process() -> ReportEnvironment {
         let folder = SpillFolder.standard(application: SpillFolder.commandName)
         let start = MonotonicClock.now

@@ -152,8 +152,8 @@ struct RecordDetails {
         ])
     }
 
-    /// Returns the user who set the state and the time, such as `user 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if
-    /// no user set it. After a regression, they are about the state before it.
+    /// Returns who set the state and when, such as `user 1000, 2026-11-21T10:00:00.000Z (2 h ago)`; nil if no user set
+    /// it. After a regression, describes the state before the regression.
     private func change(_ group: IssueGroup) -> String? {
         group.stateChange.map { change in
             "user \(context.user(change.user)), \(PageTime.full(change.time, now: now))"

@@ -132,7 +132,7 @@ struct StatusPage {
                 "Dead letters",
                 destination.lastDeadLetter.map { "last \(PageTime.full($0, now: now)), see issuectl dead-letters" }
             ),
-            // Users who may not see all records do not see the amount of data sent.
+            // For users who may not see all records, these numbers are 0.
             (
                 "Traffic",
                 status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"

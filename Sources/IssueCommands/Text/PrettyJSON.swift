@@ -15,7 +15,8 @@ enum PrettyJSON {
     ///   - member: The name of the member.
     ///   - elements: The elements.
     ///   - hasMore: Whether there are further elements. The object then has the member `more`, too.
-    ///   - unreadable: The number of elements that cannot be read. Above 0, the object has a member with this name.
+    ///   - unreadable: The number of elements that cannot be read. If it is above 0, the object has the member
+    ///     `unreadable`.
     static func document(
         _ member: String, _ elements: [[UInt8]], hasMore: Bool = false, unreadable: Int64 = 0
     ) -> [UInt8] {
@@ -79,8 +80,8 @@ enum PrettyJSON {
 package enum TerminalSafeJSON {
     /// Returns the JSON with control characters, bidirectional marks and other invisible characters escaped in strings.
     ///
-    /// The input may be malformed, for example a line that a destination received. Outside of strings, control
-    /// characters other than line feeds and tabs become spaces.
+    /// The input may be malformed, for example a line that a destination received. Outside of strings, such characters
+    /// become spaces, except for line feeds and tabs.
     package static func escape(_ json: [UInt8]) -> [UInt8] {
         var safe: [UInt8] = []
         safe.reserveCapacity(json.count)

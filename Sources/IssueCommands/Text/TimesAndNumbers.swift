@@ -24,8 +24,8 @@ package enum DurationExpression {
         return .milliseconds(milliseconds)
     }
 
-    /// Returns the description of valid values for the error about an invalid time span. Time spans above 0 with a unit
-    /// are valid.
+    /// Returns a description of valid values, for the error about an invalid time span of an option that accepts only
+    /// time spans above 0 with a unit.
     package static func expectation(for text: String) -> String {
         let words = text.split { !$0.isLetter }
         guard text.contains(where: \.isNumber), text.last?.isLetter == true else { return formsWithUnit }

@@ -27,7 +27,7 @@ package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
 
 extension HealthVerdict: JSONStringEnum {}
 
-/// The times at which the daemon is degraded or failing.
+/// The durations that decide whether the daemon is degraded or failing.
 package struct HealthThresholds: Equatable, Sendable {
     /// The age of the oldest pending record or correction of a destination at which the daemon is degraded.
     package var degradedAge: Duration = .seconds(15 * 60)
@@ -70,7 +70,8 @@ package struct HealthFinding: Equatable, Sendable {
 
     package var kind: Kind
     package var verdict: HealthVerdict
-    /// The name of the destination; nil if the finding is about none or several.
+    /// The name of the destination; nil if the finding is not about a single destination, or if it repeats a fault that
+    /// the daemon has reported.
     package var destination: String?
     /// A clause without a capital letter and full stop.
     package var message: String
@@ -99,7 +100,7 @@ package struct HealthReport: Equatable, Sendable {
     /// - Parameters:
     ///   - status: The status, as far as the caller may see it.
     ///   - now: The current time on the same host.
-    ///   - thresholds: The ages that separate the verdicts.
+    ///   - thresholds: The durations that decide the verdict.
     package init(_ status: DaemonStatus, now: IssueTimestamp, thresholds: HealthThresholds = HealthThresholds()) {
         var findings: [HealthFinding] = []
         let store = status.store
@@ -150,7 +151,7 @@ package struct HealthReport: Equatable, Sendable {
         self.init(findings: findings)
     }
 
-    /// Returns the finding about a destination that is paused or late; nil if it is neither.
+    /// Returns the finding about a destination that is paused or late; nil if it is neither, or no longer configured.
     private static func finding(
         _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {
@@ -172,8 +173,8 @@ package struct HealthReport: Equatable, Sendable {
     /// none.
     ///
     /// If the destination has accepted other records since, there is no finding: the cause is then in the rejected
-    /// records, and any user can send such records. This includes accepted records of the same batch, because the dead
-    /// letter is not later than their success.
+    /// records, and any user can send such records. Accepted records of the batch with the dead letter count as well,
+    /// because the time of their success is not earlier than that of the dead letter.
     private static func deadLetters(
         _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {

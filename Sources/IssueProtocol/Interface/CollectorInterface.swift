@@ -389,7 +389,8 @@ package enum CollectorInterface {
 
         # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report
         # progress. earlier: the number of records that had been stored before; absent if there are none. files: the files
-        # that were read or, with dry_run, that would be read. hopeless: the files from which nothing can be read.
+        # that were read or, with dry_run, that would be read. hopeless: the files that could not be read, or not to the
+        # end because that took too long.
         method Repair(file: ?string, dry_run: ?bool) -> (
           recovered: int, earlier: ?int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
         )

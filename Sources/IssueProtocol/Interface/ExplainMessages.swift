@@ -8,7 +8,8 @@ public struct GroupExplanation: Equatable, Sendable {
     public var fingerprint: String
     /// Whether the sender chose the fingerprint.
     public var isChosen: Bool
-    /// The version of the rule that computed it; nil if it was chosen or is that of an overflow group.
+    /// The version of the rule that computed the fingerprint. Nil if the sender chose it, if it is that of an overflow
+    /// group, or if the rule is unknown.
     public var rule: Int?
     /// The message without its variable parts, as in titles; nil if no record is stored.
     public var template: String?
@@ -156,7 +157,7 @@ package struct ForecastDestination: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// Whether a notifier would report a record, and why not.
+/// Whether a notifier would report a record and, if it would not, the reason.
 package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
     /// The name of the notifier.
     package var notifier: String
@@ -204,7 +205,8 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var fingerprint: String
     /// Whether the sender chose the fingerprint.
     package var isChosen: Bool
-    /// The version of the rule that computed it; nil if it was chosen or is that of an overflow group.
+    /// The version of the rule that computed the fingerprint; nil if the sender chose it, or if it is that of an
+    /// overflow group.
     package var rule: Int?
     /// The id of the group. A new group would get this id.
     package var groupID: String

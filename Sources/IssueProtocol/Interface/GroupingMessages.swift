@@ -252,7 +252,7 @@ public struct MergeSuggestion: Equatable, Sendable {
     public var groups: [String]
     /// Their titles.
     public var titles: [String]
-    /// For each title, the word that the other title does not contain.
+    /// For each title, the word in which it differs from the other title.
     public var words: [String]
     /// The name of their application.
     public var app: String

@@ -68,7 +68,7 @@ package enum MessageCatalog {
         return (lines + [line]).joined(separator: "\n")
     }
 
-    /// Returns the `MESSAGE_ID=` of an event that has no chosen one, as 32 hexadecimal digits.
+    /// Returns the `MESSAGE_ID=` of an event that does not define one itself, as 32 hexadecimal digits.
     ///
     /// It consists of two 64-bit FNV-1a hashes of the event's identifier with different prefixes. The identifier never
     /// changes, so the message id does not change either.
@@ -155,7 +155,7 @@ package struct ExplainedError: Equatable, Sendable {
         kind.errors.map { ExplainedError(name: $0.name, meaning: kind.meaning, action: kind.action) }
     }
 
-    /// The errors with the same explanation. Their values are not shown.
+    /// The errors, grouped by explanation. Only their names are used, so their values are placeholders.
     private static let kinds: [(errors: [CollectorError], meaning: String, action: String)] = [
         (
             [.busy(retryAfter: .zero)],

@@ -207,7 +207,7 @@ package struct RetentionReply: Equatable, Sendable {
     package var keepFree: Int64
     /// The bytes that new records add in a day, at the rate of the last 24 hours; nil if unknown.
     package var growth: Int64?
-    /// The rules in the order in which they remove records. Rules that remove none at this rate come last.
+    /// The rules in the order in which they remove records. Rules that remove none at the current rate come last.
     package var rules: [RetentionRule]
 
     package init(

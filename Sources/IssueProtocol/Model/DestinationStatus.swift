@@ -8,7 +8,7 @@ public struct DestinationStatus: Equatable, Sendable {
     public var kind: String
     /// The current activity.
     public var state: DestinationState
-    /// The reason for waiting or being paused. If idle, the last failure, or that the destination is no longer
+    /// The reason for waiting or being paused. If idle, the last failure, or a note that the destination is no longer
     /// configured. Nil if there is none.
     public var reason: String?
     /// The time at which the destination stopped accepting records, at the earliest the start of the daemon. Nil if it
@@ -72,8 +72,8 @@ public struct DestinationStatus: Equatable, Sendable {
 }
 
 extension DestinationStatus {
-    /// The number of records since the destination was added, without those that a purge has erased. It always equals
-    /// the sum of all outcomes.
+    /// The number of records since the destination was added, without those that a purge has erased. If ``balances`` is
+    /// `true`, it equals the sum of all outcomes.
     public var received: Int { Int(clamping: ledger.received) }
 
     /// Whether the outcomes add up to the number of received records. Anything else is a bug of the daemon.
@@ -123,7 +123,7 @@ extension DestinationStatus: JSONObjectCodable {
 
 /// The current activity of a destination or notifier.
 public enum DestinationState: String, CaseIterable, Sendable {
-    /// Nothing is pending, or a batch is being filled.
+    /// Nothing is pending, a batch is being filled, or the destination is no longer configured.
     case idle
     /// A request is in flight.
     case sending
@@ -135,7 +135,8 @@ public enum DestinationState: String, CaseIterable, Sendable {
 
 extension DestinationState: JSONStringEnum {}
 
-/// The number of records with each fate at one destination. The fates always add up to the number of received records.
+/// The number of records with each fate at one destination. In a correct ledger, they add up to the number of received
+/// records.
 package struct Ledger: Equatable, Sendable {
     package var received: Int64 = 0
     package var pending: Int64 = 0

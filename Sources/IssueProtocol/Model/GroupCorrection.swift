@@ -26,7 +26,7 @@ public struct GroupCorrection: Equatable, Sendable {
     public var other: String?
     /// The name of the application.
     public var app: String
-    /// The id of the user whose groups these are.
+    /// The id of the user of the application.
     public var user: UInt32
     /// The pattern for titles, or the value of `field`; nil for a merge.
     public var template: String?
@@ -121,11 +121,11 @@ package struct TitlePattern: Equatable, Sendable {
     private let start: [UInt8]
     private let end: [UInt8]
     /// The texts between stars.
-    private let middle: [SubsequenceSearch]
+    private let middle: [SubstringSearch]
     private let hasStar: Bool
 
-    /// Creates a pattern. Returns nil if the text is too long, matches every title, or begins with U+0001, which marks
-    /// the other selectors that the daemon stores.
+    /// Creates a pattern. Returns nil if the text is too long, empty, consists only of stars, or begins with U+0001,
+    /// with which the stored form of a split by a field begins.
     package init?(_ text: String) {
         let star = UInt8(ascii: "*")
         let bytes = Array(text.utf8)
@@ -135,13 +135,13 @@ package struct TitlePattern: Equatable, Sendable {
         hasStar = parts.count > 1
         start = parts[0]
         end = hasStar ? parts[parts.count - 1] : []
-        middle = parts.dropFirst().dropLast().filter { !$0.isEmpty }.map { SubsequenceSearch($0) }
+        middle = parts.dropFirst().dropLast().filter { !$0.isEmpty }.map { SubstringSearch($0) }
     }
 
     /// Returns `true` if the whole title matches.
     ///
-    /// The time is linear in the length of the title for every pattern, because the writer calls this for each rule of
-    /// an application when a new fingerprint arrives.
+    /// The time is linear in the length of the title for every pattern. It must be short, because the writer calls this
+    /// for each rule of an application when a new fingerprint arrives.
     package func matches(_ title: String) -> Bool {
         var work = 0
         return matches(title, work: &work)
@@ -165,7 +165,7 @@ package struct TitlePattern: Equatable, Sendable {
 }
 
 /// Finds a text within another one in linear time (Knuth, Morris and Pratt).
-private struct SubsequenceSearch: Equatable, Sendable {
+private struct SubstringSearch: Equatable, Sendable {
     private let text: [UInt8]
     /// For each position, the length of the longest proper prefix of `text` that is also a suffix of the bytes up to
     /// and including that position.
@@ -186,7 +186,8 @@ private struct SubsequenceSearch: Equatable, Sendable {
         self.borders = borders
     }
 
-    /// Returns the end of the first occurrence; nil if there is none.
+    /// Returns the index after the first occurrence; nil if there is none. Adds the number of byte comparisons to
+    /// `work`.
     func firstEnd(in bytes: ArraySlice<UInt8>, work: inout Int) -> Int? {
         var length = 0
         for index in bytes.indices {

@@ -1,6 +1,8 @@
 public import IssueWire
 
-/// All records with the same fingerprint from one user's application, usually called "the issue".
+/// The records of one user's application that describe the same problem, usually called "the issue".
+///
+/// These are the records with the same fingerprint, unless a correction has merged or split groups.
 public struct IssueGroup: Equatable, Sendable {
     /// The id of the group.
     public var id: String
@@ -225,7 +227,8 @@ package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var state: GroupState
     /// The end of a mute; nil if it has none.
     package var until: IssueTimestamp?
-    /// Whether only a newer version of the application ends the state. Nil means `false`.
+    /// Whether the state ends with a record from a version of the application that is newer than all seen so far. In
+    /// this case, records of other versions do not reopen a resolved group. Nil means `false`.
     package var untilNewerVersion: Bool?
     /// The version that has the fix: only this version and later ones reopen the group. Nil if none was given.
     package var resolvedIn: String?

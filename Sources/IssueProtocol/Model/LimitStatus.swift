@@ -142,7 +142,7 @@ package struct LimitStatus: Equatable, Sendable {
     package var commonCapacity: Int64?
     /// The amount of a shared limit that the user has used and that was not refilled yet; nil for other limits.
     package var used: Int64?
-    /// The number of records, announcements or names above the limit in the last 24 hours.
+    /// The number of records, announcements or names above the limit since `LimitsReply.since`.
     package var held: Int64
     /// The limits that would have held back nothing in that time. Any one of them is enough. Empty if nothing was held
     /// back.

@@ -202,7 +202,7 @@ extension IssueDetails: JSONObjectCodable {
 public struct DeadLetter: Equatable, Sendable {
     /// The id of the record. For a summary and for a correction it is `summary-` and a number.
     public var record: String
-    /// Whether it is the line of a correction of the grouping. Nil means `false`.
+    /// Whether the dead letter is a correction of the grouping. Nil means `false`.
     package var isCorrection: Bool?
     /// The name of the destination.
     public var destination: String
@@ -210,7 +210,7 @@ public struct DeadLetter: Equatable, Sendable {
     public var reason: String
     /// The destination's last response. Nil if there is none.
     public var answer: String?
-    /// The number of attempts to send it, in a batch or in a part of one.
+    /// The number of attempts to send its batch or a part of that batch.
     public var attempts: Int
     /// The time at which it became a dead letter.
     public var timestamp: IssueTimestamp
