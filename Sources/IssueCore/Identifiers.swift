@@ -79,7 +79,7 @@ package struct RowID: Identifier, Strideable {
         return RowID(rawValue: count < 0 ? Int64.max : Int64.min)
     }
 
-    /// Returns the number of row ids from one row up to, but not including, another.
+    /// Returns the number of row ids from `other` up to, but not including, `row`; negative if `row` is lower.
     @inlinable
     package static func - (row: RowID, other: RowID) -> Int { other.distance(to: row) }
 }
@@ -104,7 +104,7 @@ package struct AccountID: Identifier {
 
 /// The id of a group: the records of an account that have the same fingerprint.
 ///
-/// Clients see the key of a group instead of its id, because an id is assigned by one store only.
+/// Clients see the key of a group instead of its id, because the id is valid only in the store that assigned it.
 package struct GroupID: Identifier {
     package var rawValue: Int64
 
@@ -176,14 +176,14 @@ package struct RecordID: Hashable, Sendable {
     /// The number of consecutive rows whose ids differ only in the last digit, starting at a multiple of this number.
     package static let rowsPerPrefix: Int64 = 32
 
-    /// Appends a number in the form of a row id in a record's id.
+    /// Appends a number as text, in the same form as the row id in a record's id.
     package static func append(digitsOf number: Int64, to output: inout ByteBuffer) {
         let number = UInt64(bitPattern: number)
         var words = InlineArray<2, UInt64>(repeating: 0)
         let count = max(0, (63 - number.leadingZeroBitCount) / 5) + 1
         let start = output.count
         output.appendRoom(16)
-        // The digits are collected in two words, the first one in the lowest byte, and stored at once.
+        // The digits are collected in two words, the first digit in the lowest byte, and stored at once.
         for index in 0..<count {
             let digit = UInt64(digit(number >> UInt64(5 * (count - 1 - index)) & 31))
             words[index >> 3] |= digit << UInt64(8 * (index & 7))

@@ -98,12 +98,12 @@ package struct RecordLogClock: Equatable, Sendable {
     }
 }
 
-/// A point in time on the record log's clock. The clock never goes backwards. Setting the wall clock changes it by at
-/// most a second or, while the daemon is not running, by at most a day.
+/// A point in time on the record log's clock. The clock never goes backwards. Setting the wall clock changes log time
+/// by at most a second or, while the daemon is not running, by at most a day.
 ///
 /// Each commit stores its log time. A decision based on it is therefore the same when it is repeated after a crash.
 package struct RecordLogInstant: InstantProtocol {
-    /// The milliseconds since an origin that has no meaning.
+    /// The milliseconds since an arbitrary origin.
     package var milliseconds: Int64
 
     /// - Parameter milliseconds: The milliseconds since the origin.

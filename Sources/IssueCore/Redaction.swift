@@ -19,7 +19,7 @@ extension Redactor {
 
 /// Copies consecutive runs of a text, and writes a mark in place of each value.
 ///
-/// If a value extends over two runs, its mark is written in the first one.
+/// If a value extends over several runs, its mark is written in the first one.
 private struct MarkedCopy {
     /// The ranges of the values, in order.
     let values: [Range<Int>]
@@ -65,9 +65,9 @@ private struct MarkedCopy {
 extension Redactor {
     /// Splits a message whose values are in `matches` into its template and parts.
     ///
-    /// Unless the sender gave a template, the template is computed from the message with a stand-in for each value. It
-    /// therefore does not depend on the values or their marks: a message that the sender has already redacted has the
-    /// same template.
+    /// If the sender gave no template, the template is computed from the message with a stand-in for each value. It
+    /// therefore depends neither on the values nor on the marks that replace them: a message that the sender has
+    /// already redacted has the same template.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the message.
@@ -164,7 +164,7 @@ extension Redactor {
         _ bytes: Span<UInt8>, from start: Int, to end: Int, _ builder: inout RedactedTemplate,
         template: inout ByteBuffer, parts: inout ByteBuffer
     ) {
-        // The text with a stand-in for each value, and the ranges of the stand-ins.
+        // `neutral` is the text with a stand-in for each value.
         var neutral = ByteBuffer()
         var standInRanges: [Range<Int>] = []
         let values = matches
@@ -215,9 +215,9 @@ extension Redactor {
 /// Reduces messages and metadata to the parts that help to find a fault: constant text, keys and types.
 ///
 /// First, all rules of redaction are applied, even if they are switched off. Then the values that the template
-/// recognises are replaced, such as numbers, paths, addresses and quoted text. Finally, each word that also occurs in
-/// the metadata of the record is replaced, unless it is very short. A name that occurs only in the text of a message
-/// cannot be distinguished from constant text, and remains.
+/// recognises are replaced, such as numbers, paths, addresses and quoted text. Finally, each word of at least three
+/// characters that also occurs in a string of the record's metadata or details is replaced. A name that occurs only in
+/// the text of a message remains, because it cannot be distinguished from constant text.
 package struct Anonymizer: Sendable {
     private var redactor: Redactor
     private let limits = RecordLimits()

@@ -6,7 +6,7 @@ package import IssueProtocol
 /// records first. If other files fill the disk and removing all records would not free enough space, no records are
 /// removed to free disk space.
 ///
-/// Ages are in log time, so setting the wall clock to a wrong time removes no records.
+/// Ages are in log time, which changes by at most a day if the wall clock is set to a wrong time (`RecordLogInstant`).
 package struct Retention: Equatable, Sendable {
     /// Why records are removed.
     package enum Reason: String, Equatable, Sendable {
@@ -32,8 +32,8 @@ package struct Retention: Equatable, Sendable {
         case wait(Duration)
     }
 
-    /// The maximum time between two checks. Checks are more frequent if a maximum age is low. They are needed because
-    /// nothing notifies the daemon when the disk fills up.
+    /// The maximum time between two checks. Checks are more frequent if a maximum age is low or will soon be reached.
+    /// Regular checks are needed because nothing notifies the daemon when the disk fills up.
     package static let interval: Duration = .seconds(60)
     /// The time between two steps of a search for ranges with old records of some applications.
     private static let searchPause: Duration = .milliseconds(10)
@@ -51,7 +51,7 @@ package struct Retention: Equatable, Sendable {
             guard let unreferenced = snapshot.unreferenced else { return .countUnreferenced }
             let users = unreferenced.users(maxSize: settings.maxSize)
             guard users.isEmpty else { return .collect(users) }
-            // If no user has data in the oldest range, the whole range can be removed.
+            // If no user has data left in the oldest range, the whole range is removed.
             guard snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
                 let candidate = EvictionPolicy.evictionCandidate(snapshot.holdings, settings.users)
             else { return .forget(oldest, reason) }
@@ -98,8 +98,8 @@ package struct Retention: Equatable, Sendable {
         max(settings.maxAge, range.longestAge ?? settings.maxAge)
     }
 
-    /// The maximum time for which a range stays open on a quiet host. It ensures that the records of a range have about
-    /// the same age.
+    /// The maximum time for which a range stays open if it does not fill up earlier. Because of this limit, the records
+    /// of a range have about the same age.
     private var maxOpenDuration: Duration {
         max(.seconds(1), min(settings.lowestAge / 10, .seconds(86_400)))
     }
@@ -170,8 +170,7 @@ package struct RetentionSettings: Hashable, Sendable {
 
     /// Compares the free space with `keepFree`.
     ///
-    /// Removing records turns used bytes of the database into free space. While records are removed, `short` therefore
-    /// never becomes `unreachable`.
+    /// Removing records turns used bytes of the database into free space, so it never turns `short` into `unreachable`.
     ///
     /// - Parameters:
     ///   - bytes: The free space, including the space that can be freed without removing records; nil if unknown.
@@ -187,7 +186,7 @@ package struct RetentionSettings: Hashable, Sendable {
 package struct ApplicationAge: ApplicationSetting, Hashable, Sendable {
     /// The name of the application.
     package var name: String
-    /// The user of the application; nil for the applications of that name of all users.
+    /// The user of the application; nil if the maximum age applies to all users.
     package var uid: UInt32?
     package var maxAge: Duration
 
@@ -209,8 +208,8 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var newest: RecordLogInstant
         /// Whether a batch that is in flight has records of the range.
         package var hasBatchInFlight: Bool
-        /// The longest of the applications' own maximum ages that exceed the general one. Only applications with
-        /// records in the range count. Nil if there is none.
+        /// The longest maximum age of an application with records in the range, if it exceeds the general one;
+        /// otherwise nil. Set only for `RetentionSnapshot.oldest`.
         package var longestAge: Duration?
 
         package init(id: Int64, firstID: RowID, lastID: RowID, newest: RecordLogInstant, hasBatchInFlight: Bool) {
@@ -235,7 +234,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
         }
     }
 
-    /// The data of one user in one closed range.
+    /// The data of one user id in one closed range.
     package struct Holding: Equatable, Sendable {
         package var range: ClosedRange
         package var user: UInt32
@@ -259,7 +258,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package var isSearchingAged = false
     /// The estimated space of series without records; nil if it has not been counted since the start.
     package var unreferenced: UnreferencedSeries? = UnreferencedSeries()
-    /// The data of each user in each closed range. Empty unless space is short.
+    /// The data of each user id in each closed range. Empty unless space is short.
     package var holdings: [Holding] = []
     /// The log time of the first record in the open range; nil if the range is empty.
     package var openSince: RecordLogInstant?
@@ -449,8 +448,8 @@ package struct RetentionUsage: Equatable, Sendable {
     package var growth: Int64? {
         guard records > 0, period >= Self.minPeriod, let averageBytes else { return nil }
         // Issues, series and counts outlive their records. After many records were removed, for example because
-        // MaxSize= was lowered, the size per stored record is therefore too high. A stored record takes less space than
-        // it had when it was received.
+        // MaxSize= was lowered, the size per stored record is therefore too high. It is limited to the average received
+        // size, because a stored record takes less space than it had when it was received.
         let stored = Double(usedBytes - Self.emptyBytes) / Double(records)
         let size = max(Self.minRecordBytes, min(stored, Double(averageBytes)))
         let perDay = size * Double(recentRecords) / (period / .seconds(86_400))
@@ -463,8 +462,8 @@ package struct RetentionUsage: Equatable, Sendable {
     /// limit is reached. It is also nil for records that are all in the open range.
     ///
     /// New records are expected at the rate of the last day, with the average size of stored records or, if that is
-    /// lower, of received records. A limit on space is not reached if records reach their maximum age first, because
-    /// from then on as much is removed as is added.
+    /// lower, of received records. A limit on space is not expected to be reached if records reach their maximum age
+    /// first, because from then on as much is removed as is added.
     package func reply(_ settings: RetentionSettings, now: IssueTimestamp) -> RetentionReply {
         var rules = portions.map { portion in
             RetentionRule(

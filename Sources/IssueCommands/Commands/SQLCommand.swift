@@ -133,10 +133,9 @@ struct SQLCommand: Command {
                 text += line
                 hasSemicolon = hasSemicolon || line.contains(UInt8(ascii: ";"))
                 guard hasSemicolon else { continue }
-                hasSemicolon = false
                 // Each check reads the whole text. A long one is checked again when it has grown by an eighth.
                 guard text.count <= Self.maxCheckedBytes || text.count >= checked + checked / 8 else { continue }
-                checked = text.count
+                (checked, hasSemicolon) = (text.count, false)
                 guard database.isComplete(String(decoding: text, as: UTF8.self)) else { continue }
                 try runInput(text, isInteractive, on: database, context)
                 (text, checked) = ([], 0)

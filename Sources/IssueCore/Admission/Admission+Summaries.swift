@@ -1,22 +1,23 @@
 package import IssueProtocol
 
 extension Admission {
-    /// The log time at which the next summary is due: when its window has ended and, unless too many windows are open,
-    /// a token for a summary is available; nil if no window is open.
+    /// The log time from which `dueSummaries` must be called: when the first window has ended and, unless too many
+    /// windows are open, a token for a summary is available. Nil only if no window is open.
     package var nextSummaryDue: RecordLogInstant? {
         guard let earliestDue else { return nil }
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
     }
 
-    /// Closes or renews the windows that have ended by the log time `now`, each at its own time. Returns the summaries
-    /// to store, in the order of their times.
+    /// Closes or renews the windows that have ended and whose summaries are due by the log time `now`. Returns the
+    /// summaries to store, in the order of their times.
     package mutating func dueSummaries(at now: RecordLogInstant) -> [SummaryDraft] {
         var drafts: [SummaryDraft] = []
         while let due = nextSummaryDue, due <= now { drafts += flush(at: due) }
         return drafts
     }
 
-    /// Closes all windows at the log time `now`, and returns the summaries to store.
+    /// Closes all windows at the log time `now`, regardless of the rate limit of summaries, and returns the summaries
+    /// to store.
     ///
     /// Called at shutdown, and at a start for the windows that a crash left open.
     package mutating func closeAll(at now: RecordLogInstant) -> [SummaryDraft] {
@@ -46,7 +47,8 @@ extension Admission {
         set { global[summaryRole] = newValue }
     }
 
-    /// Summarises and renews the windows that have ended by `now`, and closes those without suppressed records.
+    /// Closes the ended windows without suppressed records. Summarises and renews the other ended windows, as many as
+    /// the rate limit of summaries allows.
     private mutating func flush(at now: RecordLogInstant) -> [SummaryDraft] {
         let due = windows.values.filter { $0.due <= now }
         // Suppression has ended if a whole window has no suppressed record.
@@ -87,7 +89,7 @@ extension Admission {
             } ?? [])
     }
 
-    /// Returns one summary for several windows of one application.
+    /// Returns one summary for windows of one application.
     private mutating func makeMergedSummary(of windows: [WindowRow], at now: RecordLogInstant) -> SummaryDraft {
         let parts = windows.map { makeSummary(of: $0, at: now) }
         guard var sum = parts.first else {
@@ -200,7 +202,7 @@ extension Admission {
 
 /// The content of a summary: how many records were suppressed, in which groups, since when and why.
 package struct SummaryDraft: Equatable, Sendable {
-    /// The group's id; nil if several windows of an application may share the summary (`SummaryPlan.merged`).
+    /// The group's id; nil for a shared summary (`SummaryPlan.merged`), even if it covers only one group.
     package var group: GroupID?
     package var account: AccountID
     /// The reason. In a shared summary, the reason of the window with the most suppressed records.
@@ -269,8 +271,8 @@ struct SummaryPlan: Equatable {
     }
 }
 
-/// A range of rows that a summary covers. The summary counts all records in it that belong to the group and were
-/// suppressed for this reason.
+/// A range of rows that a summary covers. The summary counts all records in the range that belong to the group and were
+/// suppressed for the reason.
 package struct SummaryRange: Equatable, Sendable {
     package var group: GroupID
     package var reason: SuppressionReason
@@ -312,7 +314,7 @@ package struct WindowRow: Equatable, Sendable {
     /// this group and reason between them.
     package var records: ClosedRange<RowID>?
     package var maxSeverity: IssueLevel = .debug
-    /// The sequence number of the summary that will report the window.
+    /// The sequence number of the window's summary, unless it shares one.
     package var sequence: Int64
     /// Whether the group was evicted from the table. The window is then reported at the next flush and not renewed.
     package var isGroupEvicted = false
@@ -336,7 +338,7 @@ package struct WindowRow: Equatable, Sendable {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }
 
-    /// Counts the records of a run. They follow all records that were counted before the run began.
+    /// Counts the records of a run. Runs of several series of the group may overlap.
     mutating func count(_ run: SuppressedRun, occurrences total: Int64) {
         firstSeen = suppressedCount == 0 ? run.first : min(firstSeen, run.first)
         lastSeen = max(lastSeen, run.last)
@@ -446,8 +448,8 @@ extension Admission {
 
 /// Consecutive records of one series that are suppressed without being evaluated one by one.
 ///
-/// The results are known in advance: an empty bucket refuses every record until it has refilled, and a refused record
-/// takes no tokens from other buckets.
+/// The results are known in advance: a bucket that has refused a record refuses the next ones until it has refilled,
+/// and a refused record takes no tokens from other buckets.
 package struct SuppressedRun: Sendable {
     package let group: GroupID
     package let account: AccountID

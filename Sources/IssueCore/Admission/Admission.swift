@@ -2,25 +2,26 @@ package import IssueProtocol
 
 /// Decides for one destination which records are sent and which are suppressed and counted.
 ///
-/// It is called for each record, in the order of the record log. A record must pass four checks: the group's bucket,
-/// the application's buckets, the destination's buckets, and the daily byte limit. A record that one of them refuses
-/// takes no tokens. The application's and the destination's limits have reserves for critical records, and for new
-/// groups and regressions; the destination's limit also has one for summaries (`SharedLimit`). The first record of a
-/// group and a regression skip the group's bucket. Users share the destination's limit and the daily bytes fairly
-/// (`FairBucket`, `DailyBudget`), regardless of the severity of their records.
+/// The records are evaluated in the order of the record log, except that a priority record may be sent before the
+/// backlog (`evaluatePriority`). A record must pass four checks: the group's bucket, the application's buckets, the
+/// destination's buckets, and the daily byte limit. A record that one of them refuses takes no tokens. The
+/// application's and the destination's limits have reserves for critical records, and for new groups and regressions;
+/// the destination's limit also has one for summaries (`SharedLimit`). The first record of a group and a regression
+/// skip the group's bucket. Users share the destination's limit and the daily bytes fairly (`FairBucket`,
+/// `DailyBudget`), regardless of the severity of their records.
 ///
 /// All times, including those of summaries, are log times. If a record's time is `nextSummaryDue` or later, the caller
-/// must call `dueSummaries(at:)` before it evaluates the record. The same log therefore always gives the same
-/// decisions, even if it is processed later or again after a crash.
+/// must call `dueSummaries(at:)` before it evaluates the record. The rate limits therefore do not depend on when the
+/// log is processed, and are the same if it is processed again after a crash.
 package struct Admission: Sendable {
     /// The maximum sizes of the tables in memory. The state of evicted entries is stored. Suppressed records of an
-    /// evicted group are reported at the next flush.
+    /// evicted group are reported in the next summaries.
     package struct Bounds: Equatable, Sendable {
         /// The maximum number of groups.
         package var groups = 20_000
         /// The maximum number of applications.
         package var accounts = 4096
-        /// The maximum number of summaries of single groups in one flush. The other groups share one summary per
+        /// The maximum number of windows that get a summary of their own at a time. The others share one summary per
         /// application.
         package var summaries = 200
 
@@ -57,11 +58,11 @@ package struct Admission: Sendable {
     var sequences: RecencyTable<AccountID, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
-    /// A lower bound of the end times of all windows; nil if there are none. It avoids a search for each record.
+    /// A lower bound of the end times of all windows; nil only if there are none. It avoids a search for each record.
     var earliestDue: RecordLogInstant?
     /// The changes that `takeChanges()` has not returned yet.
     var unsaved = DirtySet()
-    /// The records that the limits have held back. Not stored.
+    /// The numbers of records that the limits have held back. Not stored.
     package internal(set) var history: LimitHistory
 
     /// - Parameters:
@@ -179,8 +180,8 @@ package struct Admission: Sendable {
         accounts.peek(account)?.limits ?? settings.defaultApplicationLimits
     }
 
-    /// Inserts or replaces a group in the table. If that evicts another group, its windows with suppressed records are
-    /// reported at the next flush.
+    /// Inserts or replaces a group in the table. If another group is evicted, the evicted group's windows with
+    /// suppressed records are due at once.
     mutating func put(_ group: Group, for id: GroupID) {
         guard let (goneID, left) = groups.insert(group, for: id) else { return }
         var gone = left
@@ -230,7 +231,7 @@ package struct Admission: Sendable {
             maxLevel: group.bucket.maxLevel, at: group.bucket.at)
     }
 
-    /// Returns the state of the candidate's group; that of a new group if it is not in memory.
+    /// Returns the state of the candidate's group, or the state of a new group if it is not in memory.
     mutating func group(of candidate: AdmissionCandidate, limits: ApplicationLimits, at now: RecordLogInstant) -> Group
     {
         if let known = groups.peek(candidate.group) { return known }
@@ -303,7 +304,7 @@ extension Admission {
         }
     }
 
-    /// Checks all limits, then takes a token from each if none refuses the record.
+    /// Checks the limits in order. If none refuses the record, takes a token from each bucket that was checked.
     private mutating func decide(
         _ candidate: AdmissionCandidate, claims: [BucketRole], at now: RecordLogInstant
     ) -> LimitVerdict {
@@ -423,7 +424,7 @@ package struct AdmissionChanges: Equatable, Sendable {
 /// The stored state from which admission continues after a restart.
 package struct AdmissionState: Equatable, Sendable {
     package var buckets: [BucketRow]
-    /// In ascending order of their newest evaluated record. Contains at most as many groups as the table holds.
+    /// In ascending order of their newest evaluated record.
     package var groups: [GroupRow]
     package var windows: [WindowRow]
     package var accountSequences: [AccountID: Int64]
@@ -467,7 +468,7 @@ package struct AdmissionCandidate: Equatable, Sendable {
     package var count: Int64
     package var isReportable: Bool
     package var isMuted: Bool
-    /// Whether `evaluatePriority` has refused the record. Its reserves are then not checked again.
+    /// Whether `evaluatePriority` has refused the record. The reserves are then not checked again.
     package var wasPriority: Bool
 
     package init(
@@ -511,7 +512,7 @@ extension Admission {
     /// left out for the first record of a group and for a regression, and the application's if it is not in memory.
     /// Nothing is counted.
     ///
-    /// The destination's level is what all users together have left; one user may get less of it.
+    /// The destination's level is what all users together have left. A single user may get less.
     package func levels(for candidate: AdmissionCandidate, at now: RecordLogInstant) -> [LimitForecast] {
         let limits = limits(of: candidate.account)
         let claims = Self.reserves(for: candidate) + [.common]

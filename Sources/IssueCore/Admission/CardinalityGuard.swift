@@ -6,8 +6,8 @@ package import IssueProtocol
 /// A fault in an application could otherwise create a group for each record. Records above a limit are combined in an
 /// overflow group, series, application or sender, in which they are stored whole and counted. Because a user can invent
 /// application names, all applications of a user together may create only `userLimitFactor` times as many groups and
-/// series as one. Windows start at multiples of their length, so that after a restart the store can count what was
-/// created in the current window.
+/// series as one application. Counting windows start at multiples of their length, so that after a restart the store
+/// can count what was created in the current window.
 package struct CardinalityGuard: Sendable {
     package enum SeriesVerdict: Equatable, Sendable {
         case allow
@@ -55,7 +55,7 @@ package struct CardinalityGuard: Sendable {
     private struct User: Sendable {
         var applications = WindowCount()
         var senders = WindowCount()
-        /// New groups and series of all applications together.
+        /// The new groups of all applications of the user together. The same applies to `series`.
         var groups = WindowCount()
         var series = WindowCount()
     }
@@ -158,14 +158,14 @@ package struct CardinalityGuard: Sendable {
         )
     }
 
-    /// Returns the log time at which the window for groups or that for series ends, whichever is first. New ones may be
-    /// allowed again then.
+    /// Returns the log time at which the window for groups or that for series ends, whichever is first. New groups or
+    /// series may be allowed again then.
     package func windowEnd(at now: RecordLogInstant) -> RecordLogInstant {
         min(Self.end(of: newGroups, at: now), Self.end(of: newSeries, at: now))
     }
 
-    /// Restores an application's counters from what the store has counted since the current windows began. Must be
-    /// called once per application.
+    /// Restores an application's counters from what the store has counted since the current windows began. Must not be
+    /// called twice for an application, because the counts are also added to its user's counters.
     package mutating func restore(
         account: AccountID, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
@@ -271,7 +271,7 @@ package struct CardinalityOverflow: Hashable, Sendable {
         case variants
     }
 
-    /// The user whose names, groups or series exceed a limit.
+    /// The user id of the record's sender.
     package var uid: UInt32
     package var kind: Kind
 
@@ -303,7 +303,7 @@ package struct OverflowWarningLimiter: Sendable {
     }
 }
 
-/// The number of names, groups and series that exceeded a limit in the last 24 hours, by user.
+/// The number of times that names, groups or series exceeded a limit in the last 24 hours, by user and kind.
 package struct OverflowHistory: Sendable {
     private struct Entry: Sendable {
         var hours = HourlyDemand()

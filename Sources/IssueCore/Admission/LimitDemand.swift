@@ -23,7 +23,8 @@ package struct HourlyDemand: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - held: The number of records that were held back. The slot keeps the sum.
-    ///   - excess: The amount by which the demand was above the refill. The slot keeps the maximum.
+    ///   - excess: The amount by which the demand was above the refill, in parts of a token. The slot keeps the
+    ///     maximum.
     ///   - peak: The demand in a period. The slot keeps the maximum.
     ///   - now: The log time.
     package mutating func add(held: Int64 = 0, excess: Int64 = 0, peak: Int64 = 0, at now: RecordLogInstant) {
@@ -61,8 +62,8 @@ package struct HourlyDemand: Equatable, Sendable {
 ///
 /// It computes the excess of demand over refill: the excess grows by one token with each record that needs one, and
 /// falls with the refill, down to zero. A bucket as large as the highest excess would have had a token for every
-/// record. The computation begins with the first record that the bucket refuses. Until then, the excess is the number
-/// of tokens missing in the bucket.
+/// record. The computation begins with the first record that the bucket refuses. The excess is then the number of
+/// tokens missing from the bucket.
 package struct BucketDemand: Equatable, Sendable {
     /// Determines how the needed limit is computed from the demanded tokens.
     package enum Use: Equatable, Sendable {
@@ -88,8 +89,8 @@ package struct BucketDemand: Equatable, Sendable {
     private var at: RecordLogInstant
     /// The current period of the refill.
     private var window: Window
-    /// Whether records were counted out of the order of their times. The excess may then be too low, by less than one
-    /// token.
+    /// Whether the times of the counted records were not in ascending order. The excess may then be too low, by less
+    /// than one token.
     private var isEstimate = false
     private var hours = HourlyDemand()
 
@@ -105,7 +106,8 @@ package struct BucketDemand: Equatable, Sendable {
         (self.scale, self.limit, self.use) = (scale, limit, use)
         at = max(now, bucket.at)
         excess = scale.capacity - bucket.filled(at: at)
-        // The missing tokens were taken in this period or in earlier ones. Counting all of them is an upper bound.
+        // The missing tokens were taken in this period or in earlier ones. Counting all of them in this period gives an
+        // upper bound.
         window = Window(
             number: Self.period(limit, at), count: (excess + scale.partsPerToken - 1) / scale.partsPerToken)
     }
@@ -134,34 +136,34 @@ package struct BucketDemand: Equatable, Sendable {
     /// nothing was held back.
     ///
     /// The first one has the current refill. The second one, if there is one, has a larger refill and a smaller burst:
-    /// its refill is the largest demand in a period, and its burst is twice that.
+    /// its refill covers the largest demand in a period, and its burst twice that demand.
     package func needed(at now: RecordLogInstant) -> [LimitNeed] {
         guard held(at: now) > 0 else { return [] }
         let maxExcess = hours.excess(at: now)
         let tokens = maxExcess / scale.partsPerToken + (maxExcess % scale.partsPerToken > 0 || isEstimate ? 1 : 0)
-        let first = LimitNeed(capacity: whole(tokens), refill: limit.refill.count)
+        let first = LimitNeed(capacity: neededBurst(tokens), refill: limit.refill.count)
         let peak = hours.peak(at: now)
-        let refill = share(peak)
-        let second = LimitNeed(capacity: whole(peak.clampedProduct(2)), refill: refill)
+        let refill = wholeLimit(forShare: peak)
+        let second = LimitNeed(capacity: neededBurst(peak.clampedProduct(2)), refill: refill)
         return refill > limit.refill.count && second.capacity < first.capacity ? [first, second] : [first]
     }
 
     /// Returns the burst that the whole limit needs so that its users can take this many tokens.
-    private func whole(_ tokens: Int64) -> Int64 {
+    private func neededBurst(_ tokens: Int64) -> Int64 {
         switch use {
-        case .single: share(tokens)
+        case .single: wholeLimit(forShare: tokens)
         // A user may take a token while their outstanding tokens are at most twice the tokens left of the three fifths
         // that are not reserved. All users together have taken at most `tokens`.
-        case .shared: share(tokens.clampedProduct(5).clampedSum(1) / 2)
+        case .shared: wholeLimit(forShare: tokens.clampedProduct(5).clampedSum(1) / 2)
         }
     }
 
     /// Returns the whole limit whose share for this bucket is `count`, rounded up.
-    private func share(_ count: Int64) -> Int64 {
+    private func wholeLimit(forShare count: Int64) -> Int64 {
         count.clampedProduct(100).clampedSum(limit.share.percent - 1) / max(1, limit.share.percent)
     }
 
-    /// Returns the number of the refill period of a time.
+    /// Returns the number of the refill period that contains a time.
     private static func period(_ limit: BucketLimit, _ at: RecordLogInstant) -> Int64 {
         at.milliseconds.flooredQuotient(by: max(1, limit.refill.period.wholeMilliseconds))
     }

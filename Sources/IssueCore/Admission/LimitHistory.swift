@@ -3,8 +3,8 @@ package import IssueProtocol
 /// The number of records that the limits of one destination have held back in the last 24 hours. It is not stored.
 ///
 /// A limit gets an entry with the first record that it holds back. The tables are bounded. While a table is full, only
-/// every 64th call of `held` for a limit without an entry creates one. It replaces the entry that has held back the
-/// fewest records.
+/// every 64th call of `held` for a limit without an entry creates one. The new entry replaces the one that has held
+/// back the fewest records.
 package struct LimitHistory: Sendable {
     /// The limit of a group or an application.
     struct Entry: Sendable {
@@ -15,7 +15,8 @@ package struct LimitHistory: Sendable {
     struct Table<Key: Hashable & Sendable>: Sendable {
         /// The maximum number of entries.
         static var capacity: Int { 256 }
-        /// Finding the smallest entry is expensive, so only one in this many calls of `held` without an entry does it.
+        /// Finding the smallest entry is expensive, so only one in this many calls of `held` for a key without an entry
+        /// does it.
         private static var missesPerSearch: UInt64 { 64 }
 
         private(set) var entries: [Key: Entry] = [:]
@@ -33,7 +34,8 @@ package struct LimitHistory: Sendable {
         ///   - key: The group or application.
         ///   - count: The number of records.
         ///   - now: The log time.
-        ///   - make: Creates the entry from the state of the bucket before the records; nil if the bucket is unlimited.
+        ///   - make: Creates the entry from the state of the bucket before the records; nil if the bucket is unlimited
+        ///     or not in memory.
         /// - Returns: The number of records that have no entry now: `count` if no entry was created, plus the records
         ///   of a replaced entry.
         mutating func held(_ key: Key, _ count: Int64, at now: RecordLogInstant, make: () -> Entry?) -> Int64 {
@@ -84,7 +86,7 @@ package struct LimitHistory: Sendable {
     var bytes = HourlyDemand()
     /// The records that limits without an entry have held back.
     var unlisted = HourlyDemand()
-    /// A day, and the estimated size of the records that the daily byte limit has held back on it.
+    /// A day, and the estimated size in bytes of the records that the daily byte limit has held back on that day.
     private var heldBytes: (day: Int64, bytes: Int64) = (0, 0)
     /// The number and the total size of the lines that were sent.
     private var lines: (count: Int64, bytes: Int64) = (0, 0)
@@ -165,9 +167,9 @@ struct LimitVerdict {
     var decision: AdmissionDecision
     /// The state of the record's group, which already counts the record.
     var group: Admission.Group
-    /// The application's bucket; nil if it was not checked or none has a token.
+    /// The application's bucket that has a token; nil if none has or the application's buckets were not checked.
     var application: BucketRole?
-    /// The destination's bucket; nil if it was not checked or none has a token.
+    /// The destination's bucket that has a token; nil if none has or the destination's buckets were not checked.
     var global: BucketRole?
 }
 
@@ -178,7 +180,7 @@ extension Admission {
         history.sent(count, dailyBytes, at: now)
     }
 
-    /// Records the demand of a record on each limit that was checked for it.
+    /// Records the demand of a record on each limit that was checked.
     mutating func note(_ verdict: LimitVerdict, _ candidate: AdmissionCandidate, at now: RecordLogInstant) {
         switch verdict.decision {
         case .withhold: break
@@ -270,9 +272,10 @@ package struct LimitView: Sendable {
     private let groupLimits: [AccountID: ApplicationLimits]
     /// Log time minus wall time, in milliseconds.
     private let offset: Int64
-    /// The names of `accounts`. Set by the caller; other accounts are not listed.
+    /// The names of `accounts`, set by the caller. Accounts without a name are not listed.
     package var names: [AccountID: Application] = [:]
-    /// The ids of `groupIDs` as clients see them. Set by the caller; other groups are not listed.
+    /// The keys of `groupIDs`, which clients see instead of ids. Set by the caller; groups without a key are not
+    /// listed.
     package var groupNames: [GroupID: String] = [:]
 
     /// The maximum number of listed applications whose limits have held back nothing.
@@ -314,7 +317,7 @@ package struct LimitView: Sendable {
     /// The groups whose names are needed.
     package var groupIDs: [GroupID] { Array(history.groups.entries.keys) }
 
-    /// Returns the status of each limit, and the number of records that limits without an entry have held back.
+    /// Returns the status of each listed limit, and the number of records that limits without an entry have held back.
     ///
     /// - Parameters:
     ///   - destination: The name of the destination.
@@ -384,7 +387,7 @@ package struct LimitView: Sendable {
             }
     }
 
-    /// Sets level, capacity and refill. Returns `false` if the limit is unlimited.
+    /// Sets levels, capacities and refill. Returns `false` if the limit is unlimited.
     private static func fill(
         _ status: inout LimitStatus, _ buckets: SharedLimit, _ limit: BucketLimit, at now: RecordLogInstant
     ) -> Bool {
@@ -409,7 +412,7 @@ extension TokenBucket {
 }
 
 extension SharedLimit {
-    /// Returns the tokens of the common bucket that each user has outstanding, rounded up.
+    /// Returns the tokens of the common bucket that each user has outstanding, rounded up; empty if the bucket is full.
     func uses(at now: RecordLogInstant) -> [UInt32: Int64] {
         guard let bucket = self[.common], bucket.tokens.tokens(at: now) < bucket.tokens.capacity else { return [:] }
         return bucket.outstanding(at: now)
@@ -429,7 +432,8 @@ extension LimitsReply {
     /// The maximum number of limits in a reply.
     package static let maxLimits = 200
 
-    /// Creates a reply with the limits that held back the most records first. Among equals, the emptiest are first.
+    /// Creates a reply in which the limits that held back the most records are first. Limits that held back the same
+    /// number are in ascending order of their level relative to the capacity.
     ///
     /// - Parameters:
     ///   - limits: All limits that the user may see.

@@ -79,7 +79,7 @@ package struct LimitSettings: Hashable, Sendable {
 package protocol ApplicationSetting {
     /// The name of the application.
     var name: String { get }
-    /// The user of the application; nil for the applications of that name of all users.
+    /// The user of the application; nil if the setting applies to all users.
     var uid: UInt32? { get }
 }
 
@@ -95,7 +95,7 @@ extension Sequence where Element: ApplicationSetting {
 /// The overrides in the section of one application (`[Limits NAME]`). Nil keeps the general value.
 package struct ApplicationLimitOverride: ApplicationSetting, Hashable, Sendable {
     package var name: String
-    /// The user to whose application the override applies; nil for the applications of that name of all users.
+    /// The user to whose application the override applies; nil for all users.
     package var uid: UInt32?
     package var groupBurst: Int64?
     package var groupRefill: Rate?

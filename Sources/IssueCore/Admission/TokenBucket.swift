@@ -16,8 +16,8 @@ package struct TokenBucket: Equatable, Sendable {
 
         /// Returns nil if the limit is unlimited or its share is zero.
         ///
-        /// A share of a small burst may be less than one token. The bucket then holds one token, or it could never be
-        /// used.
+        /// A share of a small burst may be less than one token. The bucket then holds one token, because it could not
+        /// be used otherwise.
         init?(_ limit: BucketLimit) {
             guard !limit.isUnlimited, limit.share > .nothing else { return nil }
             partsPerToken = max(1, min(limit.refill.period.wholeMilliseconds, maxParts / 200)) * 100
@@ -37,7 +37,7 @@ package struct TokenBucket: Equatable, Sendable {
     /// - Parameters:
     ///   - limit: The burst and the refill rate.
     ///   - level: The level in tokens; nil for a full bucket.
-    ///   - maxLevel: The capacity when the level was stored, in tokens; nil if the capacity is the same. If it is
+    ///   - maxLevel: The capacity when the level was stored, in tokens; nil if it is still the same. If the capacity is
     ///     larger now, the difference is added to the level.
     ///   - at: The log time of the level.
     package init(_ limit: BucketLimit, level: Double? = nil, maxLevel: Double? = nil, at: RecordLogInstant) {
@@ -189,9 +189,9 @@ package struct BucketRow: Equatable, Sendable {
 
 /// One limit that is divided into buckets: one for each reserve, and a common one for the rest.
 ///
-/// Records without a reserve can empty only the common bucket. A record with a reserve takes from that first, then from
-/// the common bucket. The shares add up to the limit. A very small limit may be exceeded, because each bucket holds at
-/// least one token.
+/// Records without a reserve can empty only the common bucket. A record with a reserve takes from the reserve first,
+/// then from the common bucket. The shares add up to the limit. A very small limit may be exceeded, because each bucket
+/// holds at least one token.
 struct SharedLimit: Equatable, Sendable {
     private var common: FairBucket
     private var reserves: [BucketRole: FairBucket]
@@ -217,7 +217,7 @@ struct SharedLimit: Equatable, Sendable {
     /// - Parameters:
     ///   - claims: The roles whose buckets may be used, in order of preference.
     ///   - user: The user, if the bucket is shared between users; otherwise nil.
-    ///   - now: The current log time.
+    ///   - now: The log time.
     func source(for claims: [BucketRole], of user: UInt32? = nil, at now: RecordLogInstant) -> BucketRole? {
         claims.first { self[$0]?.has(for: user, at: now) ?? false }
     }

@@ -29,7 +29,7 @@ package struct ForwardingBatch: Equatable, Sendable {
 package enum BatchKind: Int64, CaseIterable, Hashable, Sendable {
     /// The destination's cursor reached them.
     case walk
-    /// The batch contains summaries only.
+    /// The batch contains only summaries and corrections.
     case summaries
     /// They are critical or new and are sent before the backlog.
     case priority
@@ -67,7 +67,7 @@ package struct BatchOutcome: Equatable, Sendable {
     /// The number of requests made since the batch was stored or loaded.
     package var requests: Int
 
-    /// Whether every line was given up: rejected, or retried for too long.
+    /// Whether every line was given up.
     package var isRejected: Bool { !dead.isEmpty && delivered.isEmpty && left.isEmpty }
 }
 
@@ -145,7 +145,8 @@ struct BatchProgress: Sendable {
     }
 }
 
-/// The order of the lines of two batches that become one: the summaries of both, then the records of both by their ids.
+/// The order of the lines of two batches that become one: the summaries and corrections of both, then the records of
+/// both by their ids.
 package struct MergedLines: Equatable, Sendable {
     /// The new index of each line of the first batch.
     private var first: [Int]
@@ -153,7 +154,8 @@ package struct MergedLines: Equatable, Sendable {
     private var second: [Int]
 
     /// - Parameters:
-    ///   - summaries: The numbers of summaries in the first and in the second batch. Their lines precede the records.
+    ///   - summaries: The numbers of summaries and corrections in the first and in the second batch. Their lines
+    ///     precede the records.
     ///   - firstRecords: The records of the first batch, in ascending order.
     ///   - secondRecords: The records of the second batch, in ascending order.
     package init(summaries: (first: Int, second: Int), _ firstRecords: [RowID], _ secondRecords: [RowID]) {
@@ -171,13 +173,14 @@ package struct MergedLines: Equatable, Sendable {
         second += next..<next + secondRecords.count - taken
     }
 
-    /// Returns lines of the batches by their new indexes.
+    /// Returns the new indexes of lines of the two batches.
     package func lines(ofFirst first: LineSet = LineSet(), ofSecond second: LineSet = LineSet()) -> LineSet {
         let lines = first.ranges.flatMap { self.first[$0] } + second.ranges.flatMap { self.second[$0] }
         return LineSet(lines.map { $0..<$0 + 1 })
     }
 
-    /// Returns the values of all lines of both batches in the new order; none if those of one batch are unknown.
+    /// Returns the values of all lines of both batches in the new order; empty if the values of either batch are
+    /// unknown.
     package func values<Value>(ofFirst first: [Value], ofSecond second: [Value]) -> [Value] {
         guard first.count == self.first.count, second.count == self.second.count else { return [] }
         let values = zip(self.first + self.second, first + second)
@@ -187,10 +190,10 @@ package struct MergedLines: Equatable, Sendable {
 
 /// A set of lines of one batch.
 ///
-/// The destination's responses determine how many separate ranges there are, up to one for every second line. No method
-/// therefore compares each range with every other.
+/// The destination's responses determine how many separate ranges there are, up to one for every second line.
+/// Therefore, no method compares each range with every other.
 package struct LineSet: Equatable, Sendable {
-    /// In ascending order; not empty, and not adjacent to one another.
+    /// In ascending order. No range is empty, and no two ranges are adjacent.
     package private(set) var ranges: [Range<Int>] = []
 
     package init() {}
@@ -258,7 +261,7 @@ package struct LineSet: Equatable, Sendable {
                 let common = range.clamped(to: ranges[index])
                 let first = before + common.lowerBound - range.lowerBound
                 counted.insert(first..<first + common.count)
-                // The rest of a longer range is in the next range of `left`.
+                // The rest of this range may be in the next range of `left`.
                 guard ranges[index].upperBound <= range.upperBound else { break }
                 index += 1
             }

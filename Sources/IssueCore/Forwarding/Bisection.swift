@@ -2,13 +2,14 @@
 ///
 /// A part with refused lines is halved until the bad line is sent alone. A line counts as refused only if it was
 /// refused alone, or if the destination's known rules explain exactly which lines a response refuses. One bad line
-/// among n costs at most 2·log2(n) requests, and a good line is resent at most log2(n) times, always with its own id. A
-/// part that is too large is halved as well.
+/// among n costs at most 2·log2(n) additional requests, and a good line is resent at most log2(n) times, always with
+/// the same id. A part that is too large is halved as well.
 ///
 /// A line may also make the destination hang or close the connection. A line that was sent alone and got no response is
-/// then sent in turn with other lines. It counts as refused only if it keeps getting no response while each request in
-/// between is accepted. In an outage no request is accepted, so no line is given up. The number of requests in between
-/// varies, so that a destination that fails for every second request is not mistaken for one that refuses the line.
+/// then sent alternately with other lines. It counts as refused only if it keeps getting no response while each request
+/// in between is accepted. In an outage no request is accepted, so no line is given up. The number of requests in
+/// between varies, so that a destination that fails for every second request is not mistaken for one that refuses the
+/// line.
 package struct Bisection: Equatable, Sendable {
     /// The lines to put into the next request.
     package struct Part: Equatable, Sendable {
@@ -22,10 +23,10 @@ package struct Bisection: Equatable, Sendable {
         var isKnownBad = false
         /// The number of requests with only this line that got no response.
         var unansweredCount = 0
-        /// The number of those that are proofs: they directly followed `acceptedNeeded` accepted requests, and no other
-        /// line failed in between.
+        /// The number of these requests that are proofs: each directly followed `acceptedNeeded` accepted requests.
+        /// Reset when a request that is not of a suspect fails.
         var provenCount = 0
-        /// Whether the line, since its last proof, was also sent directly after a failed request and got no response.
+        /// Whether the line, since its last proof, also got no response when no accepted request directly preceded it.
         var hasFailedAgain = false
         /// Whether this single line may be the reason why the destination did not respond.
         var isSuspect = false
@@ -45,8 +46,9 @@ package struct Bisection: Equatable, Sendable {
 
         /// The number of consecutive accepted requests after which a request without a response is a proof.
         ///
-        /// Two before every second proof, unless `hasFailedAgain`. Otherwise a destination that fails for every second
-        /// request, such as a load balancer with one broken server, would accept all other lines and never this one.
+        /// Two before every second proof, unless `hasFailedAgain`. If one always sufficed, a line could be given up at
+        /// a destination that fails for every second request, such as a load balancer with one broken server: it could
+        /// accept all other lines and never this one.
         var acceptedNeeded: Int { provenCount % 2 == 1 && !hasFailedAgain ? 2 : 1 }
     }
 
@@ -499,7 +501,7 @@ package struct Bisection: Equatable, Sendable {
         evidence.recordRemoved(delivered: deliveredCount, refused: refusedCount, tried)
         if !users.isEmpty { users = left.ranges.flatMap { users[$0] } }
         repeated = repeated.counted(among: left)
-        // The parts cover all remaining lines, so each one starts where the previous ones end.
+        // The parts cover all remaining lines, so in the new numbering each one starts where the previous one ends.
         var indexes: [Int: Int] = [:]
         var end = 0
         for range in (parts + [inFlight].compactMap(\.self)).map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound })
@@ -584,7 +586,7 @@ struct RefusalEvidence: Equatable, Sendable {
     }
 
     /// Returns `true` if the lines are probably not the cause. The number of refused lines is then above
-    /// `Bisection.maxDead`, the number of delivered lines, and the number stated in the response for the largest part.
+    /// `Bisection.maxDead`, the number of delivered lines, and `statedRefusals`.
     ///
     /// - Parameters:
     ///   - delivered: The number of delivered lines that are still in the batch.
@@ -632,7 +634,7 @@ struct TriedUsers: Equatable, Sendable {
     }
 }
 
-/// A response that accepts some lines and refuses others (Logz.io's 400).
+/// A response that refuses some or all lines.
 package struct PartialAnswer: Equatable, Sendable {
     /// The number of accepted lines; nil if the response does not state it.
     package var successful: Int?
@@ -644,8 +646,8 @@ package struct PartialAnswer: Equatable, Sendable {
         self.invalidLines = invalidLines
     }
 
-    /// Returns the response for a part from which some lines were not sent because their records were removed. Those
-    /// count as accepted.
+    /// Returns the response for a part from which some lines were not sent because their records were removed. The
+    /// unsent lines count as accepted.
     ///
     /// - Parameters:
     ///   - count: The number of lines in the part.

@@ -3,7 +3,7 @@ package enum DeliveryVerdict: Equatable, Sendable {
     case accepted
     /// Everything was sent. This destination never confirms delivery.
     case unconfirmed
-    /// Some records are refused permanently. Sending all of them again unchanged would not help.
+    /// Some records are refused permanently. Sending the same request again would not help.
     case partial(PartialAnswer)
     /// The records are fine, but an administrator must fix something.
     case paused(PauseReason)
@@ -75,7 +75,7 @@ package struct ResponseSummary: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
-    /// Returns the HTTP status code at the start of a summary, or nil if there was no response.
+    /// Returns the HTTP status code at the start of a summary, or nil if it does not start with one.
     package static func statusCode(of summary: String) -> String? {
         let digits = summary.utf8.prefix { (0x30...0x39).contains($0) }
         return digits.count == 3 ? String(decoding: Array(digits), as: UTF8.self) : nil

@@ -10,7 +10,7 @@ extension Forwarding {
         return RetryProgress(attempts: attempts, spent: spent ?? .zero)
     }
 
-    /// The end of the wait that the destination has requested, to be stored; nil if there is none.
+    /// The end of the wait that the destination has requested, to be stored; nil if no batch waits for it.
     package var requestedWaitEnd: MonotonicInstant? {
         switch state {
         case .waiting(let until, let wait), .settling(.wait(let until, let wait)):
@@ -171,8 +171,8 @@ extension Forwarding {
 
     /// Continues with the preempted batch.
     ///
-    /// - Parameter isAnswered: `true` if the other batch was finished, so the destination is reachable and accepts the
-    ///   credential.
+    /// - Parameter isAnswered: `true` if the destination accepted records of the other batch, so it is reachable and
+    ///   accepts the credential.
     mutating func resumePreempted(isAnswered: Bool, at now: MonotonicInstant) -> NextAction {
         current = preempted
         preempted = nil
@@ -210,8 +210,8 @@ extension Forwarding {
     }
 
     /// Retries the batch. Priority records are sent first if there are any, or any other records if the destination
-    /// probably responds only to those. If two batches are unfinished, the lines of only one of them may cause the
-    /// failures, so a batch that gets no response is swapped with the other one.
+    /// probably does not respond to the lines of the batch. If two batches are unfinished, the lines of only one of
+    /// them may cause the failures, so a batch that gets no response is swapped with the other one.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         if let action = mergeBlocked(at: now) { return action }
         if canPreempt(at: now) { return preempt(at: now) }
@@ -235,14 +235,15 @@ extension Forwarding {
     }
 
     /// Preempts a batch with lines that the destination does not respond to, and asks for a batch of any other records.
-    /// If that is accepted, the lines themselves are the cause. Returns nil if no other records may be sent now.
+    /// If the other batch is accepted, the lines of the preempted one are the cause. Returns nil if no other records
+    /// may be sent now.
     private mutating func overtake(at now: MonotonicInstant) -> NextAction? {
         guard let blocked = current, blocked.bisection.isBlocked, preempted == nil, !isStopping, pending.records > 0
         else { return nil }
         guard blocked.bisection.isProven || mayOvertake(at: now) else { return nil }
         let isBacklog = pending.oldest.map { $0.duration(to: now) > Self.freshness } ?? false
         // The breaker limits each request, not the batch. Otherwise only one record would be sent for each request with
-        // the blocked lines, and a single record is more likely to be from the same user as those.
+        // the blocked lines, and a single record is more likely to be from the same user as the blocked lines.
         var wanted = min(pending.records, settings.batchRecords)
         if !blocked.bisection.isProven { wanted = min(wanted, maxMergedLines - blocked.batch.count) }
         guard wanted > 0 else { return nil }
@@ -254,7 +255,8 @@ extension Forwarding {
 
     private func mayOvertake(at now: MonotonicInstant) -> Bool { nextOvertaking.map { $0 <= now } ?? true }
 
-    /// Sets when another batch may be sent before a blocked one, if this batch is sent before it without a proof.
+    /// If this batch is sent before a blocked one without a proof, sets when the next batch may be sent before a
+    /// blocked one.
     mutating func delayOvertaking(after batch: ForwardingBatch, at now: MonotonicInstant) {
         guard let preempted, !batch.isPriority, !preempted.bisection.isProven else { return }
         nextOvertaking = now.advanced(by: overtakingDelay)
@@ -500,7 +502,7 @@ extension Forwarding {
         }
     }
 
-    /// Records that the destination does not accept records now, and resets the state that assumed that it does.
+    /// Records that the destination does not accept records now, and resets the state that assumed the opposite.
     ///
     /// - Parameters:
     ///   - failure: Why the request failed; nil if the destination is paused.

@@ -2,11 +2,11 @@ package import IssueProtocol
 
 /// The state machine of one destination's forwarder, without network, store and clock.
 ///
-/// One batch is sent at a time. It is stored before its first request, and its outcome is stored after its last one. In
-/// between, the store holds the batch, so it is sent again after a stop or a crash at any point. A batch that cannot be
-/// finished may be preempted by a batch of critical or new records, or of any records if the destination probably
-/// responds only to those. At most one batch is preempted at a time. If enough lines of both batches get no response,
-/// the two are merged, so that other records can be sent.
+/// One batch is sent at a time. It is stored before its first request. Lines without a stored outcome are sent again
+/// after a stop or a crash. An unfinished batch may be preempted by a batch of critical or new records, or of any other
+/// records if the destination probably does not respond to the lines of the unfinished batch. At most one batch is
+/// preempted at a time. If enough lines of both batches get no response, the two are merged, so that other records can
+/// be sent before them.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
@@ -46,14 +46,14 @@ package struct Forwarding: Sendable {
     package static let maxProbeDelay: Duration = .seconds(900)
     /// The time after which a destination that keeps refusing the majority of lines is considered to be at fault.
     package static let bisectionTimeout: Duration = .seconds(300)
-    /// The maximum number of users that are remembered because a line of theirs got no response and was given up. When
-    /// there are more, all are forgotten.
+    /// The maximum size of `unansweredUsers`. When there are more users, all are forgotten.
     static let maxUnansweredUsers = 100
     /// The minimum delay before another batch is built after a build that found nothing and made no progress.
     static let minEmptyBuildDelay: Duration = .seconds(1)
-    /// The maximum number of requests for parts of a batch before their outcomes are stored.
+    /// The number of requests for parts of a batch after which the outcomes so far are stored, unless they are
+    /// uncertain.
     package static let maxUnstoredRequests = 64
-    /// The maximum size of a merged batch in bytes, because all its lines are kept in memory.
+    /// The maximum size of a merged batch in bytes. It is limited because all lines of the batch are kept in memory.
     static let maxMergedBytes = 16 << 20
     /// The first delay between two batches that are sent before a blocked one, if no request gets a response. It
     /// doubles with each batch.
@@ -68,7 +68,7 @@ package struct Forwarding: Sendable {
     let settings: ForwardSettings
     var state: State = .idle
     var pending: PendingCounts = .nothing
-    /// The batch that is being sent. It is not part of `state`, because its arrays would be copied at each change.
+    /// The batch that is being sent. It is not part of `state`, because its arrays would then be copied at each change.
     var current: BatchProgress?
     /// The preempted batch.
     var preempted: BatchProgress?
@@ -80,7 +80,7 @@ package struct Forwarding: Sendable {
     var sentBefore: (resent: Int64, upTo: Int, fullRequestStart: MonotonicInstant?) = (0, 0, nil)
     /// The pacer before the last request, to be restored if the request was not made.
     var pacerBefore: SendPacer
-    /// The users of lines that were given up because they got no response. At most `maxUnansweredUsers`.
+    /// The users of lines that were given up because they got no response. At most `maxUnansweredUsers` are remembered.
     var unansweredUsers: Set<UInt32> = []
     /// The lines of the last request.
     var lastRange = 0..<0
@@ -95,16 +95,18 @@ package struct Forwarding: Sendable {
     var size: AdaptiveBodyLimit
     var probeDelay = Self.firstProbeDelay
     /// The end of the wait that the destination has requested, and the failure that caused it; nil if it requested none
-    /// or has responded since. The wait also applies to the next batch if this one ends meanwhile.
+    /// or has accepted or rejected lines since. The wait also applies to the next batch if the current one ends during
+    /// the wait.
     var requestedWait: (until: MonotonicInstant, failure: FailureClass)?
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
     /// The earliest time at which another batch may be sent before a blocked one without a proof that the blocked lines
-    /// are the cause; nil after a response that accepts or rejects lines. It limits how many lines are tried in an
-    /// outage, because they may arrive although there is no response.
+    /// are the cause; nil for any time. Reset by a response that accepts or rejects lines. The delay limits how many
+    /// lines are sent in an outage, because lines may arrive although no response comes.
     var nextOvertaking: MonotonicInstant?
-    /// The delay from the next such batch to the one after it.
+    /// The minimum delay after the next batch that is sent before a blocked one without a proof. Only then may another
+    /// such batch be sent.
     var overtakingDelay = Self.firstOvertakingDelay
     /// Why the last request failed; nil after a response that accepts or rejects lines, and after one that pauses the
     /// destination.
@@ -193,7 +195,7 @@ package struct Forwarding: Sendable {
             }
             return .send(preemptedPause.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
         case .stopped:
-            // It was stored while a shutdown timed out. The next start finds it.
+            // The batch was stored while a shutdown timed out. The next start finds it.
             return .none
         case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
             preconditionFailure("A batch was stored in a state that did not ask for one")
@@ -400,7 +402,8 @@ extension Forwarding {
 }
 
 extension Forwarding {
-    /// Whether nothing is sent until the next probe is due or the credential has changed.
+    /// Whether the destination is paused and the forwarder waits for the next probe. Priority records may be sent
+    /// before it.
     package var isPaused: Bool {
         if case .paused = state { preemptedPause == nil } else { false }
     }
@@ -440,10 +443,10 @@ extension Forwarding {
 }
 
 extension ForwardingView {
-    /// The reason for waiting that is not a failure.
+    /// The reason if the send rate does not allow the next batch yet.
     fileprivate static let sendRate = "send_rate"
 
-    /// Whether the destination does not accept records.
+    /// Whether anything other than the send rate keeps records from being sent.
     package var isFailing: Bool { reason.map { $0 != Self.sendRate } ?? false }
 
     fileprivate mutating func wait(_ reason: String, until: MonotonicInstant?) {
@@ -510,8 +513,8 @@ package struct PendingCounts: Equatable, Sendable {
     package static let nothing = PendingCounts()
 }
 
-/// The settings for when and in which batches records are sent (`[Forward]`). A rate or byte count of zero disables
-/// that limit.
+/// The settings for when and in which batches records are sent (`[Forward]`). A send rate or a daily limit of zero
+/// disables that limit.
 package struct ForwardSettings: Hashable, Sendable {
     /// The maximum number of records in a batch.
     package var batchRecords: Int = 500
@@ -538,7 +541,7 @@ package struct ForwardSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// Settings for a self-hosted destination, which accepts every record.
+    /// Settings for a self-hosted destination: large batches without a send rate or daily limit.
     package static var withoutLimits: ForwardSettings {
         var settings = ForwardSettings()
         settings.batchRecords = 10_000

@@ -2,7 +2,7 @@
 /// senders do not retry at the same time.
 ///
 /// A destination that reports too many requests gets long delays. During an outage, however long it lasts, a probe is
-/// sent every few seconds: it costs one line and shows the end of the outage immediately.
+/// sent every few seconds: it costs one line and soon shows the end of the outage.
 package struct RetrySchedule: Equatable, Sendable {
     package static let base: Duration = .seconds(1)
     /// The maximum delay for a destination that reports too many requests.
@@ -99,7 +99,8 @@ struct RetryStopwatch: Equatable, Sendable {
     }
 }
 
-/// The retry state of a batch. It is stored, so that a restart neither resets the failures nor restarts `RetryFor=`.
+/// The retry state of a batch. It is stored, so that a restart resets neither the number of failures nor the time that
+/// counts towards `RetryFor=`.
 package struct RetryProgress: Equatable, Sendable {
     /// The number of consecutive failures.
     package var attempts: Int
@@ -122,7 +123,7 @@ package struct CircuitBreaker: Equatable, Sendable {
 
     package static let threshold = 5
     package static let probeLines = 1
-    /// The size of the request after the first accepted line.
+    /// The maximum number of lines of a request after the first successful one.
     package static let firstLines = 10
 
     private var state: State

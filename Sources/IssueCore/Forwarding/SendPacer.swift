@@ -34,10 +34,10 @@ package struct SendPacer: Equatable, Sendable {
 
     private static let minFactor = 0.1
     private static let recoveryPerMinute = 0.05
-    /// The burst: the records that the rate allows in this time may be sent at once.
+    /// The records that the rate allows in this time may be sent at once.
     private static let burst: Duration = .seconds(5)
 
-    /// In milliseconds. An extremely low rate is checked again each day.
+    /// The maximum wait, in milliseconds. With an extremely low rate, the level is checked again each day.
     private static let longestWait = 86_400_000.0
 
     private let rate: Rate
@@ -190,7 +190,7 @@ package struct DailyBudget: Equatable, Sendable {
     /// The maximum number of users remembered. Above it, the user with the smallest use is forgotten; their use still
     /// counts in `charged`.
     private static let maxUsers = 256
-    /// The limits of the states, as multiples of the bytes left. They let a single user have 62 %, 68 % and 72 % of a
+    /// The limits of the states, as multiples of the bytes left. They let a single user have 62 %, 69 % and 73 % of a
     /// day's bytes.
     private static let (plenty, scarce, critical): (Int64, Int64, Int64) = (4, 8, 16)
 
@@ -201,7 +201,7 @@ package struct DailyBudget: Equatable, Sendable {
     package private(set) var bytes: Int64
     /// The bytes sent for each user.
     package private(set) var users: [UInt32: Int64]
-    /// The sum of the bytes sent for users, including users that were forgotten.
+    /// The sum of the bytes sent for users, including users who were forgotten.
     package private(set) var charged: Int64
 
     /// - Parameters:
@@ -253,7 +253,7 @@ package struct DailyBudget: Equatable, Sendable {
         Self.day(of: now) != day ? 0 : bytes
     }
 
-    /// Returns the budget of the day of `now`. If that is another day, nothing of it is used yet.
+    /// Returns the budget of the day of `now`. If that is not `day`, nothing of the returned budget is used yet.
     package func today(at now: IssueTimestamp) -> DailyBudget {
         let today = Self.day(of: now)
         // Any other day counts, even an earlier one: a clock that was once a year ahead must not block the destination

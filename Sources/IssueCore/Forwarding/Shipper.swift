@@ -9,7 +9,7 @@ package protocol Shipper: ~Copyable {
 
     /// Returns the line of a record, within the destination's limits.
     ///
-    /// The same record always gives the same line, provided that `types` are those stored with its batch.
+    /// The same record always gives the same line, provided that `types` contains the types stored with its batch.
     func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8]
 
     /// Returns the line of a summary.
@@ -21,7 +21,8 @@ package protocol Shipper: ~Copyable {
     /// Returns the truncated form of a line that was too large, or nil if nothing is left to truncate.
     func cut(_ line: [UInt8]) -> [UInt8]?
 
-    /// Returns an empty request body. Each line is added to it as it is made, so that no lines have to be kept.
+    /// Returns an empty request body. Each line is added to the body as soon as it is made, so that no lines have to be
+    /// kept.
     func prepare() -> any PreparedBody
 
     /// Sends a request and waits for the response.
@@ -50,7 +51,7 @@ package protocol PreparedBody: AnyObject {
     /// The number of lines.
     var count: Int { get }
 
-    /// Whether the body cannot be sent because compressing it failed. The lines must be added to another body.
+    /// Whether the body cannot be sent because compressing it failed. The lines must then be added to another body.
     var isBroken: Bool { get }
 
     /// Appends a line. Lines are sent in the order in which they are added.
@@ -119,7 +120,7 @@ package struct OutboundRecord: Sendable {
         return whole
     }
 
-    /// The parsed metadata; nil if there is none.
+    /// The parsed metadata; nil if there is none or it is not valid JSON.
     package var metadata: JSONValue? {
         guard let storedMetadata else { return own.record.metadata }
         return try? JSONValue(json: storedMetadata)
@@ -153,7 +154,8 @@ package struct OutboundRecord: Sendable {
 
 /// A summary of suppressed records to be sent.
 package struct OutboundSummary: Equatable, Sendable {
-    /// An id derived from destination, group, reason and sequence, so that a resent summary has the same id.
+    /// An id derived from the host, the destination, the group or application, the reason, the start of the window and
+    /// the sequence number. A resent summary has the same id.
     package var eventID: String
     package var app: String
     package var host: String
@@ -162,7 +164,8 @@ package struct OutboundSummary: Equatable, Sendable {
     package var title: String
     package var domain: String?
     package var code: Int64?
-    /// The application as the newest record of the group describes it, for the `mobile` object.
+    /// The application as the newest series of the group describes it, for the `mobile` object. Only its name if the
+    /// summary is not for one group.
     package var application: Application
     package var severity: IssueLevel
     package var reason: SuppressionReason
