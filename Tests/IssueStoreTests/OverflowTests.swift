@@ -169,6 +169,30 @@ struct OverflowTests {
         }
     }
 
+    @Test("After a restart, too, what the subordinate ids of a user have created counts for that user")
+    func accountableUserAfterRestart() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(names: 2)
+            store.settings.retention.users = AccountableUsers(
+                subordinates: Array("ann:100000:65536\n".utf8), users: Array("ann:x:1000:1000::/:/bin/sh\n".utf8))
+            func report(_ app: String, from uid: UInt32, to writer: StoreWriter) throws {
+                var process = ReportingProcess.of(uid: uid)
+                process.accountableUser = store.settings.retention.users.owner(of: uid)
+                try store.store([record("m", app: app)], from: process, to: writer)
+            }
+            do {
+                let writer = try store.writer()
+                try report("a", from: 100_001, to: writer)
+                try report("b", from: 100_002, to: writer)
+            }
+            let writer = try store.writer()
+            try report("c", from: 1000, to: writer)
+            try report("d", from: 2000, to: writer)
+            let groups = try store.reader().groups(.all, viewer: .everything).groups
+            #expect(groups.compactMap(\.app).sorted() == ["a", "b", "d", "overflow"])
+        }
+    }
+
     @Test(
         "A record above the limits joins one overflow application of the user, and no id is assigned to two groups"
     )

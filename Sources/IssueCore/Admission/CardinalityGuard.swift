@@ -179,17 +179,17 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(owner, for: user)
     }
 
-    /// Restores the number of new application names of a user since the start of the current window.
+    /// Adds to a user's number of new application names since the start of the current window.
     package mutating func restore(uid: UInt32, newApplications: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
-        user.applications = WindowCount(window: Self.window(of: applications, at: now), count: newApplications)
+        Self.count(&user.applications, applications, at: now, by: newApplications)
         _ = users.insert(user, for: uid)
     }
 
-    /// Restores the number of new sender kinds of a user since the start of the current window.
+    /// Adds to a user's number of new sender kinds since the start of the current window.
     package mutating func restore(uid: UInt32, newSenders: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
-        user.senders = WindowCount(window: Self.window(of: senders, at: now), count: newSenders)
+        Self.count(&user.senders, senders, at: now, by: newSenders)
         _ = users.insert(user, for: uid)
     }
 

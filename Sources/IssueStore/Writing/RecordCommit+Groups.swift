@@ -157,7 +157,7 @@ extension RecordCommit {
 
     /// Restores the guard's counters from the database during the first commit, so that a restart does not reset any
     /// limit.
-    func restoreGuard(_ memory: inout WriterMemory) throws(SQLiteError) {
+    func restoreGuard(_ memory: inout WriterMemory, _ users: AccountableUsers) throws(SQLiteError) {
         guard !memory.values.isGuardRestored else { return }
         memory.values.isGuardRestored = true
         let starts = memory.values.guardian.windowStarts(at: time.log)
@@ -181,7 +181,7 @@ extension RecordCommit {
         }
         for (account, user, groups, series) in made {
             memory.values.guardian.restore(
-                account: account, user: user, newGroups: groups, newSeries: series, at: time.log)
+                account: account, user: users.owner(of: user), newGroups: groups, newSeries: series, at: time.log)
         }
         let named = try connection.all(
             """
@@ -201,7 +201,11 @@ extension RecordCommit {
             GROUP BY uid
             """, wall(starts.names), Self.newest
         ) { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
-        for (uid, senders) in appeared { memory.values.guardian.restore(uid: uid, newSenders: senders, at: time.log) }
-        for (uid, names) in named { memory.values.guardian.restore(uid: uid, newApplications: names, at: time.log) }
+        for (uid, senders) in appeared {
+            memory.values.guardian.restore(uid: users.owner(of: uid), newSenders: senders, at: time.log)
+        }
+        for (uid, names) in named {
+            memory.values.guardian.restore(uid: users.owner(of: uid), newApplications: names, at: time.log)
+        }
     }
 }

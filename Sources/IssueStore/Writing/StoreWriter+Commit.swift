@@ -38,7 +38,7 @@ extension StoreWriter {
         var commit = RecordCommit(
             on: connection, time: time, firstID: memory.open.nextID, rows: makeRowBuffer(), isImport: isImport,
             onCardinalityOverflow: callbacks.onCardinalityOverflow)
-        try commit.restoreGuard(&memory)
+        try commit.restoreGuard(&memory, settings.retention.users)
         let outcomes = try commit.take(submissions, &memory)
         try commit.writeCountdowns(&memory)
         if commit.rows.isEmpty {
