@@ -11,7 +11,7 @@ struct BlockEncoder {
     private var shapes = ByteBuffer()
     /// The distinct shapes of the metadata in this block.
     private var shapeList: [Shape] = []
-    /// For each row, the number of its metadata's shape, counted from 1; 0 if the metadata is stored verbatim.
+    /// For each row, the number of its metadata's shape, counted from 1; 0 if the metadata is absent or verbatim.
     private var shapeNumbers: [UInt64] = []
     /// For each row, the size of its metadata in `text` plus one; 0 if it has none.
     private var metadataSizes: [UInt64] = []
@@ -20,7 +20,8 @@ struct BlockEncoder {
 
     /// The parts of all shapes: the text before, between and after their values.
     private var shapeParts: [ByteRange] = []
-    /// For each slot (a series id modulo the number of slots), the last record's shape number; 0 if there is none.
+    /// The last shape number of each slot; 0 if there is none. The slot of a record is its series id modulo the number
+    /// of slots.
     private var lastShapes = [UInt64](repeating: 0, count: 64)
 
     private struct Shape {
@@ -61,7 +62,8 @@ struct BlockEncoder {
         }
     }
 
-    /// Returns the body: the version, the sizes, the head and the text. Both are compressed if that makes them smaller.
+    /// Returns the body: the version, the sizes, the head and the text. The head and the text are each compressed if
+    /// that makes them smaller.
     private func assemble() -> [UInt8] {
         let packedHead = Compression.compress(head.span) ?? head.span.copy()
         let packedText = Compression.compress(text.span) ?? text.span.copy()
@@ -119,7 +121,8 @@ struct BlockEncoder {
         return number
     }
 
-    /// Returns the number of the shape that begins at `start`. Removes its bytes if the shape is already in the list.
+    /// Returns the number of the shape whose bytes begin at `start`. Adds it to the list, or removes its bytes if an
+    /// equal shape is already listed.
     private mutating func numberOfShape(from start: Int) -> UInt64 {
         var new = Self.shape(in: shapes, ByteRange(from: start, to: shapes.count))
         if let known = Self.index(of: new, in: shapeList, shapes) {

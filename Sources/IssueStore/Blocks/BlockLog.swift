@@ -83,7 +83,7 @@ package final class BlockLog {
     /// Blocks without records to keep are deleted unread. A damaged block with a record to keep does not change.
     ///
     /// - Parameters:
-    ///   - ids: The range. It begins with the first id of a block, and ends with the last id of one.
+    ///   - ids: The range. It begins with the first id of a block and ends with the last id of a block.
     ///   - kept: The ids of the records to keep, in ascending order. Ids without a record are ignored.
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>, keeping kept: [RowID]) throws(SQLiteError) -> Int64 {
@@ -141,7 +141,8 @@ package final class BlockLog {
 
     /// Replaces a block with one that has only some of its records, or deletes it if none are left.
     ///
-    /// - Returns: The number of removed records; 0 if the text of the block is damaged.
+    /// - Returns: The number of removed records. It is 0, and the block does not change, if records are left but the
+    ///   text of the block is damaged.
     private func rewrite(_ block: RecordBlock, keeping isKept: (BlockRow) -> Bool) throws(SQLiteError) -> Int64 {
         let kept = block.rows.indices.filter { isKept(block.rows[$0]) }
         let removed = Int64(block.rows.count - kept.count)
@@ -178,7 +179,7 @@ extension BlockLog: Sendable {}
 
 /// The records of one commit, before they are encoded as blocks.
 ///
-/// It may begin with the records of the newest block, if that block is small. A larger block then replaces it.
+/// It may begin with the records of the newest block, if that block is small. A larger block then replaces that block.
 struct RowBuffer {
     /// The id of the first record of the commit. The following records have consecutive ids.
     private(set) var firstID: RowID = 0
@@ -196,7 +197,7 @@ struct RowBuffer {
     /// The id of the next row.
     var nextID: RowID { firstID + (rows.count - storedCount) }
 
-    /// Removes all rows and keeps the memory.
+    /// Removes all rows but keeps the allocated memory.
     mutating func clear() {
         rows.removeAll(keepingCapacity: true)
         text.truncate(to: 0)
@@ -206,7 +207,8 @@ struct RowBuffer {
     /// Begins a commit.
     ///
     /// - Parameters:
-    ///   - firstID: The id of the first record. Stored rows are dropped unless they end right before it.
+    ///   - firstID: The id of the first record. The rows of the newest block are dropped unless this is the id after
+    ///     the last of them.
     ///   - receivedAt: The time at which its records were received, in milliseconds since 1970-01-01 UTC.
     mutating func begin(firstID: RowID, receivedAt: Int64) {
         if let last = rows.last, last.id + 1 != firstID { clear() }

@@ -2,7 +2,7 @@ package import IssueCore
 import IssueProtocol
 package import SQLiteKit
 
-/// Reads blocks on one connection, with a small cache of decoded blocks.
+/// Reads blocks on one connection, with small caches of decoded blocks and of block summaries.
 ///
 /// The caches need no invalidation: an entry is used only if its ids and checksum are those in the current snapshot.
 package final class BlockReader {
@@ -22,7 +22,7 @@ package final class BlockReader {
     private var next = 0
     /// Summaries of blocks that were read, each at the slot of the block's last id. Allocated on first use.
     private var summaries: [BlockSummary?] = []
-    /// The block that was read last in the current snapshot; nil if none was read.
+    /// The block that was read last in the current snapshot, or the one passed to `use(_:)`; nil if there is none.
     private var current: RecordBlock?
     private var isInSnapshot = false
     /// The last block that could not be decoded. Its bytes are not checked again for each of its records.
@@ -65,7 +65,7 @@ package final class BlockReader {
     /// Makes reads of this block's records use it, even if it is not in the table. Pass nil to stop.
     func use(_ block: RecordBlock?) { current = block }
 
-    /// Returns the first block that has a record with this id or a higher one; nil if there is none.
+    /// Returns the first block that has a record with this id or a higher one; nil if there is none within the limit.
     ///
     /// - Parameters:
     ///   - row: The id.
@@ -89,7 +89,7 @@ package final class BlockReader {
         }
     }
 
-    /// Returns the last block that has a record with this id or a lower one; nil if there is none.
+    /// Returns the last block that has a record with this id or a lower one; nil if there is none within the limit.
     ///
     /// - Parameters:
     ///   - row: The id.
@@ -113,8 +113,8 @@ package final class BlockReader {
 
     /// Returns the last block that overlaps a range of ids; nil if there is none.
     ///
-    /// With a filter, skips blocks that are known to have no records of its series. Otherwise each query for a rare
-    /// series would decode the whole open range.
+    /// With a filter, skips blocks that are known to have no records of its series. Without skipping, each query for a
+    /// rare series would decode the whole open range.
     func lastBlock(in rows: ClosedRange<RowID>, with filter: SeriesFilter?) throws(SQLiteError) -> RecordBlock? {
         guard let filter else { return try block(upTo: rows.upperBound, limit: rows.lowerBound) }
         if summaries.isEmpty { summaries = [BlockSummary?](repeating: nil, count: Self.maxSummaries) }
@@ -145,7 +145,8 @@ package final class BlockReader {
     /// The number of slots: enough for the open range, unless it has many small blocks.
     private static let maxSummaries = 512
 
-    /// Returns the slot of a block. A block that commits no longer extend has at least 128 records, or much text.
+    /// Returns the slot of a block. Consecutive blocks mostly have different slots, because a block is usually extended
+    /// until it has at least 128 records or much text.
     private static func slot(_ lastID: RowID) -> Int { Int(lastID.rawValue / 128 % Int64(maxSummaries)) }
 
     /// Returns `true` if the current snapshot contains the block of a summary.
@@ -239,7 +240,8 @@ package final class BlockReader {
         return Array(skipped.values)
     }
 
-    /// Returns `true` if the block with this first id can be decoded, including its text.
+    /// Returns `true` if the block with this first id exists and can be decoded, including its text. With the policy
+    /// `fail`, throws if it cannot be decoded.
     func isReadable(_ first: RowID) throws(SQLiteError) -> Bool {
         lastDamaged = nil
         let found = try connection.first(

@@ -61,15 +61,18 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
-    /// Returns the processes that are newer than all damaged blocks, so that no record in these blocks refers to them.
+    /// Returns those of the given processes that were added after all damaged blocks were found, so that no record in
+    /// these blocks refers to them.
     ///
-    /// Such a record may refer to any older process, and its block may be readable again after a temporary disk fault.
+    /// A record in a damaged block may refer to any older process, and the block may become readable again after a
+    /// temporary disk fault.
     func newerThanDamage(_ processes: [ProcessRowID]) throws(SQLiteError) -> [ProcessRowID] {
         let last = try newest(inDamaged: "SELECT max(last_process) FROM damaged_blocks JOIN blocks USING (first_id)")
         return processes.filter { $0.rawValue > last }
     }
 
-    /// Returns the series that are newer than all damaged blocks, so that no record in these blocks refers to them.
+    /// Returns those of the given series that were added after all damaged blocks were found, so that no record in
+    /// these blocks refers to them.
     func newerThanDamage(_ series: [SeriesID]) throws(SQLiteError) -> [SeriesID] {
         let last = try newest(inDamaged: "SELECT max(last_series) FROM damaged_blocks JOIN blocks USING (first_id)")
         return series.filter { $0.rawValue > last }
@@ -95,7 +98,8 @@ extension StoreReader {
     /// - Parameters:
     ///   - row: The first id of the last block that was examined; `RowID.min` to start.
     ///   - limit: The maximum number of blocks to examine.
-    /// - Returns: The blocks, and the first id of the last one that was examined; nil if there are none left.
+    /// - Returns: The blocks, and the first id of the last block that was examined; nil if no blocks are left to
+    ///   examine.
     package func unlistedDamagedBlocks(
         above row: RowID, limit: Int = 16
     ) throws -> (blocks: [DamagedBlock], last: RowID)? {
@@ -117,7 +121,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns `true` if a block can be read. A new reader reads it from the file; any other may use its cache.
+    /// Returns `true` if a block can be read. A new `StoreReader` reads it from the file; one that was used before may
+    /// have it in its cache.
     package func isReadable(_ block: DamagedBlock) throws -> Bool {
         try snapshot { try blocks.isReadable(block.rows.lowerBound) }
     }
@@ -129,7 +134,7 @@ extension StoreReader {
     ///   - limit: The maximum number of blocks.
     ///   - time: The maximum duration.
     /// - Returns: The number of records in damaged blocks, and the first id of the last block that was checked; nil if
-    ///   there are none left.
+    ///   no blocks are left to check.
     package func checkBlocks(
         above row: RowID, limit: Int = 64, within time: Duration = .seconds(600)
     ) throws -> (unreadable: Int64, last: RowID)? {

@@ -4,7 +4,7 @@ import IssueProtocol
 /// Splits metadata into its shape and its values, so that a block stores repeated keys once.
 ///
 /// A shape is the text of a JSON object in which each top-level value is replaced by `separator`. The values are joined
-/// by the same byte, which never occurs in JSON. Filling them into the shape restores the text byte for byte.
+/// by the same byte, which never occurs in valid JSON. Filling them into the shape restores the text byte for byte.
 enum MetadataShape {
     /// A control character. JSON allows it only as an escape.
     static let separator: UInt8 = 0x1F
@@ -49,8 +49,8 @@ enum MetadataShape {
         return false
     }
 
-    /// Appends the values of a JSON object to a buffer if the object has a known shape. The result is that of `split`,
-    /// but the keys are compared instead of scanned.
+    /// Appends the values of a JSON object to a buffer if the object has the given shape. Appends the same values as
+    /// `split`, but compares the keys instead of scanning them.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the object.
@@ -133,7 +133,7 @@ enum MetadataShape {
             { index &+= 1 }
         }
 
-        /// Skips blanks and then this byte. Returns `false` if another byte follows.
+        /// Skips blanks and then this byte. Returns `false` if it does not follow the blanks.
         @inline(__always)
         @_lifetime(self: copy self)
         mutating func take(_ byte: UInt8) -> Bool {

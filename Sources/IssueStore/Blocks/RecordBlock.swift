@@ -15,7 +15,7 @@ package final class RecordBlock {
     /// The size of the text before compression, in bytes.
     package let textCount: Int
 
-    /// For each row, the number of its metadata's shape, counted from 1; 0 if the metadata is stored verbatim.
+    /// For each row, the number of its metadata's shape, counted from 1; 0 if the metadata is absent or verbatim.
     private let shapeNumbers: [UInt32]
     private let shapes: [ByteRange]
     private let shapeBytes: [UInt8]
@@ -87,7 +87,7 @@ package final class RecordBlock {
         return index < rows.count && rows[index].id == id ? index : nil
     }
 
-    /// Returns the shape of a record's metadata; nil if the metadata is stored verbatim.
+    /// Returns the shape of a record's metadata; nil if the metadata is absent or stored verbatim.
     private func shape(of index: Int) -> ByteRange? {
         let number = Int(shapeNumbers[index])
         return number > 0 ? shapes[number - 1] : nil
@@ -294,8 +294,8 @@ package struct BlockRow {
     package var count: Int64
     package var messageForm: DecodedRecord.MessageForm
     package var message: ByteRange
-    /// The metadata as the sender wrote it. In a `RecordBlock`, only its values unless it is stored verbatim: see
-    /// `RecordBlock.metadata(of:)`.
+    /// The metadata as the sender wrote it. In a `RecordBlock`, only the values, unless the metadata is stored
+    /// verbatim; see `RecordBlock.metadata(of:_:)`.
     package var metadata: ByteRange
     package var details: ByteRange
 

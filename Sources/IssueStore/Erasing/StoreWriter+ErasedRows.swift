@@ -95,7 +95,7 @@ extension ForwardingOutbox {
             guard left.count < batch.sent.count else { continue }
             notes.sent = left.map(\.1)
             let sent = PostingList.encode(left.map(\.0), base: batch.rows.lowerBound)
-            // A batch without records and summaries does not await a response.
+            // A batch with neither records nor summaries does not await a response.
             let isAnswered = left.isEmpty && notes.summaries.isEmpty
             try connection.run(
                 "UPDATE batches SET sent = ?2, notes = ?3, state = ?4 WHERE id = ?1", batch.id,
@@ -121,11 +121,11 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes summaries over
-    /// several groups of accounts that were erased.
+    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes the summaries
+    /// of erased accounts that cover several groups.
     ///
-    /// They cannot be deleted, because SQLite would assign their ids again. A process is kept if records in damaged
-    /// blocks may refer to it.
+    /// The newest rows cannot be deleted, because SQLite would assign their ids again. A process is kept if records in
+    /// damaged blocks may refer to it.
     ///
     /// - Parameters:
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
@@ -210,18 +210,18 @@ extension RecordRemoval {
                 AND senders.uid = 4294967295 AND command = '' AND executable = '' AND unit = ''
             """
         ) { ($0.id(0, as: AccountID.self), $0.int64(1)) }
-        guard let ids else { throw SQLiteError(code: .corrupt, message: "a row is missing") }
+        guard let ids else { throw SQLiteError(code: .corrupt, message: "the row for erased owners is missing") }
         return ids
     }
 
-    /// Returns the series that have records at or after a row.
+    /// Returns the series that have records in this row or a later one.
     func reported(from row: RowID) throws(SQLiteError) -> Set<SeriesID> {
         try Set(connection.all("SELECT DISTINCT series FROM records WHERE id >= ?1", row) { $0.id(0) })
     }
 
     /// The first and last times of a series in closed ranges.
     private struct Chain {
-        /// In milliseconds since 1970-01-01 UTC; nil if no records are left.
+        /// In milliseconds since 1970-01-01 UTC, like `lastAt`; nil if no records are left.
         var firstAt: Int64?
         var lastAt: Int64?
         /// Whether retention has removed earlier posting lists of the chain.
@@ -258,7 +258,7 @@ extension RecordRemoval {
         return counted <= 0
     }
 
-    /// Deletes all posting lists of a series that its chain reaches.
+    /// Deletes the posting lists in the chain of a series.
     func deletePostingChain(of series: SeriesID) throws(SQLiteError) {
         try connection.run(
             """

@@ -4,14 +4,14 @@ import SQLiteKit
 
 /// Erases single records, as if they had never been reported. Their ids are not assigned again.
 ///
-/// Only records in closed ranges can be erased. The caller must close the open range first, which also stores the ids
-/// that have been assigned.
+/// Only records in closed ranges can be erased. The caller must close the open range first, which also stores the last
+/// assigned id.
 extension StoreWriter {
-    /// Erases records in closed ranges, in one transaction. Rows that do not exist or are in the open range are
-    /// ignored.
+    /// Erases records in closed ranges, in one transaction. Rows that do not exist, are unreadable or are in the open
+    /// range are ignored.
     ///
     /// - Parameter rows: Row ids.
-    /// - Returns: The erased records and their effects.
+    /// - Returns: The number of erased records, in total and per destination, and their series.
     package func erase(_ rows: [RowID]) throws(StoreFailure) -> Erasure {
         try erasing { () throws(SQLiteError) in try removal.erase(rows, &memory) }
     }
@@ -245,7 +245,7 @@ extension StoreReader {
             var examinedCount = 0
             while let next = try search.next(on: self), next <= last {
                 examinedCount += 1
-                // A posting list also has records of damaged blocks, which cannot be erased.
+                // A posting list may contain records of blocks that were damaged later. These cannot be erased.
                 if search.isCandidate, try blocks.find(next) != nil, try matches(row: next, filter, content) {
                     found.rows.append(next)
                 }
@@ -293,7 +293,7 @@ extension StoreReader {
 /// has deleted or that SQLite has moved. A pass covers the whole file in small steps. Pages that are written during the
 /// pass may contain deleted rows again, so their unused parts are overwritten once more at the end.
 extension StoreWriter {
-    /// The progress of a pass.
+    /// The progress of a pass over the file.
     package struct UnusedBytesPass: Sendable {
         /// The result of a step.
         package enum Step: Equatable, Sendable {

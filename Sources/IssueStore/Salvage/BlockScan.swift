@@ -3,7 +3,7 @@ import SQLiteKit
 
 /// Finds the blocks on all leaf pages of a database, so that damage to the interior pages of `blocks` loses no records.
 ///
-/// Searches a part of the file, usually all of it, then returns the blocks in it in ascending order of their ids.
+/// Searches the file in parts, usually in one, and returns the blocks of each part in ascending order of their ids.
 struct BlockScan {
     /// The result of a step.
     enum Step {
@@ -23,24 +23,24 @@ struct BlockScan {
     private var leaves: LeafScan
     /// The page that was parsed last, and its rows.
     private var lastPage: (number: UInt32, rows: [LeafScan.Row]) = (0, [])
-    /// The number of pages that may still be parsed. Blocks are in the order of their ids on the pages of an intact
-    /// table; in a manipulated file, each of them could need another page.
+    /// The number of pages that may still be parsed, counting repetitions. In an intact table, consecutive blocks are
+    /// mostly on the same page; in a manipulated file, each block could require parsing its page again.
     private var parsesLeft: Int64
     /// The next page to search.
     private var nextPage: UInt32 = 2
     /// The blocks that were found and not returned yet.
     private var candidates: [Candidate] = []
     private var isSearching = true
-    /// The rows that were read, and the rows without a record next to them in the same block.
+    /// The rows that were read, including adjacent rows of the same block that have no record.
     private var readRows = RangeSet<RowID>()
-    /// The rows that could not be read in another way.
+    /// The rows that could not be read with a query.
     private var failedRows = RangeSet<RowID>()
 
-    /// The maximum number of candidates before their blocks are returned: those of about eight gigabytes.
+    /// The number of candidates at which their blocks are returned. So many blocks take about eight gigabytes.
     private static let maxCandidates = 1 << 18
     private static let pagesPerStep: UInt32 = 64
-    /// The maximum number of ranges in each set of rows. Usually there are few. Beyond this, only the counts become
-    /// inexact.
+    /// The maximum number of ranges in each set of rows. Usually there are few. With more ranges, only the counts
+    /// become inexact.
     private static let maxRanges = 1 << 17
 
     /// Creates a scan of the file that a connection has read. Returns nil if the size of its pages is unknown.
@@ -74,8 +74,8 @@ struct BlockScan {
     /// Marks a record as read, so that the scan does not return it.
     ///
     /// - Parameters:
-    ///   - block: Its block, which contains the rows before and after it that have no record; nil if unknown.
-    ///   - row: Its row.
+    ///   - row: The row of the record.
+    ///   - block: Its block; nil if unknown. Adjacent rows of the block that have no record are marked, too.
     mutating func setRead(_ row: RowID, of block: RecordBlock?) {
         guard let block, let index = block.index(of: row) else { return setRead(row...row) }
         let first = index == 0 ? block.firstID : block.rows[index - 1].id + 1
@@ -87,7 +87,7 @@ struct BlockScan {
         readRows.insert(contentsOf: rows.lowerBound..<rows.upperBound + 1)
     }
 
-    /// Marks a row as not readable in another way. Returns `false` if it was read, or if there are too many such rows.
+    /// Marks a row as not readable with a query. Returns `false` if it was read, or if there are too many such rows.
     mutating func setFailed(_ row: RowID) -> Bool {
         guard !readRows.contains(row), failedRows.ranges.count < Self.maxRanges else { return false }
         failedRows.insert(contentsOf: row..<row + 1)
@@ -119,14 +119,14 @@ struct BlockScan {
         }
         if nextPage > leaves.lastPage || candidates.count >= Self.maxCandidates {
             isSearching = false
-            // The lowest is last. Of several blocks with the same first id, the first in the file comes first.
+            // The last candidate is returned first: the lowest id and, of several blocks with this id, the first one in
+            // the file.
             candidates.sort { ($1.firstID, $1.page, $1.index) < ($0.firstID, $0.page, $0.index) }
         }
         return .searched
     }
 
-    /// Returns the columns of a row that may be one of `blocks`, except the body; nil if it is none, or was read
-    /// before.
+    /// Returns the header of a row that may be a block; nil if it cannot be one, or if its records were read before.
     private func unreadHeader(_ row: LeafScan.Row) -> BlockHeader? {
         // The column `first_id` is the rowid, so its own value is NULL.
         guard row.integers[0] == nil, let last = row.integers[1], let records = row.integers[2],

@@ -26,8 +26,8 @@ extension SetAsideStore {
         }
     }
 
-    /// - Parameter columns: The columns of the version with the fix, the time since which it is awaited, the number of
-    ///   occurrences until the end of a mute, and the user, time and note of the last change, or constants.
+    /// - Parameter columns: The columns `fixed_version`, `fixed_after`, `muted_left`, `changed_by`, `changed_at` and
+    ///   `change_note`, or a constant for each one that the file lacks.
     private func notes(
         above row: GroupID, newer columns: StaticString
     ) throws(SQLiteError) -> [(note: GroupNote, id: GroupID)] {
@@ -54,7 +54,8 @@ extension SetAsideStore {
         let groups = GroupTable(connection: connection)
         return found.map { note, id, rule in
             var note = note
-            // The records were imported before, so the group here has a fingerprint of the newest rule.
+            // The records have already been imported, so the group in the current store has a fingerprint of the newest
+            // rule.
             if rule < Fingerprint.rule, let subject = try? groups.subject(of: id),
                 let fingerprint = Regrouping.fingerprint(of: subject)
             {
@@ -118,9 +119,9 @@ package struct SalvagedGroup: Equatable, Sendable {
 
 /// A part of the grouping of a set-aside database that cannot be derived from its records.
 package enum GroupingNote: Equatable, Sendable {
-    /// A group and its key. The key is not that of the fingerprint, because the group had another fingerprint before.
+    /// A group and its key, which does not match its fingerprint, because the group had another fingerprint before.
     case id(Int64, of: SalvagedGroup)
-    /// A group that a change of the fingerprint rule has merged into another one, and its key.
+    /// A group that a change of the fingerprint rule has merged into another one, and the key of the merged group.
     case redirect(SalvagedGroup, id: Int64, to: SalvagedGroup)
     case correction(
         GroupCorrection.Kind, SalvagedGroup, to: SalvagedGroup, pattern: String?, author: UInt32,
@@ -209,10 +210,10 @@ extension SetAsideStore {
 
 extension StoreWriter {
     /// Stores records of a set-aside database, except those that this database has received itself, and those that
-    /// were imported before, from that or another database.
+    /// were imported before, from any database.
     ///
     /// The cardinality guard does not count them. Records that the guard of the set-aside database moved to an
-    /// overflow series stay in one.
+    /// overflow series stay in one if their group exists here.
     ///
     /// - Parameters:
     ///   - submissions: The records.
@@ -243,8 +244,8 @@ extension StoreWriter {
         }
     }
 
-    /// Returns `true` if this database has received the record itself, which happens if it is a restored copy of the
-    /// set-aside one.
+    /// Returns `true` if this database has received the record itself. This is possible if this database is a restored
+    /// copy of the set-aside one.
     private func isStored(_ original: ReportCall.Original) throws(SQLiteError) -> Bool {
         let row = original.id.row
         guard let store = memory.values.storeIDs.last(where: { $0.firstID <= row }), store.code == original.id.store,
@@ -281,7 +282,7 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the group that a note refers to; nil if it does not exist or already has a triage state.
+    /// Returns the group that a note refers to; nil if it does not exist or does not have the initial triage state.
     private func group(of note: GroupNote) throws(SQLiteError) -> GroupID? {
         try connection.first(
             """
@@ -395,8 +396,8 @@ extension StoreWriter {
             series, account: account, uid: group.uid, app: group.app, group.fingerprint, firstRecord: 0, at: 0)
     }
 
-    /// Gives a group the key that it had in the other database, if it still has that of its fingerprint and no other
-    /// group has that key.
+    /// Gives a group the key that it had in the set-aside database. Does nothing if another group has this key, or if
+    /// the group's current key is not the one computed from its fingerprint.
     private func importID(_ id: Int64, of group: SalvagedGroup) throws(SQLiteError) {
         let computedKey = Fingerprint.groupKey(uid: group.uid, app: group.app, fingerprint: group.fingerprint)
         try connection.run(
@@ -406,7 +407,7 @@ extension StoreWriter {
             """, id, Int64(bitPattern: computedKey), group.fingerprint)
     }
 
-    /// Merges a group into another one, unless it is a redirect already.
+    /// Merges a group into another one, unless it is merged already or the other one is merged into it.
     private func join(_ source: GroupID, _ target: GroupID, by correction: Int64?) throws(SQLiteError) {
         let (root, target) = (try table.root(of: source), try table.root(of: target))
         guard root == source, root != target else { return }
@@ -465,7 +466,7 @@ extension GroupTable {
         try connection.run("UPDATE corrections SET hits = ?2 WHERE id = ?1", correction, hits)
     }
 
-    /// Returns the groups of a group's account whose title matches a pattern.
+    /// Returns the unmerged groups of a group's account whose title matches a pattern, except the overflow group.
     fileprivate func groups(
         ofAccountOf group: GroupID, matching pattern: TitlePattern
     ) throws(SQLiteError) -> [GroupID] {

@@ -16,9 +16,10 @@ package final class SetAsideStore {
     }
 
     private let reader: StoreReader
-    /// The store code for records whose own one is lost. With it, records that were imported before are recognized.
+    /// The store code for records whose own code is lost. It depends only on the path of the file, so that records that
+    /// were imported before are recognized.
     private let fallbackCode: UInt64
-    /// Makes the connection numbers that this file's processes get distinct from all others.
+    /// Bits that distinguish the connection numbers of this file's processes from all others.
     private let salt: UInt64
     private var decoder: RecordDecoder
     /// The row ranges that have not been read yet, the lowest last. All rows are above 0.
@@ -35,8 +36,8 @@ package final class SetAsideStore {
     package let isSizeUnknown: Bool
     /// Whether an earlier version created the file, so that it may lack tables.
     private let isOlder: Bool
-    /// Finds the blocks that could not be read; nil if it has ended, if the file has no blocks, or if its page size is
-    /// unknown.
+    /// Finds the blocks that could not be read with queries; nil if the scan has ended, if the file has a table
+    /// `records`, or if the schema or the page size cannot be read.
     private var scan: BlockScan?
     /// The block that the scan has found last, and its rows that have not been read yet; nil if there are none.
     private var found: (block: RecordBlock, rows: ArraySlice<RowID>)?
@@ -53,8 +54,7 @@ package final class SetAsideStore {
     private static let stepTimeout: Duration = .seconds(2)
     /// The number of fruitless steps after which reading is abandoned.
     private static let maxFruitlessSteps = 10
-    /// The maximum size of a value, in bytes. No valid row is larger: a record of the maximum size has several such
-    /// values.
+    /// The maximum size of a value or a row, in bytes. No valid one is larger.
     private static let maxValueBytes = 64 << 20
     /// The highest valid id. The writer rejects a file with a higher one.
     private static let maxRow = RowID(rawValue: (1 << 60) - 1)
@@ -68,8 +68,8 @@ package final class SetAsideStore {
     ///   - original: The path of the file that this one is a copy of; nil if it is not a copy.
     ///   - randomBits: Random bits for the seed of hash tables and for connection numbers.
     ///   - redactor: Removes secrets from the records, and finds values that were removed before.
-    /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if SQLite cannot read
-    ///   its schema.
+    /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if its schema
+    ///   cannot be read or has something else in place of a table.
     package init(
         path: String, original: String? = nil, randomBits: UInt64, redactor: Redactor = Redactor()
     ) throws(StoreFailure) {
@@ -100,7 +100,7 @@ package final class SetAsideStore {
         let hasRecordTable = try? reader.connection.exists("SELECT 1 FROM sqlite_schema WHERE lower(name) = 'records'")
         if hasRecordTable == false { scan = BlockScan(reader.connection) }
         reader.connection.setDeadline(nil)
-        // Connection numbers of the socket start at 1.
+        // Connections of the socket are numbered from 1, so the highest bit of their numbers is 0.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
         var limits = RecordLimits()
         // The records were within the normal limits when they were reported, but their JSON here is larger.
@@ -127,7 +127,7 @@ package final class SetAsideStore {
                 if try read(rows, since: began, into: &portion) { break }
             } catch let error as SQLiteError where error.isInterrupted {
                 isInterrupted = true
-                // A row that cannot be read within the time limit is skipped.
+                // If the step has read nothing, the range is split or, if it is a single row, left out.
                 let isFirst = lookups == 1 && portion.submissions.isEmpty
                 if isFirst { failed(rows, &portion) } else { waiting.append(rows) }
             } catch {
@@ -165,7 +165,7 @@ package final class SetAsideStore {
             case .found(let block, let rows): found = (block, rows[...])
             case .ended, nil:
                 portion.unreadable += unreadableAfterScan
-                // It has searched the whole file.
+                // The scan has also searched for the rows that were left out when reading was abandoned.
                 hasGivenUp = false
                 scan = nil
                 return portion
@@ -177,16 +177,16 @@ package final class SetAsideStore {
     /// The number of records that are known to have existed, but were found neither by the scan nor before.
     private var unreadableAfterScan: Int64 {
         guard let storedRecords else {
-            // Retention removes the oldest records first, so those before the first one were probably removed.
+            // Retention removes the oldest records first, so the rows before the first readable one were probably
+            // removed.
             return scan?.missing(from: firstReadRow ?? 0) ?? 0
         }
-        // The scan does not miss rows that were left out when reading was abandoned.
+        // `missing` does not count rows that were left out when reading was abandoned.
         let missing = hasGivenUp ? storedRecords : scan?.missing() ?? 0
         return min(missing, max(0, storedRecords - countedRecords))
     }
 
-    /// The maximum number of records that the file can contain; nil if it cannot be read. Retention has removed other
-    /// rows.
+    /// The maximum number of records that the file can contain, according to its ranges; nil if these cannot be read.
     private var storedRecords: Int64? {
         let sql: StaticString = "SELECT coalesce(sum(records), 0), coalesce(max(last_id), 0) FROM ranges"
         let closed = try? connection.first(sql) { (records: max(0, $0.int64(0)), last: $0.id(1, as: RowID.self)) }
@@ -217,8 +217,8 @@ package final class SetAsideStore {
         'express', 'deployments', 'moves', 'corrections'
         """
 
-    /// Returns a name from `tables` that is not that of an ordinary table; nil if there is none. A view can produce
-    /// endless rows from a file of a few pages.
+    /// Returns the name of one of `tables` that is not an ordinary table in this file; nil if there is none. A view
+    /// could produce endless rows from a file of a few pages.
     private static func firstNonTable(_ connection: DatabaseConnection) throws(SQLiteError) -> String? {
         try Statement(
             composedSQL: """
@@ -228,8 +228,8 @@ package final class SetAsideStore {
         ).first { $0.text(0) }
     }
 
-    /// Returns the newest row to which a readable table refers, and the last row to look for. The first is 0 if no table
-    /// is readable: the scan can still find blocks.
+    /// Returns the newest row to which a readable table refers, and the last row to look for. `known` is 0 if no table
+    /// is readable; the scan can still find blocks then.
     private static func lastRow(
         _ connection: DatabaseConnection
     ) -> (known: RowID, last: RowID, isSizeUnknown: Bool) {
@@ -237,7 +237,7 @@ package final class SetAsideStore {
         var rows: [RowID] = []
         for sql: StaticString in [
             "SELECT max(id) FROM records", "SELECT max(last_id) FROM ranges", "SELECT max(first_record) FROM groups",
-            // Each received record has a row id of its own, starting at 1.
+            // Row ids start at 1, so the newest one is not lower than the number of received records.
             "SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7",
         ] {
             if let row = try? connection.integer(sql) { rows.append(RowID(row)) } else { hasFailed = true }
@@ -277,11 +277,13 @@ package final class SetAsideStore {
         return !ids.isEmpty
     }
 
-    /// Reads records until the limits of a step are reached, but at least one of them if `bytes` is 0.
+    /// Reads records until a limit of the step is reached, but tries to read at least one record if `bytes` is 0.
     ///
     /// - Parameters:
     ///   - ids: The rows of the records.
-    ///   - bytes: The size of the records that the step has read.
+    ///   - began: The time at which the step began.
+    ///   - bytes: The size of the records that the step has read. Increased by this function.
+    ///   - portion: The portion to which the records are added.
     /// - Returns: The rows that are left.
     private func read(
         _ ids: ArraySlice<RowID>, since began: ContinuousClock.Instant, bytes: inout Int, into portion: inout Portion
@@ -293,13 +295,13 @@ package final class SetAsideStore {
             guard isAlone || !hasEnded(), bytes < Self.maxBytesPerStep else { return ids[index...] }
             if isAlone, hasEnded() { connection.setDeadline(.after(Self.stepTimeout)) }
             guard let record = try? record(id) else {
-                // The deadline of the step can pass meanwhile. The row is then read again at the beginning of the next
-                // step.
+                // The cause may be that the deadline of the step has passed. The row is then read again at the start of
+                // the next step.
                 if hasEnded(), !isAlone { return ids[index...] }
                 lost(id, &portion)
                 continue
             }
-            // Of a record that was read after the deadline, the sender or series can be missing because of it.
+            // If the deadline has passed, it may be the cause of a missing sender or series.
             if !record.losses.isEmpty, !isAlone, hasEnded() { return ids[index...] }
             if scan != nil, found == nil {
                 if block?.index(of: id) == nil { block = try? reader.blocks.find(id)?.block }
@@ -320,7 +322,8 @@ package final class SetAsideStore {
         portion.unreadable += 1
     }
 
-    /// Splits a range that could not be read, and keeps the parts for later.
+    /// Splits a range that could not be read, and keeps the parts for later. A single row is not kept, but counted if
+    /// it is known to have existed.
     private func failed(_ rows: ClosedRange<RowID>, _ portion: inout Portion) {
         failuresLeft -= 1
         guard failuresLeft > 0 else { return giveUp() }
@@ -343,14 +346,13 @@ package final class SetAsideStore {
 
     private func record(_ row: RowID) throws -> SalvagedRecord? {
         guard var record = try reader.salvage(row: row) else { return nil }
-        // A record that had a fate before an earlier repair is not forwarded again.
+        // A record that was no longer pending at an earlier repair is not forwarded again.
         record.isPending = record.origin?.wasPending != false && isPending(row)
         return record
     }
 
-    /// Returns `true` if a destination still has to receive a record or has refused it, or if that is unreadable,
-    /// because a duplicate is better than a lost record. A refused record is sent again and becomes a dead letter
-    /// again.
+    /// Returns `true` if a record must still be forwarded: a destination has not received it yet or has refused it, or
+    /// it has no fates, or they cannot be read. A duplicate is better than a lost record.
     private func isPending(_ row: RowID) -> Bool {
         if let fates = try? reader.fates(ofRow: row) {
             return fates.isEmpty || fates.contains { $0.outcome == .pending || $0.outcome == .deadLettered }
@@ -359,7 +361,8 @@ package final class SetAsideStore {
         return (try? isPendingByCursors(row)) ?? true
     }
 
-    /// Returns the same from columns that files of all versions have: cursors, and batches without a response.
+    /// Returns the result of `isPending` from columns that files of all versions have: cursors, and batches without a
+    /// response.
     private func isPendingByCursors(_ row: RowID) throws -> Bool {
         try reader.connection.first(
             """
@@ -372,7 +375,7 @@ package final class SetAsideStore {
 
     // MARK: Converting records to calls
 
-    /// Adds a record as a numbered call, in a submission of its process.
+    /// Adds a record as a call of its own to a submission of its process. Counts it as unreadable if it is rejected.
     private func add(_ salvaged: SalvagedRecord, to portion: inout Portion) {
         let connection = salt | UInt64(truncatingIfNeeded: salvaged.process.rawValue) & 0xFF_FFFF_FFFF
         if portion.submissions.last?.process.connection != connection {
@@ -388,8 +391,8 @@ package final class SetAsideStore {
             if portion.submissions[index].calls.isEmpty { portion.submissions.removeLast() }
             return
         }
-        // A record that was recovered before is recognized by its first id, which is part of its origin; or, if the code
-        // in that is lost, by its row in this file.
+        // A record that was recovered before is recognized by the id that it got first or, if that id is lost, by its
+        // row in this file.
         var call = ReportCall(token: 0, records: first..<first + 1, rejected: [], numbering: nil)
         call.original =
             salvaged.original
@@ -421,7 +424,7 @@ package final class SetAsideStore {
         return true
     }
 
-    /// Returns the record's details with its origin added to them.
+    /// Returns details with the origin of the record. They contain its own details as `more`.
     private static func details(_ salvaged: SalvagedRecord, before more: [UInt8]) -> [UInt8] {
         var origin = RecordOrigin(
             place: .init(id: salvaged.stored.id, receivedAt: salvaged.stored.receivedAt.description),
@@ -452,8 +455,8 @@ struct SalvagedRecord {
     var process: ProcessRowID
     var startTime: Int64
     var stored: StoredRecord
-    /// The template of its message and the parts, which are nil if the message was stored whole. Nil if the template
-    /// is lost or not that of the message.
+    /// The template and the parts of its message; nil if the template is lost or not that of the message. The parts are
+    /// nil if the message was stored whole.
     var split: (template: [UInt8], parts: [UInt8]?)?
     /// Where it was before an earlier repair recovered it; nil for other records.
     var origin: RecordOrigin?
@@ -462,7 +465,7 @@ struct SalvagedRecord {
     var losses: Set<RecordOrigin.Loss>
     /// The size of its JSON, in bytes.
     var bytes: Int
-    /// Whether a destination still has to receive it.
+    /// Whether it must still be forwarded.
     var isPending = true
 
     /// Its id and time of receipt in the first database that stored it; nil if the id is lost.

@@ -51,7 +51,7 @@ package enum Schema {
         throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(sql.prefix(40))"))
     }
 
-    /// Returns the SQL of all schema objects.
+    /// Returns the SQL of all schema objects, except automatic indexes, which have none.
     private static func definitions(_ connection: DatabaseConnection) throws(SQLiteError) -> [String] {
         try connection.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") { $0.text(0) }
     }
@@ -76,8 +76,8 @@ package enum Schema {
         try connection.setPragma("temp_store", to: "MEMORY")
         // A WAL file that grew in a busy period is truncated when the WAL is reset.
         try connection.setPragma("journal_size_limit", to: WALLimits.typicalBytes)
-        // Debian's default overwrites all deleted content, even content that retention deletes. Erasing enables it when
-        // needed.
+        // Debian's SQLite enables this by default, and would overwrite everything that retention deletes. `erasing`
+        // enables it when needed.
         try connection.setPragma("secure_delete", to: 0)
     }
 }

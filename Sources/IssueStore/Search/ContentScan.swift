@@ -30,7 +30,7 @@ struct ContentScan {
     /// For each series id, the conditions that its template and domain may meet, with `knownBit`; or `leftOutBit`. 0 if
     /// the series was not examined yet.
     private var series: [Conditions] = []
-    /// The same without `knownBit`, for ids that are not below `maxTable`.
+    /// The same without `knownBit`, for ids of `maxTable` or higher.
     private var moreSeries: [SeriesID: Conditions] = [:]
     /// A buffer for text without JSON escapes.
     private var resolved: [UInt8] = []
@@ -42,10 +42,9 @@ struct ContentScan {
     /// The series whose records are searched; nil for all.
     private let wanted: Set<SeriesID>?
 
-    /// The series id from which `moreSeries` is used instead of `series`. Ids are consecutive, except for removed
-    /// series.
+    /// The lowest series id for which `moreSeries` is used instead of `series`.
     private static let maxTable: Int64 = 1 << 18
-    /// The maximum number of metadata keys to search for. The others are only compared exactly.
+    /// The maximum number of conditions on metadata that are searched for. Only the caller checks the others.
     private static let maxKeys = 8
 
     /// Creates a scan.

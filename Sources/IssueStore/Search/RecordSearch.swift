@@ -21,7 +21,7 @@ struct RecordSearch {
     private var spans: [ClosedRange<RowID>] = []
     /// The candidates of the current block that have not been returned, the next one last.
     private var ready: [RowID] = []
-    /// The row up to which the current block was searched, if it has not been returned.
+    /// The row up to which the current block was searched; nil once `next` has returned it.
     private var edge: RowID?
     /// The current block of a walk, and the ids of its candidates.
     private var current: (ids: ClosedRange<RowID>, candidates: Set<RowID>)?
@@ -56,7 +56,8 @@ struct RecordSearch {
     /// Returns the next row; nil at the end.
     ///
     /// The row need not match (`isCandidate`), and it may be outside the requested time. All rows before it have been
-    /// returned or do not match. Each call searches at most one block, so that the caller can check a time limit.
+    /// returned or do not match. Each call searches the text of at most one block, so that the caller can check a time
+    /// limit.
     mutating func next(on reader: StoreReader) throws -> RowID? {
         guard walk == nil else { return try nextOfWalk(on: reader) }
         while true {
@@ -71,7 +72,7 @@ struct RecordSearch {
         }
     }
 
-    /// Leaves out further records of these series, as far as blocks have not been searched yet.
+    /// Leaves out the records of these series in blocks that have not been searched yet.
     mutating func leaveOut(_ series: [SeriesID]) {
         scan?.leaveOut(series)
     }
@@ -119,7 +120,7 @@ extension StoreReader {
     /// Returns the groups that match the conditions of a filter on the content of records.
     ///
     /// A group matches if one of its stored records does. It also matches if all terms of the text occur in its title
-    /// and domain, provided that the filter has no conditions on metadata.
+    /// and domain, provided that the filter has no conditions on metadata or on the context.
     ///
     /// - Parameters:
     ///   - filter: The filter.
@@ -198,7 +199,7 @@ extension StoreReader {
 ///
 /// In descending order, it follows the chain of posting lists of each series, so that a rare series costs no more than
 /// a common one. In ascending order, it reads the ranges one after the other. Closed ranges that are entirely outside
-/// the requested time are not read. The open range has no posting lists yet, so it is read block by block.
+/// the requested time are skipped. The open range has no posting lists yet, so it is read block by block.
 struct RecordWalk {
     /// Ids that are read together: those of a closed range, those of the open range, or all ids.
     private struct IDRange {
@@ -219,7 +220,7 @@ struct RecordWalk {
     private let bound: RowID
     /// The ranges that have not been read, the next one last.
     private var pending: [IDRange] = []
-    /// Whether the chains of the series determine the next range when none is left in `pending`.
+    /// Whether closed ranges are read along the chains of posting lists of the series.
     private var isChained: Bool { series != nil && !isAscending }
     /// Whether ranges outside the requested time are skipped.
     private let isTimed: Bool
@@ -322,7 +323,7 @@ struct RecordWalk {
         }
     }
 
-    /// Reads the newest range in which any of the series occurs.
+    /// Reads the newest range in which any of the series occurs. Returns `false` if none is left.
     ///
     /// - Parameter requested: The range whose rows are requested, which is the newest one in `pending`. Rows of newer
     ///   ranges are skipped. Nil to request all rows.
@@ -361,7 +362,8 @@ struct RecordWalk {
         ) { IDRange(range: $0.int64(0), first: $0.id(1), last: $0.id(2)) }
     }
 
-    /// Returns the posting list of a series in a range, and the range of the previous list; nil if there is none.
+    /// Returns the posting list of a series in a range, and the range of its previous list; nil if the series has no
+    /// posting list in the range.
     private func posting(
         _ range: Int64, _ series: SeriesID, on reader: StoreReader
     ) throws -> (previous: Int64?, ids: [UInt8])? {

@@ -3,8 +3,8 @@ import IssueProtocol
 import SQLiteKit
 
 extension RecordCommit {
-    /// Stores the records of numbered calls and returns their receipts; nil if one of the records was received before,
-    /// or may have been.
+    /// Stores the records of a numbered call, or of merged ones, and returns their receipts. Stores nothing and returns
+    /// nil if one of the records was received before, or may have been.
     mutating func storeFresh(
         _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission,
         _ process: WriterMemory.ProcessEntry,
@@ -95,11 +95,11 @@ struct ProducerTable {
         var producer: ProducerID
     }
 
-    /// The maximum number of cached marks. A larger cache is emptied at the end of the commit.
+    /// The maximum number of cached marks. A cache with more is emptied at the end of the commit.
     static let capacity = 4096
-    /// The maximum number of stored marks of one user. Up to `newPerCheck` more are possible.
+    /// The maximum number of stored marks of one user. May be exceeded temporarily; see `newPerCheck`.
     static let maxPerUser: Int64 = 8192
-    /// The maximum number of stored marks of all users together. Up to `newPerCheck` more are possible.
+    /// The maximum number of stored marks of all users together. May be exceeded temporarily; see `newPerCheck`.
     static let maxTotal: Int64 = 65_536
     /// The value of `newCount` at which the number of marks is checked.
     private static let newPerCheck = 1024
@@ -127,7 +127,7 @@ struct ProducerTable {
         return mark.received(sequence: sequence, count: count)
     }
 
-    /// Adds the last call passed to `received` to the mark of its producer.
+    /// Adds a call, or the stored rest of one, to the mark of the producer last passed to `received`.
     mutating func stored(_ call: ProducerMark.Call) {
         mark.stored(call)
         isChanged = true
@@ -202,8 +202,8 @@ struct ProducerTable {
             """, largest.uid, min(excess, maxPerRemoval))
     }
 
-    /// Writes a mark. Updates its time of use only after an hour, so that most commits need not write the index on that
-    /// time.
+    /// Writes a mark. Updates its time of use only if that is more than an hour old, so that most commits need not
+    /// write the index on that time.
     private mutating func update(
         _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant
     ) throws(SQLiteError) {

@@ -19,8 +19,8 @@ extension RecordCommit {
         return entry
     }
 
-    /// Returns the row of a sender, or the overflow sender if the user has too many senders. The row has no attributes
-    /// of a single process. It is inserted if it is new.
+    /// Returns the row of a sender, or that of the overflow sender if the user has too many senders. Inserts the row if
+    /// it is new. It has no pid or gid, because several processes share it.
     private func senderEntry(
         of sender: Sender, user: UInt32, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> WriterMemory.SenderEntry {
@@ -105,7 +105,7 @@ extension RecordCommit {
 
     /// Returns the group that a new series belongs to, after all corrections; nil if a new group is needed.
     ///
-    /// If the newest fingerprint rule gives an older group this fingerprint, sets it now.
+    /// If an older group has this fingerprint under the newest fingerprint rule, updates the fingerprint of the group.
     func knownGroup(
         account: AccountID, fingerprint: String, of series: SeriesDescription, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> KnownGroup? {
@@ -122,15 +122,15 @@ extension RecordCommit {
     func insertGroup(
         _ series: SeriesDescription, _ account: Account, _ fingerprint: String
     ) throws(SQLiteError) -> GroupID {
-        // The key depends on the account's name, not on the claimed one, because all records of an account share its
-        // groups.
+        // The key depends on the account's name, not on the name in the record, because all records of an account share
+        // its groups.
         try GroupTable(connection: connection).insert(
             series, account: account.id, uid: account.name.uid, app: account.name.app, fingerprint,
             firstRecord: rows.nextID, at: time.wall.millisecondsSince1970)
     }
 
-    /// Raises a group's severity to that of a new series, and sets its last version to that of the series if it has
-    /// one.
+    /// Raises a group's severity to that of a new series, and sets the group's last version if the series has a
+    /// version.
     func updateGroup(_ group: GroupID, from series: SeriesDescription) throws(SQLiteError) {
         try connection.run(
             "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1",
@@ -152,8 +152,9 @@ extension RecordCommit {
 }
 
 extension RecordCommit {
-    /// The number of the newest rows of each table that are examined, so that startup time does not grow with the file.
-    private static let newest: Int64 = 16_384
+    /// The maximum number of rows that are examined per table, the newest ones. Without this limit, the startup time
+    /// would grow with the file.
+    private static let maxExamined: Int64 = 16_384
 
     /// Restores the guard's counters from the database during the first commit, so that a restart does not reset any
     /// limit.
@@ -175,7 +176,7 @@ extension RecordCommit {
                 WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?3 AND first_at >= ?2
                     AND coalesce(fingerprint, '') <> 'overflow'
             ) JOIN accounts ON accounts.id = account GROUP BY account
-            """, wall(starts.groups), wall(starts.series), Self.newest
+            """, wall(starts.groups), wall(starts.series), Self.maxExamined
         ) {
             ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.int64(2), $0.int64(3))
         }
@@ -188,10 +189,10 @@ extension RecordCommit {
             SELECT uid, count(*) FROM accounts
             WHERE id > (SELECT coalesce(max(id), 0) FROM accounts) - ?2 AND first_at >= ?1 AND app <> 'overflow'
             GROUP BY uid
-            """, wall(starts.names), Self.newest
+            """, wall(starts.names), Self.maxExamined
         ) { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
-        // Senders have no creation time. A sender counts as recent if its id is above those of all senders with older
-        // series.
+        // Senders have no creation time. A sender counts as new if its id is higher than the id of each sender that had
+        // a series before the window.
         let appeared = try connection.all(
             """
             SELECT uid, count(*) FROM senders
@@ -199,7 +200,7 @@ extension RecordCommit {
                 SELECT coalesce(max(sender), 0) FROM series
                 WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?2 AND first_at < ?1)
             GROUP BY uid
-            """, wall(starts.names), Self.newest
+            """, wall(starts.names), Self.maxExamined
         ) { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
         for (uid, senders) in appeared {
             memory.values.guardian.restore(uid: users.owner(of: uid), newSenders: senders, at: time.log)

@@ -6,8 +6,8 @@ extension RecordCommit {
     /// The group that a new series belongs to.
     struct KnownGroup {
         var id: GroupID
-        /// The group that has the fingerprint. It differs from `id` if corrections lead to another group. Nil if it
-        /// does not exist yet, and a rule merges it into the group `id`.
+        /// The group that has the fingerprint. It differs from `id` if corrections or redirects lead to another group.
+        /// Nil if it does not exist yet and will be merged by a rule.
         var home: GroupID?
         /// Whether the group is resolved or muted, so that each of its records can change the state.
         var isWatched: Bool
@@ -70,7 +70,7 @@ extension RecordCommit {
         let group = try knownGroup(account: account.id, fingerprint: fingerprint, of: description, &memory)
         let verdict =
             isImport
-            // An overflow series needs a group. If the group is not here yet, neither are its other series.
+            // An overflow series needs an existing group. The first series of a new group is allowed instead.
             ? importedVerdict.series == .overflowSeries && group == nil ? .allow : importedVerdict.series
             : memory.values.guardian.admitSeries(
                 account: account.id, user: submission.process.accountableUser, isNewGroup: group == nil,
@@ -106,7 +106,7 @@ extension RecordCommit {
     /// - Parameters:
     ///   - original: The record's own description.
     ///   - record: The record.
-    ///   - group: The group that has too many series; nil if the application has too many groups.
+    ///   - group: The group of the overflow series; nil for the application's overflow group.
     ///   - fingerprint: The fingerprint of the group, or of the application's overflow group.
     private mutating func overflowLocation(
         of original: SeriesDescription, _ record: DecodedRecord, in group: KnownGroup?, _ fingerprint: String,
@@ -138,7 +138,7 @@ extension RecordCommit {
                 sender: process.sender, id: location.series, account: location.account, isWatched: location.isWatched)
             entry.isOverflow = true
         }
-        // In an import, a later record of the same series may have been below the limit.
+        // The verdict on imported records is not cached, because it may differ for a later record of the same series.
         if !isImport {
             memory.caches.series.insert(
                 record.series, entry, among: overflow, until: memory.values.guardian.windowEnd(at: time.log))
@@ -150,7 +150,7 @@ extension RecordCommit {
     /// Returns the series with a key and a sender; nil if it is not in the database.
     private func stored(_ key: [UInt8], sender: Int64) throws(SQLiteError) -> SeriesLocation? {
         let hash = Self.storedHash(key, sender: sender)
-        // Most of these series are new. For them, this query reads only the index.
+        // Most series that are looked up here are new. For them, this query reads only the index.
         let isKnown = try connection.exists("SELECT 1 FROM series WHERE hash = ?1", hash)
         guard isKnown else { return nil }
         return try connection.all(
@@ -175,7 +175,7 @@ extension RecordCommit {
         return Int64(bitPattern: hash.finish())
     }
 
-    /// Inserts a series. Inserts a group for it if `group` is nil.
+    /// Inserts a series. Also inserts a group with the fingerprint if none exists yet.
     private mutating func insert(
         _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: KnownGroup?,
         _ fingerprint: String, _ process: WriterMemory.ProcessEntry
@@ -254,7 +254,7 @@ extension RecordCommit {
 /// a record needs no query.
 ///
 /// A series has one entry per sender, and thus usually one. The guard's decisions to use an overflow series are cached
-/// until the guard's window ends. A full table is emptied, because the database has all entries.
+/// until the guard's window ends. A full table is emptied; the entries are then looked up in the database again.
 struct SeriesTable {
     struct Entry {
         var sender: Int64
@@ -283,7 +283,7 @@ struct SeriesTable {
         var isReportable: Bool
         /// Whether the record names the application of its account.
         var isNamed: Bool
-        /// The group that has too many series; nil if the application has too many groups.
+        /// The group of the overflow series; nil for the application's overflow group.
         var group: GroupID?
     }
 
@@ -304,7 +304,7 @@ struct SeriesTable {
     /// For each number, the index plus one of its first entry, or 0.
     private var first: [UInt32] = []
     private var entries: [Entry] = []
-    /// The mark of each number. `cost` reads it instead of `first` and `entries`, because it needs less memory.
+    /// The mark of each number. `cost` reads the marks instead of `first` and `entries`, because they are smaller.
     private var marks: [Mark] = []
     private var overflows: [Overflow: Entry] = [:]
     /// The end of the earliest cardinality window in which a series overflowed; nil if none did.
@@ -353,7 +353,7 @@ struct SeriesTable {
     /// Returns the overflow series for these properties; nil if it is not cached.
     func find(_ overflow: Overflow) -> Entry? { overflows[overflow] }
 
-    /// Adds a series whose records the guard stores in an overflow series until `end`, when its window ends.
+    /// Adds a series whose records go to an overflow series until `end`, when the guard's window ends.
     mutating func insert(_ number: UInt32, _ entry: Entry, among overflow: Overflow, until end: RecordLogInstant) {
         overflows[overflow] = entry
         overflowEnd = min(overflowEnd ?? end, end)
@@ -399,7 +399,8 @@ struct SeriesTable {
 }
 
 extension SeriesDescription {
-    /// Writes the attributes of the series as members of the currently open object, with the names of the wire format.
+    /// Writes the attributes of the series, except the template, as members of the currently open object, with the
+    /// names of the wire format.
     func write(to writer: inout JSONWriter) {
         writer.member("severity", severity.name)
         writer.member("domain", ifPresent: domain)

@@ -18,7 +18,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case tooSlow
     /// The WAL is too large. The operation can be retried after the WAL was reset.
     case walTooLarge
-    /// The WAL was removed or replaced, and must be copied into the database before anything is added to it.
+    /// The WAL file was removed or replaced. The content of the removed WAL must be copied into the database before
+    /// anything else is written.
     case walRemoved
     /// Any other SQLite error.
     case failed(SQLiteError)

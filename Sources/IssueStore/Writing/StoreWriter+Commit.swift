@@ -26,7 +26,8 @@ extension StoreWriter {
     /// Stores calls. Must be called in a transaction, see `commit`.
     ///
     /// - Parameter isImport: `true` if the records come from a set-aside database. The verdicts of that database's
-    ///   cardinality guard apply, and this store's guard is bypassed. The records are not announced.
+    ///   cardinality guard apply, and this store's guard is bypassed. `onPriorityRecords` and the notifiers are not
+    ///   told about the records.
     func fill(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(SQLiteError) -> [CallOutcome] {
@@ -90,7 +91,7 @@ struct RecordCommit {
     let time: RecordLogClock.Reading
     /// Whether the records come from a set-aside database, whose cardinality guard has examined them.
     let isImport: Bool
-    /// The verdict of that guard on the records of the current call.
+    /// In an import, the verdict of the set-aside database's guard on the records of the current call.
     private(set) var importedVerdict = ReportCall.ImportedVerdict()
     let onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     var rows: RowBuffer
@@ -148,7 +149,8 @@ struct RecordCommit {
         return outcomes
     }
 
-    /// Stores the records of a call, except duplicates, and appends the outcome to `outcomes`.
+    /// Stores the records of a call, except duplicates. Appends the outcome to `outcomes`; if merged calls contain
+    /// duplicates, appends one outcome per call.
     private mutating func take(
         _ call: ReportCall, of submission: Submission, process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory,
         _ outcomes: inout [CallOutcome]
@@ -360,7 +362,8 @@ struct LedgerChanges {
 
     /// Adds the changes to the `ledger` table, in the current transaction.
     func write(on connection: DatabaseConnection) throws(SQLiteError) {
-        // An overflow would make this commit fail, and all later ones with records of the account.
+        // The number of occurrences is clamped, because an overflow would make this commit fail, and all later ones
+        // with records of the account.
         for (line, sum) in sums {
             try connection.run(
                 """

@@ -98,7 +98,7 @@ extension StoreWriter {
 extension StoreWriter {
     /// Returns the id and the last row id of the newest closed range; zeros if there is none.
     ///
-    /// - Throws: An error of corruption if the id is out of range, or the error of the query.
+    /// - Throws: `SQLITE_CORRUPT` if the id is out of range, or the error of the query.
     static func lastRange(_ connection: DatabaseConnection) throws(SQLiteError) -> (id: Int64, lastID: RowID) {
         let last = try connection.first("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
             (id: $0.int64(0), lastID: $0.id(1, as: RowID.self))
@@ -113,14 +113,14 @@ extension StoreWriter {
 
     /// Rebuilds the open range from its blocks.
     ///
-    /// The tables `stores` and `clock` may refer to a higher id than that of the last remaining row. Ids below it are
-    /// skipped, so that none is assigned again.
+    /// Skips the ids of a damaged newest block, and all ids below the highest one in the tables `stores` and `clock`,
+    /// so that no id is assigned again.
     ///
     /// - Parameters:
     ///   - blocks: Reads the blocks.
     ///   - connection: The connection.
     ///   - lastID: The last id of the closed ranges.
-    /// - Throws: An error of corruption if an id is out of range, or the error of a query.
+    /// - Throws: `SQLITE_CORRUPT` if an id is out of range, or the error of a query.
     static func openRange(
         _ blocks: BlockReader, _ connection: DatabaseConnection, after lastID: RowID
     ) throws(SQLiteError) -> OpenRange {
@@ -150,7 +150,7 @@ extension StoreWriter {
         return range
     }
 
-    /// Returns the bytes that the attributes of new series take in the open range, as `findSeries` has added them.
+    /// Returns the bytes that `findSeries` has added to the open range for the attributes of new series.
     private static func bytesOfNewSeries(_ connection: DatabaseConnection) throws(SQLiteError) -> Int {
         var bytes: Int64 = 0
         // Ids of series ascend, and all series of closed ranges have totals.
@@ -160,10 +160,10 @@ extension StoreWriter {
         return Int(bytes)
     }
 
-    /// The maximum width of an open range. An id beyond it is corrupt, and skipping all ids up to it would exhaust
-    /// memory.
+    /// The maximum number of ids in an open range. An id beyond that is corrupt, and skipping all ids up to it would
+    /// exhaust memory.
     private static let maxRangeWidth = 1 << 24
-    /// The maximum id. A higher one is corrupt.
+    /// Valid ids are lower than this.
     private static let maxID = RowID(rawValue: 1 << 60)
 
     /// The approximate number of bytes that a row takes on disk in addition to its text.

@@ -7,7 +7,7 @@ import SQLiteKit
 /// Invariants at the end of each transaction:
 /// - The id of a new record is higher than every id assigned before.
 /// - `ranges`, `postings`, `counts` and `totals` describe exactly the records that were stored up to the last closed
-///   range. Retention may have removed the oldest of them since. `memory.open` describes the records above that range.
+///   range. Retention may have removed some of these since. `memory.open` describes the records above that range.
 /// - The ledger of each destination balances.
 ///
 /// Unless stated otherwise, a function that throws `StoreFailure` has changed nothing, in the database or in memory
@@ -29,19 +29,21 @@ package final class StoreWriter {
     private var spareRows = RowBuffer()
     /// The state of the search for records of applications with a maximum age of their own.
     var ageSearch = AgeSearch()
-    /// Changed only in a transaction, except for caches and the reloaded limits of the cardinality guard.
+    /// Changed only in a transaction, except for caches, the reloaded limits of the cardinality guard, and
+    /// `needsNewCode`.
     var memory: WriterMemory
 
     package var callbacks = Callbacks()
 
     /// The closures that the writer calls on its own thread. None of them may use the writer.
     package struct Callbacks {
-        /// Called during each commit with its priority records: critical records, the first record of a group, and
-        /// regressions.
+        /// Called during each commit, except of imported records, with its priority records: critical records, the
+        /// first record of a group, and regressions. The commit may still fail afterwards.
         package var onPriorityRecords: (([PriorityRecord]) -> Void)?
         /// Called after each attempt to correct the grouping, even if nothing changed.
         package var onCorrections: (() -> Void)?
-        /// Called whenever the cardinality guard uses an overflow series, account or sender.
+        /// Called when the cardinality guard chooses an overflow series, account or sender. Not called again while the
+        /// choice is cached.
         package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     }
 
@@ -56,9 +58,9 @@ package final class StoreWriter {
         }
     }
 
-    /// WAL growth that a typical commit causes, in bytes.
+    /// The WAL growth that a typical commit causes, in bytes.
     private static let typicalCommitBytes: Int64 = 1 << 20
-    /// The space from which records can probably be stored after the disk was full, in bytes.
+    /// The minimum space for `checkWriting` to succeed, in bytes. It is enough for more than a few commits.
     private static let minSpareBytes: Int64 = 8 << 20
     /// The maximum time to wait for a lock.
     private static let timeout: Duration = .seconds(5)
@@ -72,7 +74,8 @@ package final class StoreWriter {
     package init(_ settings: StoreWriterSettings) throws(StoreFailure) {
         self.settings = settings
         do throws(SQLiteError) {
-            // The file may belong to another program. Until `recognize` has checked it, its WAL is not checkpointed.
+            // The file may belong to another program. Until opening has succeeded, closing the connection does not
+            // checkpoint the WAL.
             connection = try DatabaseConnection(
                 path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
         } catch {
@@ -106,7 +109,7 @@ package final class StoreWriter {
         connection.releaseMemory()
     }
 
-    /// Takes the row buffer of the previous commit.
+    /// Returns the row buffer of the previous commit, and leaves an empty one.
     func makeRowBuffer() -> RowBuffer {
         var rows = RowBuffer()
         swap(&rows, &spareRows)
@@ -123,7 +126,7 @@ package final class StoreWriter {
         spareRows.keepLast(memory.values.isRangeClosed ? 0 : count)
     }
 
-    /// Called for each damaged block that the writer finds. Setting it calls it for the blocks found before.
+    /// Called for each damaged block that the writer finds. When set, it is called for the blocks found before.
     package var onDamagedBlock: ((DamagedBlock) -> Void)? {
         get { blocks.reader.onDamagedBlock }
         set {
@@ -195,10 +198,10 @@ package final class StoreWriter {
         }
     }
 
-    /// Checks whether records can be stored, by writing a row again without a change.
+    /// Checks whether records can be stored, by writing the unchanged `user_version` again.
     ///
-    /// - Throws: The failure that storing records would have. `StoreFailure.noSpace` also if there is space for a few
-    ///   commits only, so that the result does not change with every commit.
+    /// - Throws: The failure that storing records would have. `StoreFailure.noSpace` also if there is space for only a
+    ///   few commits, so that the result does not change with every commit.
     package func checkWriting() throws(StoreFailure) {
         if let freeBytes = settings.freeBytes() {
             let freePages = try Self.convertingErrors { () throws(SQLiteError) in
@@ -252,7 +255,7 @@ package final class StoreWriter {
 
     /// Checkpoints the WAL. Only the writer does this.
     ///
-    /// A passive checkpoint never waits. It copies the frames that no reader needs any longer.
+    /// Without `restarts`, the checkpoint is passive: it never waits, and copies as many frames as readers permit.
     ///
     /// - Parameter restarts: `true` to wait briefly for readers and reset the WAL. Truncates the WAL file if it is
     ///   larger than usual.
@@ -269,7 +272,7 @@ package final class StoreWriter {
             }
             return isComplete
         } catch {
-            // A reader has blocked the reset. SQLite has nevertheless copied the frames that no reader needs.
+            // A reader has blocked the reset. SQLite has nevertheless copied as many frames as readers permit.
             guard !(restarts && error.isBusy) else { return false }
             throw StoreFailure(error)
         }
@@ -278,7 +281,7 @@ package final class StoreWriter {
     /// Whether the WAL file is larger than usual.
     private var isWALFileLarge: Bool { connection.excessWALBytes > 0 }
 
-    /// The size of the WAL file, in bytes.
+    /// The size of the WAL file, in bytes; 0 if it is unknown.
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }
 
     /// Runs `body` with a busy timeout of a few milliseconds, so that it hardly waits for readers.
@@ -385,21 +388,22 @@ package struct StoreWriterSettings: Sendable {
     package var limits: LimitSettings
     /// The settings of retention, such as the maximum age of records and the maximum size of the database.
     package var retention: RetentionSettings
-    /// Returns random bits for the code of a new store.
+    /// Returns random bits for a new store code.
     package var randomBits: @Sendable () -> UInt64
     /// Returns the free space of the file system that holds the database, in bytes, or nil if it is unknown.
     package var freeBytes: @Sendable () -> Int64?
-    /// The number of records at which a range is full. The commit that reaches this or one of the next two limits
+    /// The number of records at which a range is full. The commit that reaches this, `maxRangeBytes` or `rangeSeries`
     /// closes the range.
     package var rangeRecords = 65_536
-    /// The number of bytes at which a range is full.
+    /// The number of bytes at which a range of a large database is full. See `maxRangeBytes`.
     package var rangeBytes = 16 << 20
-    /// `rangeBytes`, or an eighth of the maximum size of the database. As a range is removed at once, larger ranges would
+    /// The number of bytes at which a range is full: `rangeBytes` or, if that is less, an eighth of the maximum size of
+    /// the database, but at least `minRangeBytes`. Retention removes a whole range at once, so larger ranges would
     /// leave little of a small database.
     var maxRangeBytes: Int { min(rangeBytes, max(Int(retention.maxSize / 8), Self.minRangeBytes)) }
     private static let minRangeBytes = 128 << 10
     /// The number of series at which a range is full. The commit that closes a range writes about three rows per
-    /// series, so this bounds its duration.
+    /// series, so this limit bounds the duration of the commit.
     package var rangeSeries = 16_384
     /// The maximum number of records in a block.
     package var blockRecords = BlockLog.maxRecords

@@ -20,8 +20,8 @@ package struct Submission: Sendable {
 
 /// A decoded call that reports records, or several similar consecutive calls merged into one.
 ///
-/// Most clients send many small calls. Consecutive ones are stored and acknowledged as one if all of them have the same
-/// number of records and none was rejected.
+/// Most clients send many small calls. Consecutive calls are stored and acknowledged as one if they have the same
+/// number of records and no record was rejected.
 package struct ReportCall: Sendable {
     /// A rejected record, identified by its index in the call.
     package struct Rejected: Equatable, Sendable {
@@ -45,7 +45,8 @@ package struct ReportCall: Sendable {
         }
     }
 
-    /// The id and the time of receipt of an imported record in the first database that stored it.
+    /// The id and the time of receipt of an imported record in the first database that stored it, or a substitute for
+    /// the id if that is lost.
     package struct Original: Equatable, Sendable {
         package var id: RecordID
         /// Nil if the time is lost.
@@ -68,9 +69,9 @@ package struct ReportCall: Sendable {
     package var numbering: Numbering?
     /// Used only if the call is imported.
     package var verdict = ImportedVerdict()
-    /// Nil if the call is not imported, or if the id is lost.
+    /// Nil if the call is not imported.
     package var original: Original?
-    /// The number of merged calls, or 1. Their tokens, records and sequence numbers are consecutive.
+    /// The number of merged calls; 1 for a single call. Their tokens, records and sequence numbers are consecutive.
     package private(set) var calls = 1
 
     /// Creates a single call.
@@ -95,7 +96,7 @@ package struct ReportCall: Sendable {
     package mutating func join(_ next: borrowing ReportCall) -> Bool {
         guard next.token == token &+ UInt64(calls), next.records.lowerBound == records.upperBound,
             next.records.count &* calls == records.count, next.calls == 1, rejected.isEmpty, next.rejected.isEmpty,
-            isNumbered(before: next.numbering)
+            numberingContinues(in: next.numbering)
         else { return false }
         records = records.lowerBound..<next.records.upperBound
         calls &+= 1
@@ -104,7 +105,7 @@ package struct ReportCall: Sendable {
 
     /// Returns `true` if the sequence numbers continue in the next call, or if neither call is numbered.
     @inline(__always)
-    private func isNumbered(before next: Numbering?) -> Bool {
+    private func numberingContinues(in next: Numbering?) -> Bool {
         guard let numbering, let next else { return numbering == nil && next == nil }
         return next.producer.high == numbering.producer.high && next.producer.low == numbering.producer.low
             && next.sequence == numbering.sequence &+ Int64(records.count)
@@ -159,7 +160,7 @@ package struct ReportingProcess: Hashable, Sendable {
     /// same pid.
     package var startTime: Int64
 
-    /// The user whose limits apply: the sender's user, or the owner of a subordinate id.
+    /// The user whose limits apply: the sender's user or, for a subordinate user id, its owner.
     package var accountableUser: UInt32
 
     /// - Parameter accountableUser: Nil for the sender's own user id.

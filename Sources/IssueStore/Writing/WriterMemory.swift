@@ -35,8 +35,8 @@ struct WriterMemory {
         var hasNotifiers: Bool
         /// The time at which the next mute with a time limit ends; nil if there is none.
         var nextMuteEnd: IssueTimestamp?
-        /// An exception: its tables are large, and the first new series, sender or application of each commit copies
-        /// them.
+        /// An exception to the rule above: its tables are large, and the first new series, sender or application of
+        /// each commit copies them.
         var guardian: CardinalityGuard
         /// Whether the guard's counters include what was created in its current windows before the daemon started.
         var isGuardRestored = false
@@ -63,7 +63,7 @@ struct WriterMemory {
         /// Keyed by the connection of the process.
         var processes = BoundedCache<UInt64, ProcessEntry>(capacity: 8192)
         var accounts = BoundedCache<AccountName, AccountID>(capacity: 8192)
-        /// The users of series in recently closed ranges.
+        /// The users and sizes of series in recently closed ranges.
         var owners = BoundedCache<SeriesID, SeriesOwner>(capacity: 65_536)
         var producers = ProducerTable()
         var triage = TriageCache()
@@ -158,7 +158,7 @@ struct RemovalLog {
     private(set) var ahead: ClosedRange<RowID>?
     /// Ids of rows that were erased while a request that contains them was in flight.
     private(set) var erasedInFlight: Set<RowID> = []
-    /// The number of removals since the start.
+    /// The number of removals since the daemon started.
     private var count = 0
     /// The value of `count` when each in-flight batch was stored, keyed by batch id.
     private var countWhenStored: [BatchID: Int] = [:]
@@ -184,7 +184,7 @@ struct RemovalLog {
         countWhenStored[batch] = count
     }
 
-    /// Returns `true` if no record was removed since the batch was stored.
+    /// Returns `true` if the batch was added by `stored(batch:)`, and no record was removed since.
     func isWhole(batch: BatchID) -> Bool { countWhenStored[batch] == count }
 
     /// Removes a batch that is settled.
