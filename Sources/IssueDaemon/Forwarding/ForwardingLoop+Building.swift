@@ -30,8 +30,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             oldestPriority: instant(backlog.oldestPriority))
     }
 
-    /// Builds a batch and stores it before it is sent. Takes priority or requeued records if there are any, and
-    /// otherwise scans the record log.
+    /// Builds a batch and stores it before it is sent. Takes priority records ahead of a backlog, or requeued records,
+    /// if there are any, and otherwise scans the record log.
     func build(_ limit: BatchLimit) throws -> Forwarding.NextAction {
         admission.dailyBytes = budget.today(at: Clock.wall)
         try advancePastRetention()
@@ -64,7 +64,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         do {
             stored = try service.writer.perform { try $0.store(new) }
         } catch StoreFailure.outdated {
-            // Retention has removed records of the batch meanwhile. The decisions on it were not stored.
+            // Records of the batch were removed meanwhile. The decisions on the batch were not stored.
             admission = try Self.admission(service, reader)
             types = try reader.fieldTypes(of: service.destination.id)
             defer { wasOutdated = true }
@@ -73,7 +73,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             return new.kind == .priority ? .preempt(scan.limit) : .build(scan.limit)
         }
         wasOutdated = false
-        // Deferred until this thread has the new state, because it may look up names in the store.
+        // Called last, because it may look up names in the store.
         defer { service.settings.limitMonitor?.heldBack(scan.reachedLimits, by: service.destination.name, reader) }
         cursor = new.span?.upperBound ?? cursor
         priority = max(priority, new.priorityThrough ?? priority)
@@ -98,7 +98,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             types: &types)
     }
 
-    /// Builds the lines of a stored batch again. Passes nil for a line whose record or summary was removed.
+    /// Builds the lines of a stored batch again, and passes each with its user to `take`. Passes nil for a line whose
+    /// record or summary was removed.
     func makeLines(of batch: StoredBatch, _ take: ([UInt8]?, _ user: UInt32?) -> Void) throws {
         for id in batch.summaries { take(try reader.line(ofSummary: id), nil) }
         var users: [AccountID: UInt32] = [:]
@@ -182,12 +183,12 @@ extension ForwardingLoop where Destination: ~Copyable {
 
 /// Batches that are built before the record log is scanned further.
 extension ForwardingLoop where Destination: ~Copyable {
-    /// The number of priority records that are put into round-robin order at once, and the maximum number of such
-    /// portions per batch.
+    /// The number of priority records that are put into round-robin order at once.
     private static var priorityPortion: Int { 4096 }
+    /// The maximum number of such portions per batch.
     private static var maxPriorityPortions: Int { 64 }
 
-    /// Stores a batch of priority or requeued records. Returns nil if there are none, so that the scan is next.
+    /// Stores a batch of priority or requeued records. Returns nil if there are none to send, so that the scan is next.
     private func buildAhead(_ limit: BatchLimit) throws -> Forwarding.NextAction? {
         if let action = try buildPriority(limit) { return action }
         let again = try reader.requeued(for: service.destination.id, limit: limit.records)
@@ -242,8 +243,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                 room.add(bytes: line.count + 1)
                 return true
             }
-            // Records from the first one that was not evaluated are evaluated again next time, except those that were
-            // chosen.
+            // The next evaluation starts at the oldest record that was not evaluated, and leaves out later records that
+            // were chosen.
             let left = order[evaluated.count...].map { records[$0].candidate.record }.min()
             above = left.map { $0 - 1 } ?? (records.count < Self.priorityPortion ? max(last, newest) : last)
         }
@@ -302,7 +303,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard let found = try reader.account(account) else { continue }
             known[account] = limits.limits(uid: found.uid, application: found.app)
         }
-        // Up to a second of the history may be lost. That does no harm, because it is only shown.
+        // Up to a second of the history may be lost. That does no harm, because the history is only displayed.
         let history = service.statusRegistry.limitHistory(of: service.destination.name)
         var admission = Admission(settings: limits, state: state, history: history) {
             known[$0] ?? limits.defaultApplicationLimits
@@ -311,11 +312,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         return admission
     }
 
-    /// Returns the state machine, with the send rate at which the last run stopped.
+    /// Returns the state machine, with the stored state of the send pacer.
     static func machine(_ settings: ForwardSettings, from state: DestinationRow.State) -> Forwarding {
         let now = Clock.monotonic
         guard let pace = state.pace, let at = state.pacedAt else { return Forwarding(settings: settings, at: now) }
-        // A change of the wall clock must neither fill the bucket nor keep it empty for years.
+        // Limited to between 0 and 24 hours, because the wall clock may have been changed.
         let passed = min(
             max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero),
             Duration.seconds(86_400))
@@ -336,7 +337,7 @@ struct BatchLines {
     private(set) var lineUsers: [UInt32?] = []
     /// All lines as one request body; nil if lines were changed, removed or merged since it was built.
     private(set) var whole: (any PreparedBody)?
-    /// The individual lines, if they were needed; nil for a line whose record was removed.
+    /// The individual lines; nil if they have not been needed yet. An element is nil if the line's record was removed.
     var all: [[UInt8]?]?
 
     init(of scan: OutboxScan) {
@@ -373,7 +374,7 @@ struct BatchLines {
     /// - Parameter made: All lines, made again; nil for those that could not be made.
     mutating func drop(missingFrom made: [[UInt8]?]) {
         guard made.count == count, made.contains(where: { $0 == nil }) else { return }
-        // A line may have been truncated since.
+        // Lines in memory are kept, because some may have been truncated.
         var lines = all ?? made
         for index in lines.indices where made[index] == nil { lines[index] = nil }
         (all, whole) = (lines, nil)

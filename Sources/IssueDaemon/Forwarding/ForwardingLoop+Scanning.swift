@@ -13,7 +13,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         var position = ScanCursor(row: cursor, due: admission.nextSummaryDue)
         while !scan.isFull, scan.scannedCount < Self.maxScanned {
             guard try scanPage(&position, &scan) else { break }
-            // The writer waits for this snapshot, so the rows scanned so far become a batch.
+            // The writer waits for this snapshot to end, so the rows scanned so far become a batch.
             if service.writer.snapshots.isClosed { break }
         }
         count(position.runs.takeCounted(), &scan)
@@ -50,7 +50,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return true
     }
 
-    /// Evaluates a record that no run suppresses.
+    /// Evaluates a record that was not counted as part of a run.
     private func evaluateRow(
         _ step: ScanRow, _ number: Int, _ ahead: StoreReader.SentAhead, offset: Int64, _ position: inout ScanCursor,
         _ scan: inout OutboxScan
@@ -68,7 +68,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let isDue = position.due.map { $0 <= record.at } ?? false
         if isDue {
             count(position.runs.takeCounted(), &scan)
-            // The next record of each series must open its window again, so that its summary is on time.
+            // The next record of each series is evaluated, so that it opens a new window and its summary is on time.
             position.runs.endAll()
             scan.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }
@@ -202,7 +202,7 @@ struct ScanCursor {
     var runs = SuppressedRuns()
     /// The last row before the next move of series to other groups; nil before the first page.
     var move: RowID?
-    /// The time at which the next window closes.
+    /// The time at which the next window closes; nil if none is open.
     var due: RecordLogInstant?
 }
 
@@ -309,7 +309,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         var groups: [GroupID: String] = [:]
     }
 
-    /// Publishing copies some tables, so it is not done for each batch.
+    /// The minimum interval between publications. Each one copies some tables, so not every batch causes one.
     private static var limitsInterval: Duration { .seconds(1) }
 
     /// When the limits must be published; nil if they have not changed.
@@ -320,11 +320,11 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Publishes the limits if they are due.
     ///
-    /// - Parameter isLast: Whether to publish them now because the service stops.
+    /// - Parameter isLast: `true` to publish them now because the service stops.
     func publishLimits(isLast: Bool = false) {
         let now = Clock.monotonic
         guard isLast || limitsDue.map({ $0 <= now }) ?? false else { return }
-        // Also if reading fails, because a time in the past would be due at once again.
+        // Set also if reading fails, because a time in the past would be due at once again.
         published.at = now
         published.cursor = published.cursor ?? 0
         published.priority = nil

@@ -280,8 +280,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             state.lastDeadLetter = wall
-            // Health compares the two times. If the destination has accepted other lines of the batch, even some time
-            // ago, the cause is in the rejected lines.
+            // The health of a destination depends on whether `lastSuccess` or `lastDeadLetter` is later. If it has
+            // accepted other lines of the batch, even some time ago, the cause is in the rejected lines.
             if current.hasDelivered { state.lastSuccess = wall }
             service.log.warning(
                 .destinationDeadLetters,
@@ -386,7 +386,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
                     "left_out": leftOut,
                 ])
-            // An earlier run has already reported it to the notifiers.
+            // An earlier run has already reported the pause to the notifiers.
             guard !entry.isRepeated else { return }
             service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
         case .waiting:

@@ -23,12 +23,12 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var state: DestinationRow.State
     var outages: OutageLog
     var current: BatchInFlight?
-    /// The batch that waits while the current one is sent first; nil if there is none. The current one has priority
-    /// records, or it has any records and the destination does not respond to this batch.
+    /// A batch that waits while `current` is sent first; nil if there is none. `current` then has priority records, or
+    /// any records if the destination does not respond to this batch.
     var preempted: BatchInFlight?
-    /// The number of resent lines that `state.resent` includes. The machine counts from its start.
+    /// The part of the machine's count of resent lines that `state.resent` already includes.
     var countedResent: Int64 = 0
-    /// Flushes that wait until the cursor has passed a row and no batch is in flight.
+    /// Flushes that wait until the cursor has reached a row and nothing else waits to be sent.
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
     /// Whether the last batch was not stored because some of its records had been removed.
     var wasOutdated = false
@@ -62,7 +62,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     func run() throws {
-        // Also after an error, because nothing else completes them.
+        // Flushes are completed also after an error, because nothing else completes them.
         defer { for flush in flushes { flush.completed() } }
         try perform(try begin())
         publishStatus()
@@ -114,7 +114,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         }
         let pending = try pending()
         guard let current else { return machine.recordsArrived(pending, at: now) }
-        // While the store can't be written, the batch must not be sent, because its result could not be stored.
+        // Fails if the store can't be written. The batch must not be sent then, because its result could not be stored.
         try saveState()
         machine.learned(pending)
         let known = current.resumed(state.unacknowledged)
@@ -167,7 +167,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     func perform(_ first: Forwarding.NextAction) throws {
         var next = first
         while true {
-            // `status` shows a request before its reply has arrived.
+            // So that `status` shows a request before its reply has arrived.
             publishStatus()
             switch next {
             case .build(let limit): next = try build(limit)
@@ -200,7 +200,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             for flush in flushes where flush.row <= cursor { flush.completed() }
             flushes.removeAll { $0.row <= cursor }
         }
-        // The request of the flush has failed, and waiting would not help.
+        // While the destination is paused, nothing is sent, so waiting would not help.
         if machine.isPaused {
             for flush in flushes { flush.completed() }
             flushes = []
@@ -223,7 +223,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var view: ForwardingView {
         var view = machine.view
         if [.idle, .sending].contains(view.state), shipper.lacksCredential {
-            // The machine does not know it, because no request has failed yet.
+            // The machine does not know that the credential is missing, because no request has failed yet.
             view.state = .paused
             view.reason = PauseReason.noCredential.rawValue
         }
@@ -265,7 +265,7 @@ final class ForwardingService: Sendable {
         var limits: LimitSettings
         var users = AccountableUsers()
         var host: String
-        /// Called with the name and the reason when the destination is paused.
+        /// Called when the destination is paused, with a text that contains its name and the reason.
         var paused: @Sendable (String) -> Void = { _ in }
         /// Reports reached limits to notifiers; nil if they are not reported.
         var limitMonitor: LimitMonitor?
@@ -303,7 +303,7 @@ final class ForwardingService: Sendable {
         if wasEmpty { inbox.signal() }
     }
 
-    /// Tells the service that records were erased, so that it does not send their lines again.
+    /// Tells the service that records were erased, so that it no longer sends their lines.
     func recordsErased() {
         inbox.withLock { $0.hasErasure = true }
     }
@@ -338,7 +338,7 @@ final class ForwardingService: Sendable {
 
     /// Forwards records until the service is stopped.
     ///
-    /// A failure of the store does not end it; it resumes from the stored state.
+    /// After a failure of the store, forwarding resumes from the stored state.
     ///
     /// - Parameters:
     ///   - makeShipper: Creates the shipper, again after each failure.
@@ -356,7 +356,7 @@ final class ForwardingService: Sendable {
                 try loop.run()
                 break
             } catch is WriterClosed {
-                // The daemon is stopping. The next start resumes from the stored state.
+                // The writer has ended. The next run resumes from the stored state.
                 break
             } catch {
                 log.error(.forwardingFailed, ["destination": destination.name, "error": "\(error)"])

@@ -7,10 +7,11 @@ import UnixIO
 struct AccessPolicy: Equatable, Sendable {
     /// The daemon's user.
     var ownUser: UInt32
-    /// The ids of the groups in `Readers=` and `Operators=`.
+    /// The ids of the groups in `Readers=`.
     var readers: Set<UInt32>
+    /// The ids of the groups in `Operators=`.
     var operators: Set<UInt32>
-    /// The user ids that share the limits of one user, and those that belong to containers.
+    /// Which user ids share the limits of one user, and which belong to containers.
     var users = AccountableUsers()
 
     /// The ids of systemd's dynamic users, which are reused for other users (systemd's `UIDS-GIDS.md`).
@@ -31,7 +32,7 @@ struct AccessPolicy: Equatable, Sendable {
         isPrivileged(uid) || groups.contains { operators.contains($0) }
     }
 
-    /// Returns the class of a new connection.
+    /// Returns the standing of a new connection, which decides how the limits for connections apply to it.
     func standing(uid: UInt32, groups: [UInt32]) -> ConnectionShares.Standing {
         if uid == 0 { return .root }
         if uid == ownUser { return .daemonUser }

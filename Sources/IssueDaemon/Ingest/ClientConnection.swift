@@ -12,7 +12,7 @@ final class ClientConnection {
     let process: ReportingProcess
     /// The groups of the peer when it connected. The kernel does not report later changes.
     let groups: [UInt32]
-    /// The class of the connection when it was accepted.
+    /// The standing of the client when it connected.
     let standing: ConnectionShares.Standing
     let user: SocketUser
 
@@ -55,7 +55,7 @@ final class SocketUser {
     var connections: Set<UInt64> = []
     /// The last round in which one of the connections was served.
     var lastRound: UInt64 = 0
-    /// Whether the user's load has dropped since the last round.
+    /// Whether load or memory has dropped, so that the user's throttled connections may be able to resume.
     var hasFreedCapacity = false
 
     init(uid: UInt32, limits: UserLoad.Limits) {
@@ -69,7 +69,7 @@ struct SocketUsers {
     private var users: [UInt32: SocketUser] = [:]
     /// Closed connections with reports that are not stored yet.
     private var orphans: [UInt64: Orphan] = [:]
-    /// Users whose load has dropped since the last round. Their throttled connections may resume.
+    /// Users whose throttled connections may be able to resume, because load or memory has dropped.
     private var withFreedCapacity: [SocketUser] = []
 
     subscript(uid: UInt32) -> SocketUser? { users[uid] }
@@ -77,17 +77,17 @@ struct SocketUsers {
     /// Adds a user. Adding the same user again changes nothing.
     mutating func insert(_ user: SocketUser) { users[user.uid] = user }
 
-    /// Whether throttled connections may resume.
+    /// Whether there are users whose throttled connections may be able to resume.
     var haveFreedCapacity: Bool { !withFreedCapacity.isEmpty }
 
-    /// Marks a user whose load has dropped.
+    /// Marks a user whose throttled connections may be able to resume.
     mutating func markCapacityFreed(_ user: SocketUser) {
         guard !user.hasFreedCapacity else { return }
         user.hasFreedCapacity = true
         withFreedCapacity.append(user)
     }
 
-    /// Removes and returns the users whose load has dropped.
+    /// Returns the marked users, and removes the marks.
     mutating func takeFreedCapacity() -> [SocketUser] {
         guard !withFreedCapacity.isEmpty else { return [] }
         defer { withFreedCapacity = [] }
@@ -99,7 +99,7 @@ struct SocketUsers {
     ///
     /// - Parameters:
     ///   - reports: The number of its reports that are still being stored.
-    ///   - bytes: The bytes that these reports count against the user's limits.
+    ///   - bytes: The size of these reports, as counted against the user's limits.
     mutating func closed(_ connection: UInt64, of user: SocketUser, reports: Int, bytes: Int) {
         markCapacityFreed(user)
         if reports > 0 { orphans[connection] = Orphan(user: user, bytes: bytes, reports: reports) }
@@ -126,7 +126,7 @@ struct SocketUsers {
     }
 }
 
-/// The reports of a closed connection. They count towards their user's load until they are stored.
+/// The reports of a closed connection. They count towards their user's load until all of them are answered.
 private struct Orphan {
     var user: SocketUser
     var bytes: Int

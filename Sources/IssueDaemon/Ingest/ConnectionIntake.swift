@@ -30,12 +30,12 @@ struct ConnectionIntake {
 
     /// What reading a run of calls has changed.
     struct Counts {
-        /// How many bytes the reports that have begun count towards their user's limit.
+        /// The size of the reports that have begun, in bytes, as counted against the user's limit.
         var bytes = 0
         /// The number of reports that have begun.
         var reports = 0
         var rejectedRecords = 0
-        /// The number of reports that were answered with an error.
+        /// The number of reports that were refused with an error.
         var refusedReports = 0
     }
 
@@ -73,7 +73,7 @@ struct ConnectionIntake {
     ) -> Stop {
         let mayReport = state.mayReport
         var isHeld = state.held != nil
-        // The state is updated once for all of these reports.
+        // The number of reports that have begun since the state was last updated.
         var begun = 0
         defer { if begun > 0 { state.reportsBegan(begun) } }
         do throws(CollectorError) {
@@ -159,7 +159,7 @@ struct ConnectionIntake {
 
     /// Reads one report. Refuses it if it can't be decoded, or if it would leave a gap in the numbers of its producer.
     ///
-    /// - Parameter envelope: nil if the message starts as most clients write it.
+    /// - Parameter envelope: nil if `ReportReader.hasDefaultStart(_:)` is true for the message.
     /// - Returns: `true` if the report has begun.
     /// - Throws: The error with which the connection must end, if the message is not a call.
     @inline(__always)
@@ -193,7 +193,8 @@ struct ConnectionIntake {
 
     /// Decodes a report in a single pass if possible. Otherwise decodes first its envelope and then its parameters.
     ///
-    /// - Throws: The error with which the report is refused, or the connection must end if the message is not a call.
+    /// - Throws: The error with which the report is refused, or with which the connection must end if the message is
+    ///   not a call.
     @inline(__always)
     private static func decode(
         _ message: Range<Int>, of frames: borrowing FrameDecoder, _ envelope: VarlinkCall.Envelope?, token: UInt64,
@@ -221,7 +222,7 @@ struct ConnectionIntake {
         100 * call.rejected.count + MemoryLayout<DecodedRecord>.stride * call.records.count
     }
 
-    /// Refuses a report with an error. If it has a number, later ones are refused until it is resent.
+    /// Refuses a report with an error. If it is numbered, later numbered reports are refused until it is resent.
     ///
     /// - Throws: The error with which the connection must end, if the message is not a call.
     private mutating func refuse(
@@ -241,14 +242,14 @@ struct ConnectionIntake {
     /// Handles the incomplete message, if one is left after reading. Only a report may become larger than
     /// `maxQueryBytes`.
     ///
-    /// - Parameter now: Evaluated only if a message has begun.
+    /// - Parameter now: The current time. Evaluated only for the first part of a message.
     /// - Returns: The error with which the connection must end; nil if there is none.
     mutating func keepPartialMessage(maxQueryBytes: Int, at now: @autoclosure () -> MonotonicInstant)
         -> CollectorError?
     {
         guard state.mayReceive else { return nil }
         guard frames.hasPartialFrame else {
-            // Either nothing is left, or complete messages that may not begin.
+            // Either nothing is left, or complete messages that may not begin yet.
             state.receivedMessage()
             return nil
         }
@@ -272,7 +273,7 @@ struct ConnectionIntake {
     mutating func settle(_ readBuffer: inout [UInt8]) {
         let distance = frames.giveBack(&readBuffer, keepingFrom: state.held?.lowerBound)
         if distance > 0 { state.moved(by: distance) }
-        // No further calls begin, so their bytes are not needed.
+        // No further calls begin, so the received bytes are not needed.
         if !state.isOpen { frames = FrameDecoder(limit: frames.limit) }
     }
 
@@ -287,10 +288,10 @@ struct ConnectionIntake {
         calls = []
     }
 
-    /// Writes the replies to the reports of a commit, except for clients that want none.
+    /// Writes the replies to committed reports, unless their clients want none.
     ///
     /// - Parameters:
-    ///   - outcomes: The outcomes of a commit.
+    ///   - outcomes: The outcomes of commits, also for other connections.
     ///   - range: The range of this connection's outcomes.
     /// - Returns: The bytes that the reports no longer use, and whether a held call may begin now.
     mutating func answer(
@@ -343,7 +344,7 @@ struct ConnectionIntake {
     /// Releases memory that an idle connection does not need.
     mutating func releaseMemory() {
         replies.releaseMemory()
-        // A recycled batch keeps the capacity of the largest batch it has held.
+        // A reused batch keeps the largest capacity that it has needed.
         if calls.isEmpty, batch.bytes.capacity > 16 << 10 || batch.records.capacity > 256 { batch = RecordBatch() }
     }
 }

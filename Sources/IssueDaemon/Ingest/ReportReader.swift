@@ -42,7 +42,7 @@ struct ReportReader {
         var oneway: Bool
     }
 
-    /// The start of a report as most clients write it. Such a message is parsed in a single pass.
+    /// The start of a report as most clients write it. Such a message is parsed in a single pass if possible.
     private static let defaultStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
 
     /// Returns `true` if a message starts as most clients write a report.
@@ -141,7 +141,7 @@ struct ReportReader {
                 switch known {
                 case .records:
                     hasRecords = true
-                    // If a key occurs twice, the last value counts.
+                    // If `records` occurs twice, the last value counts.
                     batch.truncate(records: end, bytes: byteCount)
                     call.rejected = []
                     try readRecords(&scanner, into: &batch, rejected: &call.rejected)
@@ -176,7 +176,7 @@ struct ReportReader {
             throw .invalidRecord(index: nil, field: "records", reason: "a call needs at least one record")
         }
         if let id {
-            // The numbers of its records, and of the following ones, must not overflow.
+            // The sequence numbers of the call's records, and of the following records, must not overflow.
             guard let number, number >= 0, number < Int64.max - 1000 - Int64(call.count) else {
                 throw .invalidParameter("sequence")
             }

@@ -11,9 +11,9 @@ struct Acceptor {
     var shares: ConnectionShares
     var reserve = DescriptorReserve()
     var refused: RefusedConnections
-    /// The connections that were refused since this was last logged.
+    /// Counts refused connections for the log.
     var refusals = RepeatedEventCounter()
-    /// The connections that were closed in favour of others since this was last logged.
+    /// Counts connections that were closed to admit others, for the log.
     var replacements = RepeatedEventCounter()
     private var lastID: UInt64 = SocketLoop.metricsListenerToken
 
@@ -31,7 +31,7 @@ struct Acceptor {
         return lastID
     }
 
-    /// Records that a connection was closed. Ends a pause, because its descriptor is free now.
+    /// Records that a connection was closed. This frees a descriptor, so a pause ends.
     mutating func closed(
         _ owner: UInt32, standing: ConnectionShares.Standing, at now: @autoclosure () -> MonotonicInstant
     ) {
@@ -51,8 +51,8 @@ extension SocketLoop {
         var turn = AcceptTurn(from: Clock.monotonic)
         while !acceptor.gate.isStopped, turn.mayAccept(at: Clock.monotonic) {
             do throws(Errno) {
-                // Without spare descriptors, an accepted connection would have to be refused. One that stays in the
-                // backlog is served later.
+                // Without spare descriptors, an accepted connection would have to be refused. A connection that stays
+                // in the backlog is served later.
                 try acceptor.reserve.fill(from: service.wakeUp.descriptor)
                 guard let descriptor = try listener.descriptor.accept() else { return emptiedBacklog() }
                 try admit(descriptor)
@@ -93,8 +93,8 @@ extension SocketLoop {
     ///
     /// - Throws: The error of the kernel if a resource of the host, such as descriptors, is exhausted.
     private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
-        // For a client that has already disconnected without a call, the connection is only closed. Reading the
-        // metadata of its process would take ten times as long, and others would wait for that.
+        // The connection of a client that has already disconnected without a call is only closed. Reading the metadata
+        // of its process would delay other clients.
         if descriptor.isAtEnd() { return }
         guard let peer = try? descriptor.peerCredentials() else { return }
         let access = service.access.withLock { $0 }
@@ -112,7 +112,7 @@ extension SocketLoop {
         do throws(Errno) {
             metadata = try readMetadata(of: peer, on: descriptor)
         } catch {
-            // Without the process's metadata, its reports would form groups of their own.
+            // Without the metadata of the process, its reports would form groups of their own.
             _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
             throw error
         }
@@ -140,7 +140,7 @@ extension SocketLoop {
         service.statusRegistry.counted(connections: connections.count)
     }
 
-    /// Reads a sender's process metadata. Uses the spare descriptors if there are no others.
+    /// Reads a sender's process metadata. If that fails, frees the spare descriptors and tries again.
     private func readMetadata(
         of peer: PeerCredentials, on descriptor: borrowing FileDescriptor
     ) throws(Errno) -> ProcessMetadata? {
@@ -169,10 +169,10 @@ extension SocketLoop {
         acceptor.refused.add(descriptor, at: Clock.monotonic)
     }
 
-    /// Closes one of a user's connections: the one that matters least, and among equals the one that was idle longest.
+    /// Closes one of a user's connections: the one with the lowest `worth`, and of several such connections the one
+    /// that was read least recently. Avoids idle connections with unread bytes.
     ///
-    /// - Returns: `false` if none was closed. If all are being answered, one of them is closed as soon as it has been
-    ///   answered, so that a later attempt succeeds.
+    /// - Returns: `false` if none was closed. One may then be drained, so that a later attempt succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
         guard let user = users[owner] else { return false }
         func closesBefore(_ left: ClientConnection, _ right: ClientConnection) -> Bool {
@@ -205,12 +205,12 @@ extension SocketLoop {
     /// Continues with another listening socket, because the path no longer leads to the old one.
     func change(to new: ListeningSocket) {
         guard phase == .running else { return }
-        // Clients that have connected to the old socket are accepted first.
+        // Clients that have connected to the old socket are accepted first, as many as one turn allows.
         accept()
         try? poller.remove(acceptor.listener.descriptor)
         acceptor.listener = new
         do throws(Errno) {
-            // During a pause, the connections wait in the backlog.
+            // During a pause, new connections wait in the backlog.
             try poller.add(
                 acceptor.listener.descriptor, token: Self.listenerToken,
                 for: acceptor.gate.deadline == nil ? [.read] : [])
@@ -227,7 +227,7 @@ struct DescriptorReserve {
     /// `/proc`, and a file in that folder.
     private static let count = 3
 
-    /// Fills the reserve with duplicates of another descriptor.
+    /// Fills the reserve with duplicates of a descriptor.
     mutating func fill(from other: borrowing FileDescriptor) throws(Errno) {
         while spares.count < Self.count { spares.append(DescriptorReference(try other.duplicate())) }
     }

@@ -42,7 +42,7 @@ extension SocketLoop {
             }
             guard more else { throw .expectedMore }
             let filter = query.filter ?? IssueFilter()
-            // The first job does not use the filter, so it is checked here.
+            // The filter is checked here, because the first step may not use it.
             try check(filter)
             request(.following(filter), connection)
         case .show:
@@ -259,7 +259,8 @@ extension SocketLoop {
         }
     }
 
-    /// Queries new records for a follower, if there may be any and the client has read the previous ones.
+    /// Queries new records for a follower if there may be any, the client has read the previous ones, and the user's
+    /// load allows it.
     func pollNews(of connection: ClientConnection) {
         guard connection.state.wantsNews, mayBegin(connection), let step = connection.state.pollNews() else {
             return
@@ -336,9 +337,10 @@ extension QueryAnswer.Content {
 
 /// The interface `org.varlink.service`, with which clients discover the other interfaces.
 enum Introspection {
-    /// Returns the reply to a method that is not one of the collector's.
+    /// Returns the reply to a method of this interface.
     ///
-    /// - Throws: `methodNotFound`, `interfaceNotFound` or `invalidParameter`.
+    /// - Throws: `methodNotFound` or `interfaceNotFound` for another method; `interfaceNotFound` or `invalidParameter`
+    ///   if the parameters don't name a known interface.
     static func reply(to name: String, _ parameters: [UInt8]) throws(CollectorError) -> [UInt8] {
         guard let method = ServiceMethod(fullName: name) else { throw unknown(name) }
         switch method {

@@ -103,7 +103,7 @@ extension SocketLoop {
 /// The load of each user, and throttling.
 extension SocketLoop {
     /// Returns `true` if the next call of a connection may begin. Otherwise throttles the connection, which resumes
-    /// when its user's load has dropped.
+    /// when its user's load, or the memory of all users, has dropped.
     func mayBegin(_ connection: ClientConnection) -> Bool {
         if connection.user.load.mayBegin(
             unanswered: connection.bytes.inFlight, unread: connection.bytes.unread,
@@ -115,10 +115,10 @@ extension SocketLoop {
         return false
     }
 
-    /// Returns the maximum number of bytes to read from a connection now. If it is 0, the connection resumes in the
-    /// next round, or when its user's load has dropped.
+    /// Returns the maximum number of bytes to read from a connection now. If it is 0, the connection is read in the
+    /// next round, or is throttled.
     func maxReadBytes(of connection: ClientConnection, isHungUp: Bool) -> Int {
-        // The peer has hung up, so the remaining bytes are limited by the kernel's buffer.
+        // The peer has hung up, so only the bytes in the kernel's buffer are left.
         if isHungUp { return Self.chunk }
         let user = connection.user
         guard user.load.hasTurn(inRound: schedule.round, lastRead: connection.lastRead.bytes) else { return 0 }
@@ -197,7 +197,7 @@ extension SocketLoop {
         if difference < 0 { users.markCapacityFreed(connection.user) }
     }
 
-    /// Continues with the connections that waited until their user's load dropped.
+    /// Resumes the throttled connections of users whose load, or memory, has dropped.
     func resumeThrottled() {
         for uid in memory.takeResumableUsers() {
             if let user = users[uid] { users.markCapacityFreed(user) }
@@ -216,15 +216,15 @@ extension SocketLoop {
         }
     }
 
-    /// Returns the bytes that count in the decision whether to resume a connection. A held message is left out, because
-    /// it must not wait for itself.
+    /// Returns the bytes in flight that count in the decision whether to resume a connection. If a message is held, the
+    /// received bytes are left out, because the message must not wait for itself.
     private static func bytesWaitedFor(_ connection: ClientConnection) -> Int {
         connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
     }
 
     // MARK: Memory pressure
 
-    /// Closes connections with partially received messages if all such messages together use too much memory. Does the
+    /// Closes connections with partially received messages if received messages together use too much memory. Does the
     /// same for unread replies.
     func relieveMemory() {
         if let cut = memory.messageCut {

@@ -4,7 +4,7 @@ import IssueStore
 import UnixIO
 
 extension SocketLoop {
-    /// Sends the receipts of a commit, handling consecutive outcomes of a connection together.
+    /// Writes the replies to committed reports. Consecutive outcomes of a connection are handled together.
     func handle(_ outcomes: [CallOutcome]) {
         var start = 0
         while start < outcomes.count {

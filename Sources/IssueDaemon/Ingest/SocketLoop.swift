@@ -15,7 +15,7 @@ final class SocketLoop {
     var acceptor: Acceptor
     var reader: ReportReader
     var receipts = ReceiptWriter()
-    /// The buffer into which connections are read, one at a time.
+    /// The shared buffer into which connections are read, one at a time.
     var readBuffer: [UInt8] = []
     var connections: [UInt64: ClientConnection] = [:]
     var users = SocketUsers()
@@ -40,8 +40,8 @@ final class SocketLoop {
         var order = ReadOrder()
         /// Connections whose replies are sent at the end of this round.
         var queued: [ClientConnection] = []
-        /// The memory reserved for replies that arrived in this round. It is released at the end of the round, when
-        /// their bytes count as unread.
+        /// The memory reserved for replies that arrived in this round. It is released at the end of the round, when the
+        /// replies count as unread instead.
         var arrivedReplies: [QueryAnswer.Memory] = []
         var deadlines = DeadlineQueue<UInt64>()
     }
@@ -53,8 +53,8 @@ final class SocketLoop {
     static let stopCheckInterval: Duration = .milliseconds(250)
     /// The maximum number of bytes that are read from a connection at once.
     static let chunk = 128 << 10
-    /// The time after which a round serves no further connections. Receipts, and connections that become ready
-    /// meanwhile, wait for the next round.
+    /// The time after which a round serves no further connections. Receipts that arrive during a round, and connections
+    /// that become ready, wait for the next round.
     static let roundLength: Duration = .milliseconds(1)
 
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
@@ -119,7 +119,7 @@ final class SocketLoop {
         let end = Clock.monotonic.advanced(by: Self.roundLength)
         for candidate in candidates {
             let event = events[candidate.index]
-            // This connection may have been closed in this round, to make room for another one or to free memory.
+            // The connection may have been closed earlier in this round.
             guard let connection = connections[event.token] else { continue }
             serve(connection, event)
             if Clock.monotonic >= end { break }
@@ -133,7 +133,7 @@ final class SocketLoop {
         if event.isHungUp {
             // The client can't receive replies.
             abandonQuery(of: connection)
-            // If that has begun a held query, the next round gives it up.
+            // If a held query has begun now, the next round abandons it.
             switch connection.state.hungUp() {
             case .detach: try? poller.remove(connection.descriptor)
             case .none: break

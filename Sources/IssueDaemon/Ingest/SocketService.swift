@@ -16,7 +16,7 @@ final class SocketService: Sendable {
         var cancelWork: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
         /// Adds a difference, which may be negative, to the number of bytes of unread replies to a user.
         var repliesChanged: @Sendable (_ user: UInt32, _ difference: Int) -> Void
-        /// Enqueues a job. Returns `false` if too many are waiting.
+        /// Enqueues a job. Returns `false` if it is not accepted, for example because too many jobs are waiting.
         var enqueueJob: @Sendable (Job) -> Bool
         /// Forwards pending records to the named destination, or to all, without delay. Returns the number of
         /// destinations that do so, or nil if no destination has that name. Each of them calls `completed` once. A
@@ -63,7 +63,7 @@ final class SocketService: Sendable {
             access: AccessPolicy(configuration.access), statusRegistry: statusRegistry, log: log)
     }
 
-    /// Adds to the inbox of the socket thread, and wakes it.
+    /// Adds to the inbox of the socket thread, and wakes the thread.
     func enqueue(_ change: (inout SocketInbox) -> Void) {
         inbox.withLock { change(&$0) }
         wakeUp.signal()
@@ -118,7 +118,7 @@ final class SocketService: Sendable {
 /// The completion of a flush by one destination.
 struct FlushCompletion: Sendable {
     let connection: UInt64
-    /// The query that asked for the flush. It may have timed out since.
+    /// The query that requested the flush. It may have ended since.
     let queryToken: UInt64
 }
 
@@ -150,13 +150,13 @@ struct SocketInbox: Sendable {
     }
 }
 
-/// Checks whether the path still leads to the socket, and recreates the socket if the daemon created it.
+/// Checks whether the path still leads to the socket. If not, and if the daemon created the socket, recreates it.
 ///
 /// If the socket's file is removed, existing connections continue, but new clients can't connect. If the service
 /// manager created the socket, only the service manager can recreate it, so the daemon logs a warning.
 final class ListenerMonitor {
     private(set) var listener: ListeningSocket
-    /// Whether the file is missing and creating it must be tried again.
+    /// Whether recreating the socket has failed and must be tried again.
     private(set) var isMissing = false
     /// Whether a warning has been logged that the service manager must recreate the socket.
     private var hasReportedUnit = false
@@ -310,7 +310,7 @@ struct SocketLimits: Equatable, Sendable {
     /// The maximum size of a message other than a report.
     var queryMessageBytes = 64 << 10
     var readTimeout = SocketSettings().readTimeout
-    /// The maximum size of the replies to one user that their clients have not read.
+    /// The maximum size of one user's unread replies and running queries.
     var unreadBytesPerUser = 16 << 20
     /// The number of unread bytes that a running query counts as.
     var queryReplyBytes = 256 << 10
@@ -318,7 +318,8 @@ struct SocketLimits: Equatable, Sendable {
     var writeTimeout: Duration = .seconds(30)
     /// The number of bytes that are read from one user's connections before others get their turn.
     var quantum = 256 << 10
-    /// A connection with less in flight is not throttled because of its user's other connections.
+    /// A connection with fewer bytes in flight than this is not throttled because of calls on the user's other
+    /// connections.
     var little = 4 << 10
 
     /// The limits of one user.
@@ -339,7 +340,7 @@ struct SocketLimits: Equatable, Sendable {
             // The other half is for replies, unread or being prepared.
             replies: MemoryBudget(limit: memory / 2, guaranteed: 2 * queryReplyBytes),
             limits: MemoryPressure.Limits(
-                // Partial messages can stay forever, unlike other calls.
+                // Partial messages can stay for long, unlike other calls.
                 received: memory / 4, unread: replyBudget.maxUnread, stalledReplyTimeout: stalledReplyTimeout))
     }
 
@@ -347,7 +348,7 @@ struct SocketLimits: Equatable, Sendable {
 
     /// How queries share the memory for replies.
     var replyBudget: ReplyBudget { ReplyBudget(limit: memory / 2, limitPerUser: unreadBytesPerUser) }
-    /// The timeout for a client that does not read its reply while other users wait for its memory.
+    /// The timeout for a client that does not read its replies while queries wait for the memory of these replies.
     var stalledReplyTimeout: Duration = .seconds(1)
 }
 

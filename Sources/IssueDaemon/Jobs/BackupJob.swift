@@ -5,8 +5,8 @@ import UnixIO
 
 /// Writes a copy of the whole store while reports are still being stored.
 ///
-/// The copy stays in the daemon's own folder, or it is passed to the client as an open file without a name. So neither
-/// side acts on a path that the other side names.
+/// The copy stays in the daemon's own folder, or it is passed to the client as an open file without a name. The daemon
+/// therefore writes to no path that a client names.
 struct BackupJob {
     static let beginning = "backup-"
     private static let unfinished = ".unfinished"
@@ -79,7 +79,7 @@ struct BackupJob {
         switch finding {
         case .whole: break
         case .damaged:
-            // The check holds a snapshot, so it ends if the writer needs to reset the WAL.
+            // The check of the database holds a snapshot, so it ends if the writer needs to reset the WAL.
             let (isCancelled, snapshots) = (run.isCancelled, run.writer.snapshots)
             let closings = snapshots.closings
             let original = CorruptionCheck.checkPages(of: run.path, within: Self.checkTimeout) {
@@ -120,11 +120,12 @@ struct BackupJob {
                 run.writer.noteDamage(block)
             }
         } catch let failure as StoreFailure {
-            // The copy has all pages that could be read, so it is kept. The writer checks the database.
+            // The copy has all pages that could be read, so it is kept. If there is damage, the writer checks the
+            // database.
             _ = run.writer.mustReopen(after: failure)
             run.log.warning(.jobBackupUnchecked, ["error": "\(failure)"])
         }
-        // Damaged blocks are stored before the reply, so that the next status has them.
+        // Waits until the damaged blocks are stored, so that the next status has them.
         try? run.writer.perform { _ in }
         return unreadable
     }
@@ -135,7 +136,7 @@ struct BackupJob {
         RepairJob.removeLeftovers(of: path)
     }
 
-    /// Removes all unfinished copies. A failure is logged; the backup continues.
+    /// Removes all unfinished copies. A failure is only logged.
     private static func removeUnfinished(of path: String, _ log: Log) {
         let folder = FileSystem.parentFolder(of: path)
         let fileName = FileSystem.name(of: path)

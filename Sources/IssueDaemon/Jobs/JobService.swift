@@ -60,7 +60,7 @@ final class JobService: Sendable {
         _ = enqueue(Job(connection: 0, queryToken: 0, requester: nil, wantsProgress: false, work: .collect))
     }
 
-    /// Cancels the jobs of a closed connection, except those that are completed without their client.
+    /// Cancels the jobs of a connection, except those that are completed without their client.
     func cancel(connection: UInt64) {
         queue.withLock { queue in
             queue.jobs.removeAll { $0.connection == connection && $0.work.endsWithClient }
@@ -116,7 +116,7 @@ final class JobService: Sendable {
         switch work {
         case .backup(let parameters): return try BackupJob(parameters).run(&run)
         case .purge(let parameters):
-            // Before the reply, and also after an error, because some records may be erased.
+            // Done before the reply, and also after an error, because some records may have been erased.
             defer { destinations.recordsErased() }
             return .reply(QueryService.reply(try PurgeJob(parameters).run(&run)))
         case .repair(let parameters):
@@ -154,7 +154,7 @@ struct Job: Sendable {
         case purge(PurgeParameters)
         case repair(RepairParameters)
         case requeue(RequeueParameters)
-        /// Sends a test message of the notifier with this name.
+        /// Sends a test message through the notifier with this name.
         case testNotifier(String)
         /// Removes unreferenced rows. No client has requested it.
         case collect
@@ -177,8 +177,8 @@ struct Job: Sendable {
 extension Job.Work {
     /// Whether the job is given up when its client disconnects.
     ///
-    /// A copy or a count is useless without its client. A repair can be requested again and then continues. A purge or
-    /// a requeue is completed: the number of stored records limits its work.
+    /// A backup or a dry run is useless if no client gets the result. A repair can be requested again and then
+    /// continues. A purge or a requeue is completed: the number of stored records limits its work.
     var endsWithClient: Bool {
         switch self {
         case .backup, .repair: true

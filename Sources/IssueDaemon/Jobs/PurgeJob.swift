@@ -40,7 +40,7 @@ struct PurgeJob {
             return erasure.records
         }
         let kept = try finish(erasure, run)
-        // Always, because an earlier purge may have been interrupted here.
+        // Done even if no record was erased, because an earlier purge may have been interrupted here.
         let leftInFile = try eraseUnusedBytes(erasure, &run)
         run.log.notice(.jobPurged, ["records": "\(erasure.records)"])
         return PurgeReply(
@@ -215,7 +215,7 @@ struct Collection {
             try writer.perform { try $0.eraseNewestOwners(processes: processes, seenThrough: edge) }
             while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
         }
-        // Counts of series that no longer exist.
+        // Removes the counts of series that no longer exist.
         try forEachPortion(run) { try $0.collectCounts(from: $1) }
         // Old counts are combined by hour. If the wall clock is wrong this may happen too early, but no total is lost.
         let time = Clock.wall.advanced(by: .zero - StoreWriter.hourlyCountsAge)

@@ -37,7 +37,7 @@ struct RepairJob {
         }
         let isDone: Bool
         do {
-            // SQLite creates these to read the database.
+            // SQLite creates these files to read the database.
             defer {
                 try? FileSystem.remove("\(run.folder)/\(name)-shm")
                 if !hadWAL { try? FileSystem.remove(wal) }
@@ -91,7 +91,8 @@ struct RepairJob {
     /// Imports data other than records from a set-aside database, one part at a time.
     ///
     /// - Parameters:
-    ///   - read: Returns the part after a position, at first 0, and the next position; nil at the end.
+    ///   - read: Returns the part after a position, and the position of its end; nil if no part is left. The first
+    ///     position is 0.
     ///   - store: Stores a part, on the writer thread.
     private func importParts<Position: ExpressibleByIntegerLiteral, Part: Sendable>(
         _ run: JobRun, read: (Position) -> (items: Part, last: Position)?,
@@ -128,7 +129,7 @@ struct RepairJob {
         StoreFiles.remove(copy(of: path))
     }
 
-    /// Opens a copy with the schema of a new store; returns nil if that does not help.
+    /// Opens a copy with the schema of a new store; returns nil if the copy can't be opened either.
     private func openWithFreshSchema(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         let copy = Self.copy(of: run.path)
         StoreFiles.remove(copy)
@@ -168,8 +169,8 @@ struct SchemaPages {
     private var pages: [(number: Int, bytes: [UInt8])] = []
     private let pageBytes: Int
 
-    /// The offset of the change counter for which the stored database size is valid (sqlite.org/fileformat2.html,
-    /// section 1.3.13).
+    /// The offsets of the bytes of the change counter for which the stored database size is valid
+    /// (sqlite.org/fileformat2.html, section 1.3.13).
     private static let versionValidForOffset = 92..<96
     /// The offset of the schema's B-tree in the first page, after the header (section 1.3), and in all other pages.
     private static let treeOffset = (first: 100, others: 0)
@@ -194,7 +195,7 @@ struct SchemaPages {
             numbers += Self.children(
                 of: bytes, treeOffset: number == 1 ? Self.treeOffset.first : Self.treeOffset.others)
         }
-        // An invalid change counter, so that SQLite uses the size of the file.
+        // Makes the change counter invalid, so that SQLite uses the size of the file.
         for index in Self.versionValidForOffset { pages[0].bytes[index] = 0xFF }
     }
 

@@ -47,7 +47,7 @@ final class CorruptionCheck: Sendable {
         }
     }
 
-    /// Checks the file at a path. Blocks for a few seconds.
+    /// Checks the file at a path. Blocks for up to about three times `timeout`.
     func verdict(on damage: StoreFailure, at path: String) -> CheckResult {
         let last = lastIgnoredAt.withLock { $0 }
         if !damage.isUnreadable, let last, last.advanced(by: Self.ignorePeriod) > MonotonicClock.now {
@@ -56,7 +56,6 @@ final class CorruptionCheck: Sendable {
         for attempt in 1...Self.attempts {
             switch check(path) {
             case .whole: return ignore(damage, .healthy)
-            // The pages that were read stay in the page cache, so the next check gets further.
             case .inconclusive: return ignore(damage, .inconclusive)
             case .damaged: if attempt < Self.attempts { Clock.sleep(for: Self.pause) }
             }
@@ -76,7 +75,7 @@ final class CorruptionCheck: Sendable {
     /// - Parameters:
     ///   - path: The path of the database.
     ///   - timeout: The maximum duration.
-    ///   - isCancelled: Called every few milliseconds, on another thread. Returns `true` to interrupt the check.
+    ///   - isCancelled: Called about every 20 milliseconds, on another thread. Returns `true` to interrupt the check.
     static func checkPages(
         of path: String, within timeout: Duration, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) -> StoreCheck.Finding {

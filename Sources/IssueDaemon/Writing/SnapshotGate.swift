@@ -11,7 +11,7 @@ import UnixIO
 final class SnapshotGate: Sendable {
     /// The purpose of a snapshot.
     enum Kind: Sendable {
-        /// A query of a user. It is interrupted, and waits at the closed gate for 2 seconds only.
+        /// A query of a user. It is interrupted, and waits at the closed gate for at most 2 seconds.
         case query
         /// A purge or another job. It is interrupted.
         case job
@@ -61,7 +61,7 @@ final class SnapshotGate: Sendable {
     }
 
     private let state = Monitor(State())
-    /// Called when the gate is closed and the last snapshot has ended.
+    /// Called when the last snapshot ends while the gate is closed or after `end(timeout:)`.
     private let emptied: @Sendable () -> Void
 
     /// The interval at which interruptions are repeated. SQLite forgets one that arrives between two statements.
@@ -158,7 +158,7 @@ final class SnapshotGate: Sendable {
             let (holder, isLast) = gate.state.withLock { state in
                 let holder = state.holders.removeValue(forKey: snapshot)
                 if holder?.kind == .backup { state.backups -= 1 }
-                // Under the lock, so that it does not clear a later interruption.
+                // Done under the lock, so that a later interruption is not cleared.
                 if holder?.isInterrupted == true { holder?.handle.clear() }
                 return (holder, (state.isClosed || state.hasEnded) && state.holders.isEmpty)
             }
@@ -171,7 +171,7 @@ final class SnapshotGate: Sendable {
     }
 }
 
-/// Makes threads with long reads wait, so that the WAL can be reset.
+/// Makes threads with long reads wait, so that the WAL can be reset or work can run without such readers.
 ///
 /// The WAL can't be reset while a thread has a snapshot of it, and some threads take one snapshot after another. The
 /// writer closes the gate, continues with its commits, and opens the gate again when all readers have left and the WAL
@@ -241,12 +241,12 @@ struct WALRelief {
         (self.snapshots, self.normal, self.duringBackup, self.log) = (snapshots, normal, duringBackup, log)
     }
 
-    /// Resets the WAL if it has become too large, after ending the snapshots that prevent it.
+    /// Tries to reset the WAL if it has become too large, after ending the snapshots that prevent this.
     ///
     /// - Parameters:
     ///   - writer: The writer of the database.
-    ///   - wantsCommit: `true` if there is something to commit. If the WAL is full, this call then waits until the
-    ///     snapshots have ended.
+    ///   - wantsCommit: `true` if reports or tasks wait. If the WAL is full, this call then waits for up to 2 seconds
+    ///     until the snapshots have ended.
     ///   - checkpoint: Copies the WAL into the database and resets it.
     /// - Returns: `true` if commits may continue.
     mutating func relieve(_ writer: StoreWriter, wantsCommit: Bool, _ checkpoint: () -> Void) -> Bool {

@@ -4,25 +4,28 @@ import UnixIO
 
 /// Prevents a second daemon from using the same store, because both would assign the same ids.
 ///
-/// Two files are locked: `.lock` next to the database, which exists before the database does, and the database itself.
-/// So a second daemon has to wait even if `.lock` was removed. The locks are held to the end of the process. If one
-/// can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs without it.
+/// Two files are locked: the database, and a file next to it that ends in `.lock` and is created before the database.
+/// With both, a second daemon is refused even if the `.lock` file was removed. The locks are held to the end of the
+/// process. If one can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs without
+/// it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
+        /// The lock of the `.lock` file; nil if it could not be taken.
         let lock: FileLock?
-        /// The lock of the database; nil if it could not be taken.
+        /// The lock of the database; nil if there is no database yet or it could not be taken.
         var databaseLock: FileLock?
         /// The identity of the database that was locked last; nil if there was none yet.
         var database: FileStatus?
-        /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
+        /// The number of frames in the WAL of the last run that SQLite must recover; 0 if there are none, their number
+        /// is unknown, or the recovery was checked already.
         var walFrames: Int
         /// When it was found that commits are lost; nil if none are.
         var commitsLostAt: IssueTimestamp?
         /// Whether the loss was reported to notifiers.
         var isLossReported = true
 
-        /// Whether the file system has locks.
+        /// Whether the `.lock` file could be locked.
         var hasLocks: Bool {
             switch lock {
             case .some: true
@@ -30,7 +33,7 @@ final class StoreLock: Sendable {
             }
         }
 
-        /// Locks the database, unless it is locked.
+        /// Locks the database, unless it is missing or already locked.
         ///
         /// - Throws: `wouldBlock` if another daemon has the lock.
         mutating func lockDatabase() throws(Errno) {
@@ -43,12 +46,13 @@ final class StoreLock: Sendable {
 
     private let held = Mutex<Held?>(nil)
 
-    /// The number of frames in the WAL of the last run that SQLite must recover; 0 if that was checked already.
+    /// The number of frames in the WAL of the last run that SQLite must recover; 0 if there are none, their number is
+    /// unknown, or the recovery was checked already.
     var walFrames: Int { held.withLock { $0?.walFrames ?? 0 } }
     /// When it was found that commits are lost; nil if none are.
     var commitsLostAt: IssueTimestamp? { held.withLock { $0?.commitsLostAt } }
 
-    /// Notes that the recovery of these frames has been checked.
+    /// Notes that the recovery of `walFrames` has been checked.
     func walWasChecked() { held.withLock { $0?.walFrames = 0 } }
 
     /// Notes that commits are lost.
@@ -59,7 +63,7 @@ final class StoreLock: Sendable {
         }
     }
 
-    /// Returns `true` if commits are lost and this was not called since.
+    /// Returns `true` on the first call after a loss of commits.
     func takeUnreportedLoss() -> Bool {
         held.withLock { held in
             guard held?.isLossReported == false else { return false }
@@ -75,14 +79,16 @@ final class StoreLock: Sendable {
         held.withLock { held in
             do throws(Errno) {
                 guard held?.path != path else {
-                    // Without locks, this would close a descriptor of the database, which may be open.
+                    // Otherwise, `lockDatabase()` could close a descriptor of the database without a lock. That
+                    // releases the locks of SQLite, which may have the database open.
                     if held?.hasLocks == true { try held?.lockDatabase() }
                     return true
                 }
                 let lock = try Self.lock(path + ".lock", create: true)
                 var new = Held(path: path, lock: lock, walFrames: 0)
                 try new.lockDatabase()
-                // No process has the database open now. After a power cut, the index may be older than the WAL.
+                // The process has not opened the database yet, so the index may be read. After a restart of the host,
+                // the index may not match the WAL.
                 if BootMark(path + ".lock").replace() { new.walFrames = WALIndex(of: path)?.frames ?? 0 }
                 held = consume new
                 return true
@@ -133,7 +139,7 @@ private struct WALIndex {
     /// The number of frames in the WAL that belong to a commit; 0 if all of them have been copied into the database.
     let frames: Int
 
-    /// Reads the file. Returns nil if there is none, or if it does not have two equal headers.
+    /// Reads the file. Returns nil if there is none or it is invalid.
     ///
     /// The process must not have the database open: closing any descriptor of the file releases the locks of all its
     /// connections (fcntl(2)).

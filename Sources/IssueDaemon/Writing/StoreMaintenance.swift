@@ -3,8 +3,8 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Maintenance of the store between commits: retention, ending mutes, resolving quiet issues, moving groups to a new
-/// fingerprint rule, and returning free pages to the file system.
+/// Maintenance of the store between commits, such as retention, ending mutes, resolving quiet issues, moving groups to
+/// a new fingerprint rule, and returning free pages to the file system.
 ///
 /// It works in small steps, so that no report waits long. Free pages are returned only while the writer is idle.
 struct StoreMaintenance {
@@ -27,8 +27,8 @@ struct StoreMaintenance {
 
         var part: Part
         var reason: Retention.Reason
-        /// The series that probably have no records afterwards. Empty if records are removed because of their age,
-        /// since the collection of old series then removes the series, too.
+        /// The series that probably have no records afterwards. Determined only if one user's records are removed to
+        /// free space.
         var unreferenced = UnreferencedSeries()
         /// The number of removed records.
         var records: Int64 = 0
@@ -58,8 +58,8 @@ struct StoreMaintenance {
     private var hasOldMarks = false
     /// Whether free pages are being returned to the file system.
     private var isShrinking = false
-    /// How long one call may continue with further steps. Above zero only if the store exceeds `MaxSize=` by more than
-    /// a sixteenth.
+    /// How long one call of `step` may continue with further steps. Above zero only if the store exceeds `MaxSize=` by
+    /// more than a sixteenth.
     private var turn = Duration.zero
     private var nextCheck: MonotonicInstant
     private var nextMarkCheck: MonotonicInstant
@@ -89,14 +89,16 @@ struct StoreMaintenance {
     /// The interval between searches for old producer marks, and between removals of unreferenced rows.
     private static let markInterval: Duration = .seconds(3600)
     private static let singlesInterval: Duration = .seconds(60)
-    /// The time before the next check after a failure, and the same for a full disk.
+    /// The time before the next check after a failure.
     private static let pause: Duration = .seconds(60)
+    /// The time before the next check after the disk was full.
     private static let shortPause: Duration = .seconds(1)
     /// The minimum number of free bytes for which returning pages is worth the work.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesPerStep: Int64 = 64
-    /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth, and by more than a quarter.
+    /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth.
     private static let turn: Duration = .milliseconds(4)
+    /// The value of `turn` if the store exceeds `MaxSize=` by more than a quarter.
     private static let longTurn: Duration = .milliseconds(10)
 
     init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
@@ -106,7 +108,7 @@ struct StoreMaintenance {
         nextRegrouping = now
     }
 
-    /// Returns when the next step is due, if there is no other work until then.
+    /// Returns when the next step is due; a time in the past if it is due now.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
         if expiry != nil || collecting != nil || hasOldMarks || isShrinking || quietGroup != nil {
             return MonotonicInstant(sinceBoot: .zero)
@@ -162,7 +164,7 @@ struct StoreMaintenance {
         return failure != lastFailure
     }
 
-    /// Schedules a check soon because a report found no space.
+    /// Schedules a check soon, because there was no space for a report.
     mutating func diskWasFull(at now: MonotonicInstant) {
         nextCheck = min(nextCheck, now.advanced(by: Self.shortPause))
     }
@@ -225,7 +227,7 @@ struct StoreMaintenance {
         }
     }
 
-    /// Logs once if `KeepFree=` can't be met, because other files fill the disk.
+    /// Logs once that `KeepFree=` can't be met because other files fill the disk.
     private mutating func noteFreeSpace(_ space: RetentionSettings.FreeSpace, _ facts: RetentionSnapshot) {
         let isUnreachable = space == .unreachable
         defer { isFreeSpaceUnreachable = isUnreachable }
@@ -297,9 +299,9 @@ struct StoreMaintenance {
     }
 
     private func report(_ run: ExpiryRun) {
-        // Retention had already removed all records of the range.
+        // Nothing is logged if all records of the range had been removed before.
         guard run.records > 0 || run.expired > 0 else { return }
-        // Expired records have not been delivered to a destination.
+        // Expired records were not delivered to a destination, so they cause a warning.
         let level: LogLevel = run.expired > 0 ? .warning : run.reason == .age ? .info : .notice
         let (reason, records, expired) = (run.reason.rawValue, "\(run.records)", "\(run.expired)")
         switch run.part {

@@ -3,10 +3,10 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Opens the store, whatever the state of its files.
+/// Opens the store.
 ///
-/// A file that can't be used is moved aside unchanged, with its WAL, and a new one is created. Such a file never keeps
-/// the daemon from starting.
+/// A database that can't be used is moved aside unchanged, with its WAL, and a new one is created, so that the daemon
+/// can start.
 struct StoreOpening: Sendable {
     var path: String
     var limits: LimitSettings
@@ -19,7 +19,7 @@ struct StoreOpening: Sendable {
 
     /// Opens the store, or a new one if the file can't be used.
     ///
-    /// - Throws: The failure that a new file would not fix, such as a full disk or a store of another daemon.
+    /// - Throws: A failure that a new file would not fix, such as a full disk or a store that another daemon uses.
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         try StoreLocation(path).check()
         guard lock.take(path) else { throw .inUse }
@@ -43,7 +43,7 @@ struct StoreOpening: Sendable {
         return writer
     }
 
-    /// Gives the store a new code if SQLite has not recovered the whole WAL of the last run.
+    /// Gives the store a new code if SQLite has not recovered the whole WAL of the last run, or if this is unknown.
     private func checkRecovery(of writer: StoreWriter, _ log: Log) {
         let frames = lock.walFrames
         lock.walWasChecked()
@@ -55,7 +55,7 @@ struct StoreOpening: Sendable {
             log.error(.storeCommitsLost)
             lock.commitsWereLost(at: Clock.wall)
         } catch {
-            // It is unknown how much was recovered. A new code does no harm.
+            // It is unknown how much was recovered. An unnecessary new code does no harm.
         }
         writer.assignNewCode(at: Clock.wall)
     }
@@ -71,10 +71,12 @@ struct StoreOpening: Sendable {
         Files(database: try? FileSystem.status(of: path), wal: try? FileSystem.status(of: path + "-wal"))
     }
 
-    /// Returns `true` if the open database is still at its path. Otherwise, records stored in it would be lost.
+    /// Returns `false` if the open database is no longer at its path, so that records stored in it would be lost.
+    /// Returns `true` if this can't be determined.
     func isDatabaseAtPath(_ files: Files) -> Bool { Self.isFile(files.database, at: path) }
 
-    /// Returns `true` if the open WAL is still at its path. Otherwise, the next run would not find it.
+    /// Returns `false` if the open WAL is no longer at its path, so that the next run would not find it. Returns `true`
+    /// if this can't be determined.
     func isWALAtPath(_ files: Files) -> Bool { Self.isFile(files.wal, at: path + "-wal") }
 
     private static func isFile(_ file: FileStatus?, at path: String) -> Bool {
@@ -88,7 +90,8 @@ struct StoreOpening: Sendable {
 
     /// Checks a file that was reported as damaged. Blocks for a few seconds.
     ///
-    /// If no new file can be created next to it either, the disk may be the cause, and the result is inconclusive.
+    /// If the file can't be read and no new file can be created next to it, the disk may be the cause, and the result
+    /// is inconclusive.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.CheckResult {
         let verdict = corruptionCheck.verdict(on: damage, at: path)
         return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .inconclusive : verdict
@@ -119,9 +122,8 @@ struct StoreOpening: Sendable {
     /// Moves the file and its WAL aside. Programs that have them open continue with the moved files.
     func setAside(log: Log) {
         let name = "\(path).damaged-\(Clock.wall.description)"
-        // First, the WAL gets a second name. A WAL without its database would be deleted when a new database is
-        // created, and a database without its WAL lacks its latest commits. So a crash in between must not separate the
-        // two.
+        // A WAL without its database would be deleted when a new database is created, and a database without its WAL
+        // lacks its latest commits. The WAL gets a second name first, so that a crash does not separate the two.
         let isWALKept = (try? FileSystem.link(path + "-wal", to: name + "-wal")) != nil
         move("", to: name, log)
         if isWALKept {
@@ -237,8 +239,8 @@ struct StoreLocation {
             case .symbolicLink:
                 throw .unusableLocation(
                     "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
-            // In a folder that only the daemon uses, such a folder is moved aside. Elsewhere it may be in use, like
-            // /tmp.
+            // In a folder that only the daemon uses, a folder with the database's name is moved aside. Elsewhere, it
+            // may be in use, like /tmp.
             case .directory where isPrivate: break
             case .directory:
                 throw .unusableLocation("\(path + ending) is a folder; [Store] Path= must name a file in it")

@@ -39,7 +39,7 @@ final class WriterRun {
     private static let maxLoggedFailures = 5
     /// Whether the WAL was removed or replaced. Reports are refused until it has been copied into the database.
     private var isWALRemoved = false
-    /// The earliest time of the next attempt to copy it, and whether the first one was logged.
+    /// The earliest time of the next attempt to copy the removed WAL, and whether the first attempt was logged.
     private var nextRescue: MonotonicInstant
     private var wasRescueLogged = false
     private static let rescueInterval: Duration = .milliseconds(250)
@@ -49,7 +49,8 @@ final class WriterRun {
     /// The earliest time of the next check whether reports can be stored again.
     private var nextWritingCheck: MonotonicInstant
     private static let writingCheckInterval: Duration = .seconds(2)
-    /// Whether the file was moved aside or replaced. Reports stored in it must no longer be acknowledged.
+    /// Whether the file is no longer written to, because it was moved aside or replaced, or must be opened again.
+    /// Reports are then refused.
     private var isAbandoned = false
 
     private var checkpoints: CheckpointPolicy
@@ -61,7 +62,7 @@ final class WriterRun {
     private let storeDamage: (StoreWriter) -> Void
     /// The time of the next attempt.
     private var nextDamageAttempt: MonotonicInstant
-    /// How long to wait for snapshots to end before the WAL is copied for the last time.
+    /// How long to wait for snapshots to end before each attempt to copy a removed WAL.
     private static let snapshotTimeout: Duration = .seconds(2)
     private static let damageInterval: Duration = .seconds(10)
 
@@ -141,12 +142,13 @@ final class WriterRun {
         }
     }
 
-    /// Abandons the database if it is reported as damaged, or if one of its files is no longer at its path.
+    /// Abandons the database if it was reported as damaged or is no longer at its path. Notes whether the WAL is no
+    /// longer at its path.
     private func checkFiles(before work: WriterInbox) {
         guard !isAbandoned else { return }
         nextFileCheck = Clock.monotonic.advanced(by: Self.fileCheckInterval)
         if !opening.isDatabaseAtPath(files) {
-            // Without reports, nothing would be stored in the old file.
+            // Without reports to store, none can be lost in the old file.
             guard !work.submissions.isEmpty || work.corruptionReport != nil else { return }
             log.error(.storeReplaced)
             opening.lock.commitsWereLost(at: Clock.wall)
@@ -158,8 +160,8 @@ final class WriterRun {
         }
     }
 
-    /// Copies a WAL that was removed or replaced into the database, which is possible as long as it is open. Tries again
-    /// later if another program reads the database.
+    /// Copies a WAL that was removed or replaced into the database, which is possible as long as the WAL is open. If
+    /// only a part was copied, for example because another program reads the database, a later call tries again.
     private func rescueWAL() {
         let now = Clock.monotonic
         guard nextRescue <= now else { return }
@@ -269,8 +271,8 @@ final class WriterRun {
         return .refused(isFull ? .noSpace : isWALRemoved ? .walRemoved : .walTooLarge)
     }
 
-    /// Logs when storing reports begins to fail or works again, not once for each report. If that alternates, as on a
-    /// nearly full disk, logs it a few times per minute.
+    /// Calls `changed` and logs when storing reports begins to fail or works again, not once for each report. If that
+    /// alternates, as on a nearly full disk, logs it a few times per minute.
     private func changed(to end: CommitEnd) {
         switch end {
         case .stored:
@@ -284,7 +286,7 @@ final class WriterRun {
         }
     }
 
-    /// Logs why reports are refused, unless that was logged, or too much was logged in this interval.
+    /// Logs why reports are refused, unless this reason was logged last, or too much was logged in this interval.
     private func logRefusal(_ failure: StoreFailure) {
         guard loggedRefusal != failure else { return }
         let now = Clock.monotonic
@@ -348,7 +350,7 @@ final class WriterRun {
                 else {
                     return false
                 }
-                // All calls above a refused number are refused.
+                // The numbers of all merged calls are above the refused one.
                 refusals += call.each.map { Refusal($0, of: connection, .busy(retryAfter: .milliseconds(100))) }
                 return true
             }
@@ -357,7 +359,7 @@ final class WriterRun {
         return refusals
     }
 
-    /// Checkpoints the WAL or performs a step of maintenance. Never both, because all reports wait meanwhile.
+    /// Checkpoints the WAL or performs a step of maintenance, but not both, because all reports wait meanwhile.
     ///
     /// - Parameter isIdle: `true` if no reports wait.
     private func maintain(isIdle: Bool) {
@@ -366,7 +368,7 @@ final class WriterRun {
         case .commitFirst: break
         case .copy: checkpoint()
         case .restart where gate.close():
-            // Resetting the WAL would wait for queries and delay all reports, perhaps without success.
+            // With long snapshots, resetting the WAL would delay all reports, perhaps without success.
             checkpoint(restarts: !snapshots.hasLongSnapshots)
             gate.open()
         // While the WAL can't be reset because of readers, there is time for maintenance.
@@ -393,8 +395,8 @@ final class WriterRun {
 
     /// Copies the WAL into the database. An error that repeats is logged once.
     ///
-    /// - Parameter restarts: `true` to wait for readers, so that the WAL is reset.
-    /// - Returns: `true` if the whole WAL was copied.
+    /// - Parameter restarts: `true` to wait briefly for readers, so that the WAL is also reset.
+    /// - Returns: `true` if the whole WAL was copied and, with `restarts`, reset.
     @discardableResult
     private func checkpoint(restarts: Bool = false) -> Bool {
         // After an error, the checkpoint counts as complete, because an early retry would probably fail, too.

@@ -5,8 +5,9 @@ import UnixIO
 
 /// The thread that writes to the store.
 ///
-/// Everything that arrives during a commit goes into the next one. So batches grow with the load: a slow disk increases
-/// latency but does not reduce throughput. If few records arrive, a commit waits a moment for more.
+/// The reports that arrive during a commit go into the next one, up to a maximum size. Commits therefore grow with the
+/// load, and a slow disk increases latency more than it reduces throughput. If few records arrive, a commit waits a
+/// moment for more.
 final class WriterService: Sendable {
     /// The callbacks of the writer. They are called on the writer thread.
     struct Callbacks: Sendable {
@@ -19,7 +20,7 @@ final class WriterService: Sendable {
         /// The database is no longer written to and must be opened again, because it may be damaged or one of its files
         /// is no longer at its path.
         var damaged: @Sendable () -> Void
-        /// Records were removed, possibly including the last record of a group or series.
+        /// Records were removed since the last call. Rows that are no longer referenced should now be removed, too.
         var removed: @Sendable () -> Void
     }
 
@@ -27,8 +28,8 @@ final class WriterService: Sendable {
     let gate = ReaderGate()
     /// All snapshots of the database, of all threads.
     let snapshots: SnapshotGate
-    /// Adds a damaged block to `damaged_blocks` and logs it. May be called on any thread, several times for the same
-    /// block.
+    /// Enqueues a task that adds a damaged block to `damaged_blocks` and logs it. May be called on any thread, several
+    /// times for the same block.
     let noteDamage: @Sendable (DamagedBlock) -> Void
     /// Damaged blocks that could not be added to `damaged_blocks`, by their first ids.
     private let unstoredDamage = Monitor<[RowID: DamagedBlock]>([:])
@@ -37,17 +38,17 @@ final class WriterService: Sendable {
     let opening: StoreOpening
     let log: Log
 
-    /// The number of records at which a commit is full, so that receipts do not wait too long. The last submission in a
-    /// commit may exceed it.
+    /// The number of records of cost 1 (`ReportCost`) at which a commit is full, so that receipts do not wait too long.
+    /// The last submission in a commit may exceed it.
     static let maxRecords = 8192
-    /// The same number while low-volume senders are active, because they would wait for the commit.
+    /// The value that replaces `maxRecords` while low-volume senders are active, which would wait for large commits.
     static let sharedRecords = 2048
-    /// The number of records that a user, and each connection of a user, adds before others get their turn.
+    /// The number of records of cost 1 that a user, or one connection of a user, adds before others get their turn.
     static let userQuantum = 512
     static let connectionQuantum = 128
     /// The number of records at which a commit starts without waiting for more.
     static let enoughRecords = 2048
-    /// How long a commit waits for more if there are fewer records.
+    /// How long a commit with fewer records waits for more.
     static let gatheringTime: Duration = .microseconds(700)
     /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB pages. All reports wait during a
     /// checkpoint.
@@ -85,13 +86,13 @@ final class WriterService: Sendable {
 
     /// Submits reports for the next commit. Returns an empty batch for the reports that follow.
     func submit(_ submission: Submission) -> RecordBatch {
-        let (isNews, spare) = inbox.withLock { inbox in
+        let (mustWake, spare) = inbox.withLock { inbox in
             let wasEmpty = inbox.isEmpty
             inbox.submissions.append(submission)
             inbox.recordCount += submission.batch.records.count
             return (wasEmpty || inbox.recordCount >= Self.enoughRecords, inbox.takeSpare())
         }
-        if isNews { inbox.signal() }
+        if mustWake { inbox.signal() }
         return spare
     }
 
@@ -99,7 +100,7 @@ final class WriterService: Sendable {
     ///
     /// Blocks the calling thread. Must not be called on the writer thread.
     ///
-    /// - Throws: `WriterClosed` if the writer has stopped, or the error that `work` throws.
+    /// - Throws: `WriterClosed` if the writer has stopped or given up the file, or the error that `work` throws.
     func perform<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value {
@@ -123,8 +124,8 @@ final class WriterService: Sendable {
 
     /// Runs `work` on the writer thread while no thread is in `readingRecordLog(_:)`. Blocks the calling thread.
     ///
-    /// - Returns: nil if a thread is in it. Further threads then wait, for at most a second, until a later call
-    ///   succeeds or `admitReaders()` is called.
+    /// - Returns: The result of `work`; nil, without running it, if a thread is in `readingRecordLog(_:)`. To let a
+    ///   later call succeed, new readers then wait for at most a second, unless `admitReaders()` is called.
     func runExclusively<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value? {
@@ -136,13 +137,13 @@ final class WriterService: Sendable {
         }
     }
 
-    /// Allows long reads again after `runExclusively(_:)`.
+    /// Lets new readers continue after `runExclusively(_:)` has returned nil.
     func admitReaders() {
         gate.open()
     }
 
-    /// Runs `body`, which reads the record log in long snapshots. If the writer needs to reset the WAL, waits for at
-    /// most a second first.
+    /// Runs `body`, which reads the record log in long snapshots. If the writer waits until no such reader is left,
+    /// waits for at most a second first.
     func readingRecordLog<Value>(_ body: () throws -> Value) rethrows -> Value {
         gate.enter()
         // The writer waits for the last reader to leave, and may have no other work that wakes it.
@@ -150,7 +151,8 @@ final class WriterService: Sendable {
         return try body()
     }
 
-    /// Enqueues `work` for the writer thread and returns immediately. Does nothing if the writer has stopped.
+    /// Enqueues `work` for the writer thread and returns immediately. Does nothing if the writer has stopped or given
+    /// up the file.
     func enqueue(_ work: @escaping @Sendable () -> Void) {
         inbox.append(task: { _ in work() })
     }
@@ -169,7 +171,7 @@ final class WriterService: Sendable {
         guard let failure = error as? StoreFailure else { return false }
         if failure.isDamage { reportCorruption(failure) }
         if case .failed = failure {
-            // The writer checks whether the WAL was removed.
+            // Wakes the writer, which checks whether the WAL was removed.
             enqueue {}
             return true
         }
@@ -223,12 +225,12 @@ struct WriterClosed: Error, CustomStringConvertible {
     var description: String { "the store is closed" }
 }
 
-/// A call that was not stored, or of which it is unknown whether it was, and the error to answer it with.
+/// A call that was not stored or may not have been stored, and the error to answer it with.
 struct Refusal: Sendable {
     var connection: UInt64
     var token: UInt64
-    /// The number of its first record, if it has one. Calls of the same connection with higher numbers must be refused,
-    /// too.
+    /// The sequence number of the call's first record; nil if the client does not number its records. Later calls of
+    /// the same connection with higher numbers must be refused, too.
     var sequence: Int64?
     /// nil if the call may have been stored. It is then not answered, and its connection is closed.
     var error: CollectorError?
@@ -258,8 +260,9 @@ struct WriterInbox: Sendable {
 
     private var spareBytes = 0
 
-    /// The maximum capacity of all spare batches, which is enough for full load, and of one. In bytes.
+    /// The maximum capacity of all spare batches, in bytes. It is enough for full load.
     private static let maxSpareBytes = 8 << 20
+    /// The maximum capacity of one spare batch, in bytes.
     private static let maxBytesOfSpare = 1 << 20
 
     var isCorrupt: Bool { corruptionReport != nil }
@@ -289,7 +292,7 @@ struct WriterInbox: Sendable {
         spareBytes = 0
     }
 
-    /// Takes the whole content; returns nil if the writer must end.
+    /// Takes everything except the spare batches; returns nil if the writer must end.
     ///
     /// - Parameter isDone: `true` if everything that was taken before has been processed.
     mutating func take(isDone: Bool) -> WriterInbox? {
