@@ -28,8 +28,8 @@ package struct ElasticsearchFormat: HTTPFormat {
 
     package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
         request.url += request.url.hasSuffix("/") ? "_bulk" : "/_bulk"
-        // Requests only the members that `result` reads. A whole item repeats the index and the id, and an error the
-        // document.
+        // Requests only the members that `result` reads. A whole item repeats the index and the id, and an error
+        // repeats the document.
         request.url += "?filter_path=errors,items.*.status,items.*.error.type"
         request.headers = ["Content-Type": "application/x-ndjson"]
         if let token { request.headers.append(name: "Authorization", value: authorization(token)) }

@@ -11,7 +11,7 @@ package struct WebhookURL: Hashable, Sendable, CustomStringConvertible, CustomRe
     /// The host and port.
     package let origin: String
 
-    /// Returns nil unless the text is an `http` or `https` URL without a user or a fragment.
+    /// Returns nil unless the text is an `http` or `https` URL without a user or a fragment, of at most `maxBytes`.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maxBytes, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !text.contains("#"),
             let address = HTTPAddress(url: String(text.prefix { $0 != "?" }))
@@ -77,7 +77,7 @@ package struct Webhook: Sendable {
     /// Sends a message and waits for the response.
     ///
     /// Each message uses a new connection. If a reused connection ended after the request was sent, libcurl would send
-    /// the request again unnoticed.
+    /// the request again.
     ///
     /// - Parameters:
     ///   - url: The URL. The caller reads it again for each message, because its file may have changed.
@@ -214,7 +214,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
             default: break
             }
             text.append(scalar)
-            // After an at sign, it prevents a mention.
+            // A zero-width space after an at sign prevents a mention.
             if scalar == "@" { text.append("\u{200B}") }
             previous = scalar
         }

@@ -130,7 +130,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         // libcurl does not wait while the connection is read and written, so there is no handle to wake.
         unsafe cancellation?.add(nil, sockets)
         defer { cancellation?.remove(sockets) }
-        // An open connection was not shut down if it was cancelled before `add`.
+        // If `cancel()` was called before `add`, an open connection was not shut down.
         if cancellation?.isCancelled == true {
             throw HTTPTransferError(
                 code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
@@ -189,8 +189,8 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         self.exchange = exchange
     }
 
-    /// Returns `false` if the kernel knows that the peer has ended the connection. Discards a byte that the peer has
-    /// sent.
+    /// Returns `false` if the peer is known to have ended the connection, or if reading fails. Discards a byte that the
+    /// peer has sent.
     private func checkOpen() -> Bool {
         var byte: UInt8 = 0
         var count = 0
@@ -198,7 +198,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         return result == CURLE_AGAIN || (result == CURLE_OK && count > 0)
     }
 
-    /// Waits until the socket accepts more bytes. Returns `false` at the deadline or after an error.
+    /// Waits until the socket accepts more bytes or has an error. Returns `false` at the deadline or if waiting fails.
     private func waitUntilWritable(deadline: ContinuousClock.Instant) -> Bool {
         var socket: curl_socket_t = -1
         guard unsafe ccurl_get_socket(easy, &socket) == CURLE_OK, socket >= 0 else { return false }

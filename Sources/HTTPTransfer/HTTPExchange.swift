@@ -130,7 +130,7 @@ extension HTTPAttempt {
             ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds(request.totalTimeout)),
             ccurl_set_string(easy, CURLOPT_USERAGENT, request.userAgent),
             ccurl_set_headers(easy, headers.first),
-            // Older versions are refused, whatever the TLS library and its configuration allow.
+            // Versions of TLS before 1.2 are refused, whatever the TLS library and its configuration allow.
             ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
             ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
         ]
@@ -318,7 +318,7 @@ struct HeaderList: ~Copyable {
     init?(_ headers: HTTPHeaders, expectsContinue: Bool) {
         unsafe first = nil
         // Waiting for "100 Continue" costs a round trip, and a delay if the peer does not support it. The empty field
-        // prevents libcurl from deciding this itself.
+        // prevents libcurl from waiting on its own.
         guard append(expectsContinue ? "Expect: 100-continue" : "Expect:") else { return nil }
         // Without this, libcurl would declare the body to be a form.
         if headers["Content-Type"] == nil, !append("Content-Type:") { return nil }

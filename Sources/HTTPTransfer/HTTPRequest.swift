@@ -22,7 +22,7 @@ package struct HTTPRequest: Sendable {
     package var proxy: String?
     /// The path of a PEM file with the certificates of trusted authorities; nil for the authorities of the system.
     package var caFile: String?
-    /// The maximum size of the response body, in bytes. The transfer ends at this limit.
+    /// The maximum size of the response body, in bytes. A longer body is truncated.
     package var responseLimit: Int = 64 * 1024
     package var userAgent: String = "issued"
 
@@ -33,8 +33,8 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-// A URL's query or a header may contain a credential, and a printed request may end up in a log. Its description
-// therefore contains only its method, origin and size.
+// A URL's query or a header may contain a credential, and a printed request may end up in a log. The description of a
+// request therefore contains only the method, the origin and the size of the body.
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {
         let peer = HTTPOrigin(url: url)?.description ?? "an unusable URL"
@@ -148,7 +148,7 @@ enum ProxyName {
         for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String? = variable
     ) -> String? {
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
-        // libcurl ignores HTTP_PROXY, because CGI programs get a header of the client in this variable.
+        // libcurl ignores HTTP_PROXY, because in a CGI program the variable contains the client's `Proxy` header.
         let names = ["\(scheme)_proxy"] + (scheme == "http" ? [] : [scheme.uppercased() + "_PROXY"])
         let proxy = request.proxy ?? (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(environment).first
         guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
@@ -199,8 +199,8 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
     /// A description without a period, for users. It contains neither the URL, whose query may contain a credential,
     /// nor text from the peer or libcurl.
     package let message: String
-    /// Whether the whole request may have been passed to the kernel, so that the peer may have acted on it. For
-    /// `StreamClient`, whether any of the bytes may have been.
+    /// Whether the whole request may have been passed to the kernel, so that the peer may have acted on it. In an error
+    /// of `StreamClient`, whether some of the bytes may have arrived.
     package let bodyFullySent: Bool
 
     package init(code: Code, message: String, bodyFullySent: Bool) {

@@ -7,7 +7,7 @@ import UnixIO
 /// The daemon process: arguments, configuration, signals and the service manager.
 package final class Daemon {
     private var effective: EffectiveConfiguration
-    /// The last configuration without errors since the start, apart from missing credentials; nil if there was none.
+    /// The last valid configuration since the start; nil if there was none. See ``EffectiveConfiguration/isValid``.
     private var lastValid: Configuration?
     private let source: ConfigurationSource
     private let environment: HostEnvironment
@@ -28,10 +28,11 @@ package final class Daemon {
     /// The socket of the unit `issued-metrics.socket`; nil without it.
     private var metricsListener: ListeningSocket?
 
-    /// How long a stop waits until received reports are stored and their clients have read the replies. Forwarding and
-    /// notifiers get half of it each. With the remaining stages, a stop takes less than the unit's `TimeoutStopSec=`.
+    /// The maximum time to wait, during a stop, for received reports to be stored and for clients to read the replies.
+    /// Forwarding and notifiers then get half this time each. A whole stop must take less than the unit's
+    /// `TimeoutStopSec=`.
     private static let stopTimeout: Duration = .seconds(5)
-    /// The maximum interval between two updates of the line for `systemctl status`.
+    /// The maximum time until a change of the status is shown by `systemctl status`.
     private static let statusInterval: Duration = .seconds(5)
 
     /// Runs the program with its arguments, and exits.
@@ -127,7 +128,7 @@ package final class Daemon {
     /// Closes the connections that wait at a socket of the service manager, because the program exits with an error
     /// instead of running the daemon.
     ///
-    /// It would fail in the same way at every start, so they would wait forever.
+    /// The program would fail in the same way at every start, so the connections would wait forever.
     private static func closeWaitingConnections() {
         guard var sockets = try? InheritedSockets.takeFromEnvironment() else { return }
         while let listener = try? sockets.takeListener(named: "issued") { closeWaiting(at: listener) }
@@ -284,7 +285,7 @@ package final class Daemon {
         }
         do throws(Errno) {
             return try ListenerMonitor(path: path, log: log) { [self] () throws(Errno) in
-                // A path from the configuration is for all users whom Mode= allows.
+                // Only an ordinary user's default path gets a private folder: other paths are for all users.
                 let isOwn = environment.isOrdinaryUser && path == environment.userConfiguration.socket.path
                 try makeFolders(FileSystem.parentFolder(of: path), mode: isOwn ? 0o700 : 0o755)
                 return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
@@ -295,8 +296,8 @@ package final class Daemon {
         }
     }
 
-    /// Returns why the socket can't be created. If the path is that of the host's daemon, adds what an ordinary user
-    /// can do.
+    /// Returns why the socket can't be created. If an ordinary user has used the path of the host's daemon, adds what
+    /// to do.
     static func socketHint(
         _ error: Errno, at path: String, _ source: ConfigurationSource, _ environment: HostEnvironment
     ) -> String {
@@ -325,8 +326,8 @@ package final class Daemon {
         }
     }
 
-    /// Returns advice for a folder that the unit's sandbox may not allow the daemon to write to; empty for the state
-    /// directory, and without one.
+    /// Returns advice for a folder outside the state directory, which the unit's sandbox may make read-only. Returns an
+    /// empty text for other folders, and if the service manager has set no state directory.
     private func sandboxHint(_ folder: String) -> String {
         guard let state = environment.folder("STATE_DIRECTORY"), folder != state, !folder.hasPrefix(state + "/") else {
             return ""
@@ -380,7 +381,7 @@ extension Daemon {
                     statusRegistry = next
                     reportedFailure = failure
                 }
-                // The socket is served, so clients that wait for the daemon need not wait for the disk.
+                // The socket is served, so units that start after the daemon need not wait for the database.
                 isReady = true
                 try? notification.ready(status: "Could not open the database: \(failure)")
                 guard try waitForRetry(socket, unavailableServer) else { return nil }

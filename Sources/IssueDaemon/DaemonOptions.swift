@@ -96,7 +96,7 @@ package struct DaemonOptions: Hashable, Sendable {
           --config FILE    read FILE and FILE.d/*.conf instead of the files in /etc/issued
           --check [FILE]   list errors in the configuration, and name the user whose rights the check used
           --user USER      check with the rights of USER instead of the unit's user (only for root)
-          --online         also test each destination and notifier; stores and sends nothing
+          --online         also test each destination and notifier, without sending records or messages
           --print-config   print the effective configuration, and where each value comes from
           --list-messages  print all messages of the log with their meaning, as Markdown
           --list-catalog   print the same messages as a message catalog for the journal
@@ -110,7 +110,7 @@ package struct DaemonOptions: Hashable, Sendable {
         """
 }
 
-/// The result of the command line: the daemon runs, or everything is done.
+/// What the program does after it has handled its command line: run the daemon, or exit.
 package enum DaemonStart: Sendable {
     /// Run with this configuration, even if the files have errors. A reload reads the source again.
     case run(EffectiveConfiguration, ConfigurationSource)

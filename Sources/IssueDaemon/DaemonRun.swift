@@ -7,7 +7,7 @@ import UnixIO
 /// All services, from opening the store to closing it.
 ///
 /// If the store must be opened again, for example because it is damaged, the run ends. The next run uses the same
-/// socket, and a new file if the old one was damaged. Clients resend unanswered reports.
+/// socket, and a new database file if the old one was damaged. Clients resend unanswered reports.
 final class DaemonRun {
     let statusRegistry: StatusRegistry
     let socket: SocketService
@@ -145,8 +145,10 @@ final class DaemonRun {
         }
     }
 
-    /// Starts the notifiers and forwarding services that do not run. If that fails, `lacksServices` becomes `true`, and
-    /// the caller tries again later.
+    /// Starts the notifiers and forwarding services that do not run.
+    ///
+    /// If the store is damaged, the writer is told. After any other failure, `lacksServices` is `true`, and the caller
+    /// tries again later.
     func startMissingServices(_ configuration: Configuration) {
         let socket = socket
         let isRetryOfNotifiers = lacksNotifiers && !lacksForwarding
@@ -263,8 +265,8 @@ enum Clock {
 }
 
 extension Configuration {
-    /// The settings of retention, with the mapping of this host's user ids to accountable users, and with the space that
-    /// the store itself needs.
+    /// The settings of retention, with the mapping of this host's user ids to accountable users. `keepFree` is at least
+    /// the space that the store itself needs.
     fileprivate var retentionOnThisHost: RetentionSettings {
         var settings = retention
         settings.users = AccountableUsers.onThisHost(access)

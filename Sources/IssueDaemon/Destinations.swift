@@ -15,8 +15,9 @@ final class Destinations: Sendable {
     /// - Parameters:
     ///   - path: The path of the database. A new one in the configuration takes effect after a restart.
     ///   - limitMonitor: Notified of the limits that hold records back.
-    ///   - paused: Called on the destination's thread when it is paused, with a text that states its name and why.
-    ///   - fatesChanged: Called on the destination's thread when fates of records have changed.
+    ///   - paused: Called on a destination's thread when the destination is paused, with a text that contains its name
+    ///     and the reason.
+    ///   - fatesChanged: Called on a destination's thread when fates of records have changed.
     /// - Throws: The error of the store, or of a thread that can't be started. Another call starts the missing
     ///   services.
     func start(
@@ -74,8 +75,7 @@ final class Destinations: Sendable {
 
     /// Stops all services, and waits for their threads.
     ///
-    /// Idle services stop at once. Others may finish their current request within the timeout; then the request is
-    /// cancelled.
+    /// Idle services stop at once. A request that is not finished at the timeout is cancelled.
     func stop(timeout: Duration) {
         let stopped = running.withLock { running in
             defer { running = [] }

@@ -61,8 +61,8 @@ package struct Log: Sendable {
 
     /// Writes a line, unless its level is below the log's. The fields are evaluated only if the line is written.
     ///
-    /// In the journal, an event is an entry with fields of its own. Elsewhere, and if the journal does not accept it,
-    /// it is a line of text. May be called on any thread.
+    /// In the journal, an event is an entry with fields of its own. If the journal does not accept the entry, or if the
+    /// log goes elsewhere, the event is a line of text. May be called on any thread.
     package func log(
         _ level: LogLevel, _ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
@@ -136,15 +136,15 @@ package enum LogLevel: String, CaseIterable, Comparable, Hashable, Sendable {
 
 /// The destination of the log (`Target=`).
 package enum LogTarget: String, CaseIterable, Hashable, Sendable {
-    /// The journal if standard error leads there, otherwise plain lines.
+    /// The journal if standard error is connected to it; otherwise plain lines.
     case auto
     case journal, stderr
 }
 
 /// The audit trail of operator requests, which change or hand out stored data.
 ///
-/// The fields are stable. Both lines contain `request`, `uid`, `pid` and `command`. The kernel provides uid and pid;
-/// the command is the name that the process has given itself.
+/// The fields are stable. The lines for the start and the end of a request contain `request`, `uid`, `pid` and
+/// `command`. The kernel provides uid and pid; the command is the name that the process has given itself.
 extension Log {
     /// Logs the start of a request. `parameters` must not contain text of records.
     func began(_ request: String, by requester: Sender, _ parameters: String) {
@@ -170,8 +170,7 @@ extension Log {
 
 /// Formats an event as a single line, regardless of what its fields contain.
 package enum LogLine {
-    /// The maximum length of a value, in Unicode scalars. Longer values are truncated because they often come from
-    /// outside.
+    /// The maximum length of a value, in Unicode scalars. Longer values are truncated.
     private static let valueLimit = 1024
 
     package static func text(
@@ -238,7 +237,7 @@ extension LogForm {
     /// - Parameters:
     ///   - stream: The value of `JOURNAL_STREAM`: device and inode of the standard error that the service manager set
     ///     up.
-    ///   - device: The device of standard error now. It may have been redirected since.
+    ///   - device: The device of standard error now, which may have been redirected since.
     ///   - inode: The inode of standard error now.
     package static func chosen(
         for target: LogTarget, stream: String?, device: UInt64?, inode: UInt64?
@@ -266,7 +265,7 @@ extension LogForm {
 /// systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
-    /// The maximum length of a value in Unicode scalars, as in `LogLine`. A scalar has at most four bytes.
+    /// The number of Unicode scalars that fit into a value, as in `LogLine`. A scalar has at most four bytes.
     private static let valueLimit = 1024
 
     package private(set) var bytes: [UInt8] = []

@@ -7,7 +7,7 @@ package import UnixIO
 package struct InheritedSockets: ~Copyable, Sendable {
     /// SD_LISTEN_FDS_START.
     package static let firstDescriptor: CInt = 3
-    /// The maximum number of sockets that is accepted.
+    /// The maximum number of passed sockets. If there are more, all are ignored.
     private static let countLimit: CInt = 256
 
     private var entries: [(name: String, descriptor: CInt)] = []
@@ -19,6 +19,7 @@ package struct InheritedSockets: ~Copyable, Sendable {
     ///     ignored.
     ///   - count: The value of `LISTEN_FDS`.
     ///   - names: The value of `LISTEN_FDNAMES`, separated by colons.
+    /// - Throws: The error of a descriptor that is not open.
     package init(
         pid: String?, count: String?, names: String?, ownPID: Int32,
         firstDescriptor: CInt = InheritedSockets.firstDescriptor

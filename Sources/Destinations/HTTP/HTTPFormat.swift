@@ -102,7 +102,7 @@ extension HTTPFormat {
         complete(&request, token: token)
     }
 
-    /// Returns nil, because a self-hosted store accepts every line of the daemon.
+    /// Returns nil, because lines for self-hosted stores are not trimmed.
     package func cut(_ line: [UInt8]) -> [UInt8]? { nil }
 }
 
@@ -336,7 +336,7 @@ package struct HTTPAddress: Hashable, Sendable {
     }
 }
 
-/// The credential of a destination. It can be read again when it may have changed. Many destinations need none.
+/// The credential of a destination, if it needs one. It can be read again when it may have changed.
 package struct Credential: Sendable {
     private let read: (@Sendable () -> ShippingToken?)?
     package private(set) var token: ShippingToken?
@@ -371,7 +371,7 @@ package struct ShippingToken: Hashable, Sendable {
 
     /// Creates a token. Surrounding white space is removed, because a file usually ends with a line feed.
     ///
-    /// - Returns: Nil if the token is empty or too long, or if it contains white space or control characters.
+    /// - Returns: Nil if the token is empty, too long or not UTF-8, or contains white space or control characters.
     package init?(_ bytes: [UInt8]) {
         let trimmed = Array(bytes.drop(while: Self.isSpace).reversed().drop(while: Self.isSpace).reversed())
         guard !trimmed.isEmpty, trimmed.count <= Self.maxBytes, !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }),

@@ -102,7 +102,7 @@ extension HTTPTransferError {
         case .refused: .again(.refused, retryAfter: nil)
         case .connectTimeout: .again(.timeout, retryAfter: nil)
         case .tls: .again(.tls, retryAfter: nil)
-        // These count as reached: in most cases the host was, so a test connection would add no information.
+        // In most of these cases the host was reached, so a test connection would add no information.
         case .timeout, .connectionLost, .cancelled, .other: .again(.reset, retryAfter: nil)
         case .malformedResponse: .again(.serverError, retryAfter: nil)
         }

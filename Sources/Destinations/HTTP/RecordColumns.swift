@@ -1,7 +1,7 @@
 package import IssueCore
 package import IssueProtocol
 
-/// The fields of lines for self-hosted stores, named like their columns.
+/// The fields of lines for self-hosted stores, named like the columns of these stores.
 package enum RecordColumns {
     /// Returns the fields of a record that do not depend on the store. The caller adds the time, the ids of the trace,
     /// span, request and user, the causes, and the metadata.
@@ -128,14 +128,13 @@ extension RecordColumns {
     /// 1,000.
     private static let maxNumberBytes = 64
 
-    /// Returns `true` if every receiver can read a number of JSON as a double. If not, it must be sent as text, because
-    /// some receivers would refuse the whole request.
+    /// Returns `true` if every receiver can read a number of JSON as a double. Any other number must be sent as text,
+    /// because some receivers would refuse the whole request. These numbers are:
     ///
-    /// Returns `false` for these numbers, too:
-    ///
-    /// - An integer that does not fit into 64 bits would lose its last digits.
-    /// - The mapping of Protocol Buffers to JSON forbids a number that is infinite as a double.
-    /// - Some receivers can't read the exponent of a number that is too small to be normal.
+    /// - numbers of more than 64 bytes,
+    /// - integers that do not fit into 64 bits, because they would lose their last digits,
+    /// - numbers that are infinite as a double, because the mapping of Protocol Buffers to JSON forbids them,
+    /// - numbers that are too small to be normal, because some receivers can't read their exponent.
     ///
     /// - Parameter spelling: The number, as in `JSONValue.number`.
     static func isFraction(_ spelling: String) -> Bool {

@@ -4,20 +4,21 @@ import UnixIO
 
 /// Compresses a body on a thread of its own while further lines are being formatted.
 ///
-/// The lines are not kept in memory. At the end, only the compressed body is.
+/// Lines are discarded once they are compressed, so that only the compressed body stays in memory.
 final class StreamingCompressor: PreparedBody {
-    /// The number of bytes passed to the thread at a time. A shorter body is compressed without a thread.
+    /// The minimum number of bytes passed to the thread at a time, except at the end. A shorter body is compressed
+    /// without a thread.
     private static let pieceBytes = 32 << 10
     /// The maximum number of waiting pieces. It limits the memory for bytes that are not compressed yet.
     private static let maxPieces = 3
-    /// The minimum size of a body that is worth compressing, in bytes.
+    /// A body of at most this size, in bytes, is not worth compressing.
     private static let minCompressed = 1024
 
     private struct Work: Sendable {
         var pieces: [[UInt8]] = []
         var hasAll = false
         var isAbandoned = false
-        /// The whole body; nil if zlib failed.
+        /// The whole body; nil until the thread has ended, and if zlib failed.
         var output: [UInt8]?
         var isCompressed = false
         var hasEnded = false
@@ -64,7 +65,7 @@ final class StreamingCompressor: PreparedBody {
         if level > 0, piece.count >= Self.pieceBytes { passPiece() }
     }
 
-    /// Completes the body. Returns `false` if zlib failed, so that the body is unusable.
+    /// Completes the body. Returns `false` if the body is unusable because zlib failed on the thread.
     func finish() -> Bool {
         if isFinished { return !isBroken }
         isFinished = true

@@ -41,7 +41,7 @@ struct LineWriter {
     /// calls `members`.
     mutating func put(_ shared: inout SharedParts, _ members: (inout LineWriter) -> Void) {
         if let part = shared.next() { return writer.raw(part) }
-        // Other members precede these members, so a comma is written first.
+        // Other members precede these members, so a comma is written first. It is not part of the copy.
         let start = writer.bytes.count + 1
         members(&self)
         shared.append(Array(writer.bytes[start...]))

@@ -257,7 +257,7 @@ extension StreamLines: Sendable {}
 /// The lines for Logz.io.
 ///
 /// The fields of jww-error-reporting keep their names and types, so that existing dashboards work. A line is compact
-/// JSON without line feeds. The same record always has the same line.
+/// JSON without line feeds.
 extension LogzFormat {
     /// Returns a line that was too large, trimmed as far as possible; nil if it cannot be trimmed any further.
     package func cut(_ line: [UInt8]) -> [UInt8]? {
@@ -307,7 +307,7 @@ extension LogzFormat {
         line.put("uid", Int64(stored.sender.uid))
         for (field, id) in record.context.values { line.put(field.columnName, id) }
         line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
-        // The names of cut fields are listed at the end of a line. A line that copied these parts would not list them.
+        // A line that copies these parts does not list their cut fields, so the parts are kept only if none was cut.
         if !shared.written.isEmpty, line.truncated.names.isEmpty { cached.parts = shared.written }
         outbound.seriesCache?.cachedLine = cached
         line.put("occurrences", outbound.occurrences)

@@ -97,7 +97,8 @@ struct MetadataFitting {
         return value
     }
 
-    /// Returns the elements as an array; nil unless all of them fit. The type of an array is the type of its elements.
+    /// Returns the elements as an array; nil if one of them does not fit or the array is too long. The type of an array
+    /// is the type of its elements.
     private mutating func fit(
         _ elements: [JSONValue], at path: String, keyPrefix: String, key: String, depth: Int
     ) -> JSONValue? {

@@ -90,7 +90,7 @@ extension Configuration {
     /// The configuration as the text of a file that has the same effect. It contains no secrets.
     package var text: String { text(origins: nil) }
 
-    /// Returns the same text. Above each value, a comment names the line that sets it.
+    /// Returns the same text as ``text``, but with a comment above each value that names the lines that set it.
     ///
     /// - Parameter origins: The lines that set the values; nil to leave out the comments.
     package func text(origins: ConfigurationOrigins?) -> String {
@@ -141,7 +141,7 @@ extension Configuration {
     /// One sentence for each setting that is valid but probably a mistake.
     package var warnings: [String] { warnings { _, _ in nil } }
 
-    /// Returns the same sentences.
+    /// Returns the same sentences as ``warnings``, some of which begin with the line that sets the value.
     ///
     /// - Parameter location: Returns the line that sets a key in the section with a header; nil if it is unknown.
     func warnings(at location: (_ header: String, _ key: String) -> String?) -> [String] {

@@ -80,7 +80,8 @@ struct ConfigurationBuilder {
         }
     }
 
-    /// Resolves a destination or notifier. Returns nil if its section has an error.
+    /// Resolves a destination or notifier. Returns nil if its section has an error. A destination that only lacks its
+    /// credential is returned.
     private mutating func resolve<Target>(
         _ section: Section, _ body: (inout TargetResolver) -> Target?
     ) -> Target? {
@@ -197,8 +198,8 @@ struct ConfigurationBuilder {
                 + "whole request (\(DurationText.text(forward.requestTimeout)))")
     }
 
-    /// Reports two values that contradict each other, if this section sets at least one of them. Otherwise the error
-    /// was reported for another section.
+    /// Reports two values that contradict each other, if this section sets at least one of them. If it sets neither,
+    /// the error was reported for another section.
     ///
     /// - Parameters:
     ///   - isConsistent: `false` if the values contradict each other.
@@ -212,7 +213,7 @@ struct ConfigurationBuilder {
         reset([key, other], of: section)
     }
 
-    /// Resets keys that contradict each other to their defaults, in a section without a name.
+    /// Resets keys that contradict each other to their defaults. Does nothing if the section has a name.
     private mutating func reset(_ keys: [String], of section: Section) {
         guard section.name == nil else { return }
         for key in section.kind.topLevelKeys where keys.contains(key.name) {
@@ -266,7 +267,7 @@ private struct TargetResolver {
         }
     }
 
-    /// Returns the notifier; nil if its address or a credential is invalid.
+    /// Returns the notifier; nil if its address, a credential or `CAFile=` is invalid.
     mutating func notifier(_ settings: NotifierSettings) -> NotifierConfiguration? {
         checkAuthorities(settings.caFile)
         let given = [
@@ -399,7 +400,7 @@ private enum AuthoritiesFile {
             let file = try FileDescriptor.open(path, .nonBlocking)
             var content: [UInt8] = []
             while content.count < maxBytes, try file.read(appendingTo: &content, atMost: 1 << 16) > 0 {}
-            // The two PEM labels that OpenSSL accepts.
+            // The PEM labels of certificates in bundles.
             let isFound = ["-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----"].contains {
                 content.contains(Array($0.utf8))
             }

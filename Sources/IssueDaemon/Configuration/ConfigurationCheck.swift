@@ -13,7 +13,7 @@ struct CheckSubject: Equatable {
     }
 
     var choice: Choice
-    /// A phrase with the user and the reason for the choice.
+    /// A phrase that names the user, and states why unless this is obvious.
     var explanation: String
     /// Whether the daemon is assumed to run as this user.
     var isDaemonUser = true
@@ -67,6 +67,7 @@ struct CheckSubject: Equatable {
     }
 
     /// Returns a warning if the unit's sandbox may prevent the daemon from writing to the folder of the database.
+    /// Returns none without an installed unit, or if the check uses the caller's rights.
     func warnings(on database: String, unit: ServiceUnit) -> [String] {
         guard unit.isInstalled, case .other = choice else { return [] }
         let folder = FileSystem.parentFolder(of: database)

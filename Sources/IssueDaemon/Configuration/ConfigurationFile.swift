@@ -28,7 +28,8 @@ package struct ConfigurationFile: Hashable, Sendable {
     package let path: String
     package private(set) var sections: [Section] = []
     package private(set) var problems: [ConfigurationProblem] = []
-    /// For each element of `problems`, the index of the section that contains the error; nil if it is unknown.
+    /// For each element of `problems`, the index of the section that contains the error; nil if the section is unknown
+    /// or the error is before the first section.
     private(set) var problemSections: [Int?] = []
     /// Whether the current section is unknown, because its header can't be read. Its keys must not be added to the
     /// section before it.

@@ -110,8 +110,8 @@ package enum ConfigurationSource: Hashable, Sendable {
 
 /// The valid part of the configuration files, and the errors in them.
 package struct ConfigurationReading: Sendable {
-    /// The values of all lines without an error. Destinations with an error are in `misconfigured`, but not those that
-    /// only lack their credential.
+    /// The values of all lines without an error. A destination with an error is in `misconfigured`, unless it only
+    /// lacks its credential.
     package var configuration: Configuration
     /// In the order of the files, and from top to bottom in each.
     package var problems: [ConfigurationProblem]
@@ -401,7 +401,7 @@ enum UnknownKeyMessage {
                 return isNamed ? "[\(other.name) NAME]" : "[\(other.name)]"
             }
         }
-        // Of a key that destinations can override, the message names only the general section, which is the first one.
+        // For a key that destinations can override, the message names only the general section: the first in the list.
         let isShared = others.first.map { first in
             ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
         }

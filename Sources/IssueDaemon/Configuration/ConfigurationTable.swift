@@ -126,7 +126,7 @@ extension ConfigurationTable {
         .init("GlobalRefill", \.globalRefill, .rate, "The rate at which GlobalBurst= refills."),
     ]
 
-    /// The limits that apply when a record is received, before any destination.
+    /// The limits that apply when a record is received, before it is forwarded to any destination.
     static let guards: [ConfigurationKey<LimitSettings>] = [
         .init(
             "NewGroupsPerApplication", \.newGroupsPerApplication, .rate,
@@ -273,7 +273,8 @@ package enum ConfigurationSection: Hashable, Sendable {
 /// A key of a section: its syntax, the property it sets, and its description.
 struct ConfigurationKey<Root>: Sendable {
     let metadata: KeyMetadata
-    /// Assigns the parsed text to the property, or appends it if the property is a list. An invalid text is ignored.
+    /// Assigns the parsed text to the property, or appends it if the key may occur several times. An invalid text is
+    /// ignored.
     let assign: @Sendable (inout Root, String) -> Void
     /// Returns the property's value in the syntax of the file.
     let text: @Sendable (Root) -> String

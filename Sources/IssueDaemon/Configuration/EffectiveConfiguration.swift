@@ -16,7 +16,8 @@ package struct EffectiveConfiguration: Sendable {
     package var configuration: Configuration
     package var basis: Basis
     package var problems: [ConfigurationProblem]
-    /// Whether retention removes no records, because it is unknown how many of them the operator wants to keep.
+    /// Whether records are kept regardless of their age and the database may grow, because it is unknown how many
+    /// records the operator wants to keep.
     package var suspendsRetention = false
     /// The database that is used because the files have errors and name no database; nil in any other case.
     package private(set) var separateStore: String?
@@ -24,7 +25,7 @@ package struct EffectiveConfiguration: Sendable {
     /// Decides which configuration to use.
     ///
     /// - Parameters:
-    ///   - lastValid: The last configuration without errors, apart from missing credentials.
+    ///   - lastValid: The last valid configuration; nil if there is none.
     ///   - running: The configuration in use; nil at startup.
     package init(
         _ reading: ConfigurationReading, lastValid: Configuration?, running: EffectiveConfiguration? = nil
@@ -33,26 +34,27 @@ package struct EffectiveConfiguration: Sendable {
         configuration = reading.configuration
         basis = .files
         let isGeneral = problems.contains { $0.scope.isGeneral }
-        // A running destination continues if its section becomes invalid. At startup none is running, so the error
-        // shows at once.
+        // If a section becomes invalid while the daemon runs, the last valid configuration keeps its destination or
+        // notifier running. At startup, it is paused.
         let keepsRunning = running?.isValid == true && !reading.isValid
         guard isGeneral || keepsRunning else { return }
         if let lastValid {
             basis = .lastValid
             configuration = lastValid
-            // Rights that were withdrawn must not come back with an old configuration, so only those that both
+            // Rights that were withdrawn must not come back with an old configuration, so only the rights that both
             // configurations grant are left.
             configuration.access = lastValid.access.intersection(reading.configuration.access)
             return
         }
         basis = .validLines
-        // A line that is left out may have withdrawn rights or lowered a limit.
+        // A line that is left out may have withdrawn rights.
         if affects(.access) { configuration.access = AccessSettings() }
         // The maximum age of an application is in `[Limits NAME]`.
         suspendsRetention = affects(.store) || affects(.limits)
     }
 
-    /// Whether the configuration has no errors, apart from missing credentials, so that later starts can use a copy.
+    /// Whether the files have no errors other than missing credentials. A copy of such a configuration is saved for
+    /// later starts.
     package var isValid: Bool {
         basis == .files && problems.allSatisfy(\.scope.isCredential)
     }
@@ -66,7 +68,7 @@ extension EffectiveConfiguration {
     /// An age that no record reaches, and the upper bound of `MaxAge=`.
     private static let unlimitedAge: Duration = .seconds(36_525 * 86_400)
 
-    /// Reads the files, and the last valid configuration if they have errors.
+    /// Reads the files and, if they have errors and `lastValid` is nil, the saved copy of the last valid configuration.
     package init(
         _ source: ConfigurationSource, in environment: HostEnvironment, lastValid: Configuration? = nil,
         running: EffectiveConfiguration? = nil
@@ -115,7 +117,8 @@ extension EffectiveConfiguration {
             "using the lines without errors; the database is unknown, so records are stored in "
                 + "\(configuration.store.path) until this is fixed"
         case .validLines where suspendsRetention:
-            "using the lines without errors; no records are removed by age or size until this is fixed"
+            "using the lines without errors; until this is fixed, no records are removed by age, and the database may "
+                + "grow"
         case .validLines: "using the lines without errors"
         }
     }
@@ -133,7 +136,7 @@ extension EffectiveConfiguration {
     /// The maximum number of errors that are shown individually.
     package static let maxShownProblems = 10
 
-    /// The errors for `status`, without those about credentials: these are shown with their destination, and disappear
+    /// The errors for `status`, without errors about credentials, which are shown with their destination and disappear
     /// once the credential is available.
     package var faults: [String] {
         let lasting = problems.filter { !$0.scope.isCredential }
@@ -160,8 +163,9 @@ extension EffectiveConfiguration {
 
 /// A copy of the last configuration without errors, used if the files have errors when the daemon starts.
 ///
-/// It is the text that `--print-config` prints, so it holds no secrets. It is stored next to the database and, if that
-/// is another folder, in the state directory: if `[Store] Path=` can't be read, only the copy there can be found.
+/// The copy contains the values that `--print-config` prints, so it holds no secrets. It is stored next to the database
+/// and, if that is another folder, in the state directory: if `[Store] Path=` can't be read, only the copy in the state
+/// directory can be found.
 package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 
@@ -235,8 +239,8 @@ extension HostEnvironment {
         return "\(FileSystem.parentFolder(of: configuration.store.path))/unknown-config/issues.db"
     }
 
-    /// The state directory of the service or, without one, the default folder of the database. Returns nil for a file
-    /// that is named with `--config` without a state directory, because a host may have several such daemons.
+    /// Returns the state directory of the service or, without one, the default folder of the database. If `--config`
+    /// names a file, returns nil instead of the default folder, because a host may have several daemons of this kind.
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
         // systemd separates several directories by colons.
         if let folder = folder("STATE_DIRECTORY")?.split(separator: ":").first { return String(folder) }

@@ -10,7 +10,7 @@ package struct HostEnvironment: Sendable {
     package var systemFile = "/etc/issued/issued.conf"
     /// The folder from which the service manager reads credentials.
     package var credentialStore = "/etc/credstore"
-    /// The path of the folder for a user without a runtime folder, up to the hyphen and the user id that follow.
+    /// The path of the folder for a user without a runtime folder, but without its suffix: a hyphen and the user id.
     package var temporaryFolder = "/tmp/issued"
     /// The folder that contains the runtime folders of users.
     package var runtimeFolder = "/run/user"
@@ -45,7 +45,7 @@ extension HostEnvironment {
     /// The installed unit.
     var unit: ServiceUnit { ServiceUnit(folders: unitFolders) }
 
-    /// The configuration of a daemon that an ordinary user started without any file.
+    /// The configuration of a daemon that an ordinary user started without a configuration file.
     var userConfiguration: Configuration {
         var configuration = Configuration.default
         configuration.socket.path = "\(userRuntimeFolder)/issued.sock"
@@ -65,8 +65,8 @@ extension HostEnvironment {
         if let status = try? FileSystem.status(of: userFolder), status.kind == .directory, status.uid == userID {
             return "\(userFolder)/issued"
         }
-        // Another user may have taken that name, which must not prevent the daemon from starting. Clients find the
-        // other path only with ISSUED_SOCKET.
+        // Another user may have created the temporary folder, which must not prevent the daemon from starting. Clients
+        // find the socket in the state folder only if ISSUED_SOCKET names it.
         return isTemporaryFolderTaken ? userStateFolder : userTemporaryFolder
     }
 
@@ -76,7 +76,8 @@ extension HostEnvironment {
         return status.kind != .directory || status.uid != userID
     }
 
-    /// The path of the socket if another user has created this user's folder in `/tmp`; nil if that is not the case.
+    /// The path of the socket if it is in the state folder because the path of the temporary folder is taken; otherwise
+    /// nil.
     var fallbackSocketPath: String? {
         guard isOrdinaryUser, userRuntimeFolder == userStateFolder, isTemporaryFolderTaken else { return nil }
         return "\(userRuntimeFolder)/issued.sock"
@@ -98,7 +99,7 @@ struct ServiceUnit: Equatable {
     var user = "issued"
     var writablePaths: [String] = []
     var isInstalled = false
-    /// The path of the file that sets the user.
+    /// The path of the file that sets the user; the unit's name if no file does.
     var sourcePath = "issued.service"
 
     /// Reads the unit and merges its drop-ins as described in systemd.unit(5).

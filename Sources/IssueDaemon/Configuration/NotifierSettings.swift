@@ -10,14 +10,14 @@ package struct NotifierSettings: Hashable, SectionSettings {
     package var urlCredential: String?
     /// The name or path of the file that holds a bearer token; nil for none.
     package var credential: String?
-    /// The program that is run instead of a request; nil for a webhook.
+    /// The program that is run instead of sending a request; nil for a webhook.
     package var command: NotifierCommand?
     package var format = WebhookFormat.json
     package var template: WebhookTemplate?
     package var caFile: String?
     package var proxy: String?
     package var filter = NotificationFilter()
-    /// The number of occurrences in a period that makes an issue escalate; unlimited if none does.
+    /// The rate of occurrences at which an issue escalates; unlimited if issues never escalate.
     package var escalated = Rate.unlimited
     /// How long events are gathered before they are sent together.
     package var delay: Duration = .milliseconds(500)
@@ -29,7 +29,7 @@ package struct NotifierSettings: Hashable, SectionSettings {
 
     package init() {}
 
-    /// The limit for messages.
+    /// The rate limit for messages.
     package var limit: BucketLimit { BucketLimit(burst: burst, refill: rate) }
 
     /// The value of `escalated`; nil if escalations are not reported.
@@ -180,8 +180,8 @@ package struct NotifierCommand: Hashable, Sendable {
     package static let maxBytes = 4096
     package static let maxArguments = 64
 
-    /// Returns nil if the line is invalid: no absolute path, an open quotation mark, an unknown escape, or too many
-    /// bytes or arguments.
+    /// Returns nil if the line is invalid: for example no absolute path, an open quotation mark, an unknown escape, or
+    /// too many bytes or arguments.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maxBytes, let words = Self.words(of: text), let program = words.first,
             program.hasPrefix("/"), !program.hasSuffix("/"), words.count <= Self.maxArguments,

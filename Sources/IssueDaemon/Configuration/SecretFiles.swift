@@ -8,7 +8,7 @@ package struct TokenFile: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// A credential passed by the service manager, which controls who can read it.
         case credential
-        /// A file of the host. Only its owner may be able to read it.
+        /// A file that an absolute path names. Only its owner may have access to it.
         case ownFile
         /// A credential that the service manager did not pass.
         case notPassed
@@ -22,7 +22,7 @@ package struct TokenFile: Hashable, Sendable {
 
     /// Reads the token.
     ///
-    /// - Parameter userID: The daemon's user. A file of any other user except root is not trusted.
+    /// - Parameter userID: The daemon's user. An `ownFile` of any other user except root is not trusted.
     /// - Throws: `TokenFileError` if the file can't be read, is not private or does not contain a token.
     package func read(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
         guard kind != .notPassed else { throw .notPassed }
@@ -100,7 +100,8 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
 
 /// The file with the key for hashing redacted values, next to the database.
 ///
-/// The key is not part of the database, so that nobody can test guesses of a value with only a copy of the database.
+/// The key is not part of the database, so that a copy of the database alone does not allow anyone to test guesses of a
+/// redacted value.
 struct RedactionKeyFile {
     static let name = "redaction.key"
 

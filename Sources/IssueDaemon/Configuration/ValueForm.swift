@@ -38,7 +38,7 @@ extension ValueForm where Value == Bool {
 extension ValueForm where Value: BinaryInteger & Sendable {
     /// A number in decimal digits.
     ///
-    /// - Parameter zero: The meaning of 0 if it is valid outside the bounds; nil if it is not.
+    /// - Parameter zero: The meaning of 0 if 0 is valid although it is outside the bounds; otherwise nil.
     static func count(_ bounds: ClosedRange<Value>, zero: String? = nil) -> Self {
         ValueForm(
             expected: "a number from \(bounds.lowerBound) to \(bounds.upperBound)\(zero.map { ", or 0: \($0)" } ?? "")",
@@ -147,7 +147,7 @@ extension ValueForm where Value == [HostGroup] {
 }
 
 extension ValueForm where Value == [String] {
-    /// Names of values that are redacted or not, separated by blanks. Each contains at least one letter.
+    /// Names of secret values, or of values that are not secret, separated by blanks. Each name has at least a letter.
     static var names: Self {
         ValueForm(
             expected: "names of at most 64 letters, digits, “_”, “-” and “.”, separated by blanks",
@@ -229,9 +229,10 @@ struct DecimalNumber {
     private var fraction: Int64 = 0
     private var scale: Int64 = 1
 
-    /// Parses the number at the start of `text` and removes it. It may have up to six decimals.
+    /// Parses the number at the start of `text` and removes it.
     ///
-    /// Returns nil if there is no number, or if it does not fit into 64 bits.
+    /// Returns nil if there is no number, if it does not fit into 64 bits, or if a decimal point is not followed by one
+    /// to six digits.
     init?(takenFrom text: inout Substring) {
         let digits = text.prefix { $0.isASCIIDigit }
         guard !digits.isEmpty, let whole = Int64(digits) else { return nil }
@@ -265,7 +266,7 @@ extension Character {
 package enum DurationText {
     /// Returns the duration; nil if the text is invalid.
     ///
-    /// - Parameter bareUnit: The unit of a number without one, in nanoseconds; nil if there must be one.
+    /// - Parameter bareUnit: The unit, in nanoseconds, of a number without a unit; nil if each number must have a unit.
     package static func parse(_ text: String, bareUnit: Int64? = 1_000_000_000) -> Duration? {
         var rest = text[...].trimmingBlanks
         var sum: Int64 = 0
@@ -321,8 +322,8 @@ package struct HostGroup: Hashable, Sendable {
 }
 
 extension HostGroup {
-    /// Looks up a group by name. Returns nil if this host has none of that name. A number is taken as the id of a
-    /// group.
+    /// Looks up a group by name. A number is taken as the id of a group that need not exist. Returns nil if this host
+    /// has no group with the name, or if the number is not a valid id.
     init?(named name: String) {
         let isNumber = name.allSatisfy(\.isASCIIDigit)
         guard let groupID = isNumber ? UInt32(name) : UserDatabase.groupID(named: name), groupID != .max else {

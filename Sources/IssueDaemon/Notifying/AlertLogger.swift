@@ -5,7 +5,7 @@ import UnixIO
 
 /// Logs new, critical and regressed issues, one line each, within a rate limit.
 ///
-/// Alerts above the limit are counted, and the counts are logged after a while. All records are in the store anyway.
+/// Alerts above the limit are counted, and the counts are logged after a delay.
 final class AlertLogger: Sendable {
     private struct AlertQueue: Sendable {
         var limit: AlertRateLimiter
@@ -74,7 +74,7 @@ final class AlertLogger: Sendable {
 
     /// Returns the limits of announcements.
     func limits() -> [LimitStatus] {
-        // The writer uses the lock, so only the copy is made under it.
+        // The writer thread needs the lock, too, so it is held only for a copy.
         queue.withLock { $0.limit }.statuses(at: Clock.sinceBoot)
     }
 
@@ -114,7 +114,8 @@ final class AlertLogger: Sendable {
         }
     }
 
-    /// Returns the events to log for a record. There may be none: after a failed commit, another record may get the id.
+    /// Returns the events to log for a record. There are none if the commit failed and an ordinary record has got its
+    /// row id.
     private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
         var events: [LogEvent] = []
         if (try? reader.isRegression(row: row.row)) == true { events.append(.issueRegressed) }

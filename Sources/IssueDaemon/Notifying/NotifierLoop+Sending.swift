@@ -14,7 +14,8 @@ extension NotifierLoop {
         return next <= Clock.monotonic
     }
 
-    /// Begins a message, or attempts to send the pending one, if it is due. Returns `true` if there may be more to do.
+    /// Begins and sends a new message, or sends the pending one again, if this is due. Returns `true` if there may be
+    /// more to do.
     func deliver() throws -> Bool {
         nextMessage = nil
         var (reader, row) = try open()
@@ -226,7 +227,7 @@ struct CommandNotifier: Sendable {
         // The program itself states that it has not delivered the message.
         case .exit(temporaryFailure): .again(.tooManyRequests, retryAfter: nil)
         case .exit: .partial(PartialAnswer(successful: 0))
-        // It may have delivered the message before it was killed.
+        // The program may have delivered the message before it was killed.
         case .signal, .timeout, .tooMuchOutput, .cancelled: .ambiguous(.noAnswer)
         }
     }

@@ -7,8 +7,8 @@ import UnixIO
 /// Performs the work of a `NotifierService` on its thread.
 ///
 /// Each step is stored before the next: the examined events, then the message with its attempt, then the result. If the
-/// daemon is killed between the last two, the message may have been sent. It is then sent again, and marked as a
-/// possible repetition.
+/// daemon is killed after storing an attempt but before storing its result, the message may have been sent. It is then
+/// sent again, and marked as a possible repetition.
 final class NotifierLoop {
     let service: NotifierService
     let settings: NotifierSettings
@@ -16,17 +16,17 @@ final class NotifierLoop {
     var pacer: NotificationPacer
     /// The reader and the stored state; nil until the first step, and after an error of the store.
     var opened: (reader: StoreReader, row: NotifierRow)?
-    /// The time at which the oldest waiting event arrived; nil if none waits.
+    /// The start of the delay before the waiting events are sent; nil if none waits.
     var waitingSince: RecordLogInstant?
     /// The time of the next attempt to send the message; nil for immediately.
     var nextAttempt: MonotonicInstant?
     /// The id, the time and the age of the message that was attempted last.
     var lastMessage: (id: Int64, at: IssueTimestamp, age: MessageAge)?
-    /// When the next message may be sent; nil if no events wait or a message is pending already.
+    /// When the next message may be sent; nil if this is unknown, if no events wait or if a message is pending already.
     var nextMessage: MonotonicInstant?
     /// The scan of the record log; nil until the first one, and after an error of the store.
     private var escalations: EscalationScan?
-    /// When the record log is scanned next; nil if no records have arrived since.
+    /// When the record log is scanned next; nil if no records have arrived since the last scan.
     private var nextScan: MonotonicInstant?
     /// When the last scan began.
     private var lastScan = Clock.monotonic
@@ -76,7 +76,7 @@ final class NotifierLoop {
                     recovery = nil
                 }
             } catch is WriterClosed {
-                // The daemon is stopping or switching to another file. The next start continues from the stored state.
+                // The daemon is stopping or opens the store again. The next service continues from the stored state.
                 return
             } catch StoreFailure.walTooLarge {
                 scanAgain()
@@ -97,7 +97,7 @@ final class NotifierLoop {
     }
 
     private func wait() -> NotifierInbox {
-        // After an error of the store, nothing else can be done before it is tried again.
+        // After an error of the store, nothing else can be done before the store is tried again.
         let next = recovery ?? [nextMessage, nextAttempt, nextScan].compactMap { $0 }.min()
         let deadline = [next, unstored.nextAttempt].compactMap { $0 }.min()
         _ = service.inbox.wait(deadline: deadline.map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
@@ -124,7 +124,7 @@ final class NotifierLoop {
         reader.users = service.users
         guard let row = try reader.notifier(service.id) else { throw WriterClosed() }
         opened = (reader, row)
-        // These events were already waiting before the start, so their delay is over.
+        // Stored events have waited before, so their delay is taken to be over.
         waitingSince = row.waiting.isEmpty ? nil : Clock.sinceBoot.advanced(by: .zero - settings.delay)
         return (reader, row)
     }
@@ -172,7 +172,7 @@ final class NotifierLoop {
         }
     }
 
-    /// Returns the events to report, and the number of those that each silence covers.
+    /// Returns the events to report, and the number of events that each silence covers.
     private func notices(
         of alerts: [StoredAlert], _ reader: StoreReader, _ row: NotifierRow
     ) throws -> (notices: [Notice], silenced: [Int64: Int64]) {
@@ -212,7 +212,7 @@ final class NotifierLoop {
         }
     }
 
-    /// Plans a scan without waiting for the next record, because an error may have interrupted one.
+    /// Plans a scan without waiting for the next record, because an error may have interrupted the last scan.
     private func scanAgain() {
         if service.countsRecords { nextScan = Clock.monotonic }
     }
@@ -287,13 +287,13 @@ final class NotifierLoop {
 
 /// Events of the daemon itself that are not stored yet.
 struct UnstoredEvents {
-    /// The number of attempts to send them, after which they are dropped.
+    /// The number of attempts to send the events, after which the events are dropped.
     private static let maxAttempts = 30
 
     private(set) var events: [DaemonEvent] = []
     private(set) var attempts = 0
     private(set) var id = ""
-    /// The time of the next attempt to send them without having stored them; nil if there are none.
+    /// The time of the next attempt to send the events although they are not stored; nil if there are no events.
     private(set) var nextAttempt: MonotonicInstant?
 
     mutating func add(_ event: DaemonEvent, at now: MonotonicInstant) {

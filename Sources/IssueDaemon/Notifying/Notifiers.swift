@@ -146,8 +146,8 @@ final class Notifiers: Sendable {
         }
     }
 
-    /// Sends a test message, waits up to 40 seconds and returns the result; nil if no notifier with that name is
-    /// configured.
+    /// Sends a test message, waits up to 40 seconds and returns the result; nil if there is no service for a notifier
+    /// with that name.
     func test(_ name: String) -> TestNotifierReply? {
         guard let entry = state.withLock({ $0.entries }).first(where: { $0.service.name == name }) else { return nil }
         guard entry.thread != nil else {
@@ -168,7 +168,7 @@ final class Notifiers: Sendable {
     /// Stops all services and waits for their threads. A request in flight is cancelled if it has not ended within the
     /// timeout.
     ///
-    /// Events that can't be stored are kept for the next start, and so are those that are reported until then.
+    /// Events that can't be stored, and events that are reported before the next start, are kept for the next start.
     func stop(timeout: Duration) {
         let stopped = state.withLock { state in
             let entries = state.entries
@@ -200,13 +200,12 @@ struct DaemonEvent: Sendable {
 
 /// The queue of events for a notifier.
 struct NotifierInbox: Sendable {
-    /// The maximum number of events. It exceeds the number of destinations of any host. Further events are dropped;
-    /// they are in the log.
+    /// The maximum number of events. Further events are dropped; they are in the log.
     private static let maxEvents = 100
 
     /// Whether changes of groups were stored. `true` at first, because the store may have events of the last run.
     var hasChanges = true
-    /// Whether records were stored that a notifier has to count. Only the first of them wakes it until the next scan.
+    /// Whether records were stored that the notifier has to count. Until the next scan, only the first one wakes it.
     var hasRecords = false
     /// Whether the notifier will scan the record log, so that new records need not wake it.
     var isScanPlanned = true
@@ -245,7 +244,7 @@ final class NotifierService: Sendable {
     let configuration: NotifierConfiguration
     /// The notifier's id in the store.
     let id: Int64
-    /// Maps users to those who are accountable for them.
+    /// Maps user ids to accountable users.
     let users: AccountableUsers
     let path: String
     let host: String

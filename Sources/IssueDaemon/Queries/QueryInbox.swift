@@ -202,7 +202,7 @@ struct QueryAnswer: Sendable {
     /// The index of the query among the calls of its connection. The query may have been cancelled since.
     var queryToken: UInt64
     var content: Content
-    /// The memory that counts in the `ReplyBudget`; nil for short replies of other threads.
+    /// The memory that counts in the `ReplyBudget`; nil for answers that are not from a query thread.
     var memory: Memory?
 }
 

@@ -21,7 +21,7 @@ final class QueryService: Sendable {
     /// because each of them takes memory.
     private let threads = Mutex<[JoinableThread]>([])
     private let forecastSettings = Mutex(ForecastSettings())
-    /// The queries that were refused because a thread could not be started, since this was last logged.
+    /// Counts the queries that were refused because a thread could not be started, since the last log line about them.
     private let threadShortages = Mutex(RepeatedEventCounter())
 
     init(
@@ -100,7 +100,7 @@ final class QueryService: Sendable {
         status.stop()
     }
 
-    /// Waits until the threads, except the watch thread, have ended after `stop()`. Returns the number of those that
+    /// Waits until the threads, except the watch thread, have ended after `stop()`. Returns the number of threads that
     /// still run at the deadline.
     func wait(until deadline: KernelInstant) -> Int {
         threads.withLock { $0 }.dropFirst().count { !$0.wait(until: deadline) }
@@ -255,7 +255,7 @@ final class QueryService: Sendable {
         return HistogramReply(start: frame.start, bucket: parameters.bucket, series: series, deploys: deploys)
     }
 
-    /// Returns the fates of a record. A process gets those of its own reports even if its user may read no records.
+    /// Returns the fates of a record. A process gets the fates of its own reports even if its user may read no records.
     private func fates(
         _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
     ) throws -> [IssueFate] {

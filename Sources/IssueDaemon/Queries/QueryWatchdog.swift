@@ -3,8 +3,8 @@ import UnixIO
 
 /// Interrupts queries that have run too long or are no longer needed. Runs on a thread of its own.
 ///
-/// A connection also has a deadline of its own, but SQLite's progress handler checks it only while a statement runs. An
-/// interruption from another thread also prevents the next statement.
+/// A database connection also has a deadline of its own, but SQLite's progress handler checks it only while a statement
+/// runs. An interruption by this thread also makes the next statements fail.
 final class QueryWatchdog: Sendable {
     /// Why a query was ended.
     enum Reason: Equatable, Sendable {
@@ -29,7 +29,7 @@ final class QueryWatchdog: Sendable {
 
     fileprivate struct State {
         var running: [Int: Running] = [:]
-        /// When the watch thread checks next, unless it is woken; nil if no query runs.
+        /// When the watch thread checks next, unless it is woken; nil if no query runs that can be interrupted.
         var wakesAt: KernelInstant?
         var isWoken = false
         var isStopping = false
@@ -41,10 +41,10 @@ final class QueryWatchdog: Sendable {
 
     /// The maximum duration of a query.
     static let limit: Duration = .seconds(10)
-    /// The interval at which an interruption is repeated until the query ends. SQLite forgets an interruption that
-    /// arrives between two statements.
+    /// The interval at which an interruption is repeated until the query ends. SQLite ignores an interruption that
+    /// arrives just before a statement starts to run.
     fileprivate static let repetition: Duration = .milliseconds(10)
-    /// How often a query is checked after its slice, because it must end if others wait.
+    /// The interval at which a query that has used its slice is checked: it must end if others wait.
     fileprivate static let interval: Duration = .milliseconds(250)
 
     /// - Parameter slice: How long a query may run even if other users wait.
@@ -140,7 +140,7 @@ extension QueryWatchdog.State {
         self.running[thread] = running
     }
 
-    /// Ends the queries that must end now. Returns when to check again; nil if none is running.
+    /// Ends the queries that must end now. Returns when to check again; nil if no query runs that can be interrupted.
     mutating func check(at now: KernelInstant, _ slice: Duration) -> KernelInstant? {
         var next: KernelInstant?
         for (thread, running) in running where !running.isProtected {

@@ -30,8 +30,8 @@ struct ForecastSettings: Sendable {
 /// Answers `ExplainRecord`: decodes a record like a reported one and makes the same decisions about it, without storing
 /// or counting anything.
 ///
-/// Users who may not read everything get answers about their own applications only. These do not contain the notifiers
-/// or the limits that all users of a destination share.
+/// Users who may not read everything get answers about their own applications only. These answers contain neither
+/// notifiers nor the limits of a destination that all users share.
 struct RecordForecasting {
     let settings: ForecastSettings
     let reader: StoreReader
@@ -107,7 +107,7 @@ struct RecordForecasting {
 
     // MARK: Limits
 
-    /// Returns the limit for new groups if the record needs a new group and there is a limit; otherwise nothing.
+    /// Returns the limit for new groups; empty if the record needs no new group or there is no limit.
     private func ingestLimits(_ preview: RecordPreview) -> [ForecastLimit] {
         guard let left = preview.newGroupsLeft else { return [] }
         let limit = settings.ingest.newGroupsPerApplication

@@ -44,7 +44,7 @@ final class StatusRegistry: Sendable {
         var needsRestart = false
         var connections = 0
         var forwarders: [Forwarder] = []
-        /// When destinations began to fail, by name. They are kept when a destination restarts.
+        /// When destinations began to fail, by name. These times are kept when a destination restarts.
         var failingSince: [String: IssueTimestamp] = [:]
         /// The notifiers, by name.
         var notifiers: [String: NotifierStatus] = [:]
@@ -71,8 +71,7 @@ final class StatusRegistry: Sendable {
 
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - earlier: The registry for the database that was used before, whose counts since the start continue; nil for
-    ///     the first one.
+    ///   - earlier: The previous registry, whose counts continue; nil for the first registry of the process.
     init(path: String, after earlier: StatusRegistry? = nil) {
         self.path = path
         startedAt = earlier?.startedAt ?? Clock.wall
@@ -125,7 +124,7 @@ final class StatusRegistry: Sendable {
         state.withLock { $0.commitsLostAt = time }
     }
 
-    /// Sets the errors of the configuration that is now used.
+    /// Sets the errors and limits of the configuration that is now used.
     func update(_ configuration: EffectiveConfiguration) {
         let (faults, advice) = (configuration.faults, configuration.adviceByDestination)
         let note = configuration.note

@@ -7,8 +7,8 @@ import UnixIO
 /// Answers `Status`, metrics and `Limits` from published figures, so that no client waits for another client's query.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes them; another answers. An answer
-/// includes everything stored before the query. Only if reading fails or takes too long, it contains the last published
-/// figures.
+/// includes everything stored before the query. If reading fails or takes too long, the answer contains the last
+/// published figures instead.
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
@@ -75,7 +75,7 @@ final class StatusService: Sendable {
             let limits = waiting.filter(\.work.isLimits)
             let jobs = waiting.filter { !$0.work.isLimits }
             answerLimits(limits.filter(\.isPrivileged))
-            // Operators who wait for figures are answered before the limits of others.
+            // Operators' queries for figures are answered before other users' queries for limits.
             let others = limits.filter { !$0.isPrivileged }
             let isLater = jobs.contains(where: \.isPrivileged)
             if !isLater { answerLimits(others) }
@@ -108,7 +108,7 @@ final class StatusService: Sendable {
         return next ?? nil
     }
 
-    /// Answers queries for limits. The reply is computed once for all queries with the same rights.
+    /// Answers queries for limits. Queries with the same rights share a reply.
     private func answerLimits(_ jobs: [QueryJob]) {
         guard !jobs.isEmpty else { return }
         let announcements = announcements()
@@ -121,7 +121,7 @@ final class StatusService: Sendable {
         }
     }
 
-    /// Answers other queries. The status is computed once for all queries with the same rights.
+    /// Answers other queries. Queries with the same rights share a status.
     private func answer(_ jobs: [QueryJob], from figures: StoreFigures) {
         var replies = ReplyCache<(status: DaemonStatus, reply: [UInt8])>()
         for job in jobs {
