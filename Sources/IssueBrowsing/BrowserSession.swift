@@ -49,7 +49,7 @@ package struct BrowserSession<Failure: Error> {
     }
 
     /// Runs a long operation and returns its last reply. `progress` receives each earlier reply.
-    package func order<Parameters, Reply>(
+    package func runOperation<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, progress: (Reply) -> Void = { _ in }
     ) throws(Failure) -> BrowserReply<Reply> {
         try run(call, parameters, receivesFile: false, progress: progress).answer
@@ -125,7 +125,8 @@ package struct BrowserSession<Failure: Error> {
 }
 
 extension FlushParameters {
-    /// The timeout for the reply. The daemon applies the timeout itself; the extra time is for its reply to arrive.
+    /// The timeout for the reply. It is longer than `timeout`, which the daemon applies itself, so that the daemon's
+    /// reply has time to arrive.
     package var replyTimeout: Duration { (timeout ?? .seconds(30)) + .seconds(3) }
 }
 
@@ -159,7 +160,8 @@ extension BrowserLink {
     package func onDelay(of delay: Duration, _ action: @escaping () -> Void) {}
 }
 
-/// Connects to the socket at a path or, if the path is nil, to the first reachable one of the standard paths.
+/// Connects to the socket at a path. If the path is nil, connects to the socket of `ISSUED_SOCKET` or, if that is not
+/// set, to the first reachable one of the standard paths.
 package typealias LinkFactory = (String?) throws(CollectorConnectionError) -> any BrowserLink
 
 /// A reply in two forms: the daemon's JSON and the decoded value.
@@ -204,7 +206,7 @@ extension BrowserReply: Sendable where Value: Sendable {}
 package final class SocketLink: BrowserLink {
     private var connection: CollectorConnection
 
-    /// Connects to the socket at `path` or, if it is nil, to the first reachable one of the standard paths.
+    /// Connects to a socket as ``LinkFactory`` describes.
     package init(_ path: String?) throws(CollectorConnectionError) {
         connection = try CollectorConnection(
             paths: SocketPath.candidates(path), trust: .socket(path))

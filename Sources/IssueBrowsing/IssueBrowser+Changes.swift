@@ -31,8 +31,8 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - version: The version with the fix, as the application reports it. Nil for the next one that is declared as
-    ///     deployed; until then, no record reopens the issue.
+    ///   - version: The version with the fix, as the application reports it. Nil for the next version that is declared
+    ///     as deployed; until then, no record reopens the issue.
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
@@ -102,7 +102,7 @@ extension IssueBrowser {
     ///   - target: The id of the group that gets their records.
     ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes. Nil for none.
     /// - Returns: `group` is the group after the change. `count` is the number of groups that were merged, without
-    ///   those that belonged to it already.
+    ///   those that were part of `target` already.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if a group does not exist or the caller may not see it;
     ///   `.denied` if the caller may not change it; `.refused` if the groups belong to different applications or users,
     ///   or if there are too many corrections; or another code if the daemon cannot be reached.
@@ -131,8 +131,8 @@ extension IssueBrowser {
         return try await runOperation(CollectorCalls.splitGroup, parameters).groups
     }
 
-    /// Splits an issue by a field: the records with each value of the field move to a separate issue. Records with the
-    /// value that was reported first stay in the group.
+    /// Splits an issue by a field. For each value of the field, the records with this value move to a separate issue,
+    /// except for the value that was reported first, whose records stay in the group.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
@@ -200,7 +200,7 @@ extension IssueBrowser {
 
     /// Undoes a correction, also for the records that have arrived since.
     ///
-    /// If the daemon stops before it replies, call it again.
+    /// If the daemon stops before it replies, call this function again.
     ///
     /// - Parameter correction: ``GroupCorrection/id`` of the correction.
     /// - Returns: The groups that the records belong to now; at most 1,000.
@@ -265,8 +265,9 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - destination: The name of a destination. Nil selects the dead letters of all destinations.
     ///   - records: The ids of records. Nil selects the dead letters of all records.
-    /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of those that
-    ///   cannot be requeued, because their record cannot be read or their destination is no longer configured.
+    /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of dead
+    ///   letters that cannot be requeued, because their record cannot be read or their destination is no longer
+    ///   configured.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   daemon cannot be reached.
     @discardableResult
@@ -363,7 +364,8 @@ extension IssueBrowser {
 
     /// Removes a deployment that was declared by mistake: the latest one of this version.
     ///
-    /// The states of issues do not change. If the version has reported, it is listed as observed afterwards.
+    /// The states of issues do not change. If a record of the version has arrived, it is listed as observed
+    /// afterwards.
     ///
     /// - Parameters:
     ///   - app: The name of the application.

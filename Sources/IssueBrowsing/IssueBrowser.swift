@@ -107,7 +107,8 @@ public struct IssueBrowser: Sendable {
     /// - Parameters:
     ///   - id: The id of the record.
     ///   - destination: The name of a destination. Nil waits for all destinations.
-    ///   - timeout: The maximum time to wait. After it, the function returns the current fates.
+    ///   - timeout: The time to wait. After it, the function returns the current fates. If the daemon has not answered
+    ///     at all by then, the function waits up to 15 seconds longer.
     /// - Returns: The fate of the record for each destination.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or destination exists, or with
     ///   another code if the daemon cannot be reached.
@@ -233,7 +234,7 @@ extension IssueBrowser {
     /// New records as they arrive; see ``IssueBrowser/follow(_:)``.
     ///
     /// Each loop over the sequence uses a separate connection. Records that the loop has not requested yet stay in the
-    /// daemon.
+    /// daemon or in the buffers of the connection.
     public struct RecordSequence: AsyncSequence, Sendable {
         let socket: String?
         let filter: IssueFilter

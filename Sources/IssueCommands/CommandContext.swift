@@ -173,11 +173,11 @@ struct CommandContext {
     }
 
     /// Runs a long operation, shows its progress, and returns its last reply.
-    func order<Parameters, Reply>(
+    func runOperation<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, on collector: Collector,
         progress: (Reply) -> String
     ) throws(CommandFailure) -> BrowserReply<Reply> {
-        let answer = try collector.order(call, parameters) { publishProgress(progress($0)) }
+        let answer = try collector.runOperation(call, parameters) { publishProgress(progress($0)) }
         publishProgress("")
         return answer
     }

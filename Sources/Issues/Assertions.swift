@@ -78,7 +78,7 @@ public enum Reported {
             IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports that code was reached that should be unreachable, and then traps in debug builds.
+    /// Reports that unreachable code was reached, and then traps in debug builds.
     ///
     /// - Parameters:
     ///   - message: The reason to report.
@@ -99,7 +99,7 @@ public enum Reported {
         Swift.assertionFailure(TerminalSanitizer.line(RedactionHook.text(message.text)), file: fileID, line: line)
     }
 
-    /// Reports that code was reached that should be unreachable, and then traps in debug builds.
+    /// Reports that unreachable code was reached, and then traps in debug builds.
     ///
     /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
@@ -141,7 +141,7 @@ public enum Reported {
             IssueText(plain: message() ?? ""), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports that code was reached that must be unreachable, and traps.
+    /// Reports that unreachable code was reached, and traps.
     ///
     /// - Parameters:
     ///   - message: The reason to report.
@@ -160,7 +160,7 @@ public enum Reported {
         Swift.preconditionFailure(TerminalSanitizer.line(RedactionHook.text(message.text)), file: fileID, line: line)
     }
 
-    /// Reports that code was reached that must be unreachable, and traps.
+    /// Reports that unreachable code was reached, and traps.
     ///
     /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload

@@ -28,7 +28,7 @@ package enum BacktraceChoice: String, CaseIterable, Sendable {
 
 /// Maps code addresses to images and offsets.
 ///
-/// The sending thread does the lookup. A reporting thread only records the addresses.
+/// A reporting thread only records the addresses. They are looked up when the report is encoded.
 final class ImageMap: Sendable {
     static let process = ImageMap()
 

@@ -178,8 +178,7 @@ extension ErrorResponder {
     /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
     /// The error is sent to the reporters first. An error without a message for users is not handled. If the recovery
-    /// of the error is ``IssueRecovery/terminate``, the process ends after the presenter has returned. The responders
-    /// of inner scopes run before this responder.
+    /// of the error is ``IssueRecovery/terminate``, the process ends after the presenter has returned.
     ///
     /// - Parameter presenter: Shows the error and returns the chosen option.
     /// - Returns: The responder.

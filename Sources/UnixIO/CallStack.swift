@@ -15,8 +15,8 @@ package struct LoadedImage: Hashable, Sendable {
     /// All images that are loaded now, ordered by address.
     ///
     /// The loader holds a lock while its list is read. Forks are delayed during this time, so that a child can also
-    /// read the list. A child would deadlock if it was forked while another thread held that lock, for example to load
-    /// a library or to unwind a C++ stack.
+    /// read the list. If a child was forked while another thread held the lock, for example to load a library or to
+    /// unwind a C++ stack, this call never returns in the child.
     package static var all: [LoadedImage] {
         var images: [LoadedImage] = []
         unsafe withUnsafeMutablePointer(to: &images) { images in
@@ -70,7 +70,7 @@ package enum LoadedSymbols {
 
 /// The active calls of the current thread.
 package enum CallStack {
-    /// A position on the call stack.
+    /// A position on the call stack. The callers of a function are above it, at higher addresses.
     package struct Mark: Sendable {
         fileprivate var frame: UInt
 

@@ -33,14 +33,14 @@ package struct CommandRun: Equatable, Sendable {
     private static let maxRead = 1 << 20
     /// The maximum time between two checks of the timeout and of `isCancelled`.
     private static let tick: Duration = .milliseconds(20)
-    /// How long to wait for a killed program to end. It may take longer if a system call of the program waits for a
+    /// How long to wait for a killed program to end. The program may take longer if one of its system calls waits for a
     /// disk or the network.
     private static let reapTime: Duration = .seconds(1)
 
     /// Runs a program, waits for its end, and then kills its whole process group. Blocks the calling thread.
     ///
-    /// A process that starts a session of its own (setsid(2)) is not killed. The program inherits no descriptors other
-    /// than its standard streams. SIGPIPE must be ignored in this process if there is input.
+    /// A process that leaves the group, for example with setsid(2), is not killed. The program inherits no descriptors
+    /// other than its standard streams. SIGPIPE must be ignored in this process if there is input.
     ///
     /// - Parameters:
     ///   - arguments: The absolute path of the program, and its arguments.

@@ -56,7 +56,7 @@ extension Errno {
     package static let wouldBlock = Errno(rawValue: EAGAIN)
 }
 
-/// Repeats a system call until it returns something other than EINTR.
+/// Repeats a system call as long as it fails with EINTR.
 @inline(__always)
 @discardableResult
 func retrying<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {

@@ -37,8 +37,8 @@ package struct KernelInstant: InstantProtocol, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The time since an unspecified point in the past, usually the start of the host. For code that does not depend on
-    /// the kernel's clock.
+    /// The time since an unspecified point in the past, usually the start of the host. For code that uses `Duration`
+    /// instead of this type.
     package var sinceBoot: Duration {
         .nanoseconds(nanoseconds)
     }

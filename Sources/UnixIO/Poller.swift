@@ -4,7 +4,7 @@ import Glibc
 /// Waits for many descriptors at once (epoll).
 ///
 /// Other threads may add, change and remove descriptors during a wait. A closed descriptor is removed automatically,
-/// unless a duplicate of it stays open. Events that were fetched before it was closed may still be reported.
+/// unless a duplicate of it stays open. The events of a wait may include a descriptor that has been closed since.
 package struct Poller: ~Copyable, Sendable {
     /// Determines when a descriptor is reported.
     package enum Trigger: Sendable {
@@ -108,7 +108,7 @@ package struct PollEvent: Hashable, Sendable {
     /// Whether reading does not block: it returns bytes, the end, or an error.
     package var isReadable: Bool { has(CLINUX_READ) || has(CLINUX_PEER_CLOSED) || isHungUp }
     package var isWritable: Bool { has(CLINUX_WRITE) || isHungUp }
-    /// Whether nothing can be sent or received any longer.
+    /// Whether the connection has ended in both directions or failed. Bytes that arrived earlier may still be unread.
     package var isHungUp: Bool { has(CLINUX_HANG_UP) || has(CLINUX_ERROR) }
     /// Whether the peer will send nothing else. The peer may still read.
     package var isPeerClosed: Bool { has(CLINUX_PEER_CLOSED) || has(CLINUX_HANG_UP) }

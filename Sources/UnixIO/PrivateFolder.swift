@@ -23,7 +23,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
         let found = try Self.find(path, makesMissing: makesMissing, accepting: owners.protects)
         let status = try found.status()
         guard status.uid == CurrentProcess.userID, status.mode & 0o077 == 0 else { throw .notPermitted }
-        // Resolving the path needs no read permission. Listing and synchronizing the folder do.
+        // Opened again for reading, because `found` is for lookups only.
         let flags: OpenFlags = [.readOnly, .directory]
         folder = TargetFolder(
             FileDescriptor(owning: try retrying { unsafe clinux_open_at(found.rawValue, ".", flags.rawValue, 0) }))
@@ -174,7 +174,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
 /// belong to the overflow user. That user represents all users outside the namespace.
 package struct TrustedOwners: Hashable, Sendable {
     package let userID: UInt32
-    /// The overflow user of the namespace; nil if the namespace contains that user or all users, or if this is unknown.
+    /// The overflow user of the namespace; nil if the namespace contains that user or all users, or cannot be read.
     package let overflowUserID: UInt32?
 
     /// Creates the trusted owners of this process.
@@ -200,7 +200,7 @@ package struct TrustedOwners: Hashable, Sendable {
     /// Returns `true` if other users can replace the entries of a folder.
     package func isWritableByOthers(_ folder: FileStatus) -> Bool {
         if folder.mode & 0o022 == 0 { return false }
-        // In a sticky folder, entries can only be moved or removed by their owners.
+        // In a sticky folder, only the owners of the entries and of the folder can move or remove entries.
         if folder.mode & 0o1000 != 0 { return false }
         // Many distributions create a group for each user, with the same number as the user, and make folders writable
         // for this group.

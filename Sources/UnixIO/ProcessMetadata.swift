@@ -11,7 +11,7 @@ package struct ProcessMetadata: Hashable, Sendable {
     package var command: String
     /// The path of the executable; nil if it cannot be read.
     package var executable: String?
-    /// The systemd unit or scope of the process; nil if it has none.
+    /// The systemd unit of the process; nil if it has none or it cannot be read.
     package var unit: String?
     /// The time from the start of the host to the start of the process, in clock ticks.
     package var startTime: UInt64
@@ -32,7 +32,7 @@ package struct ProcessMetadata: Hashable, Sendable {
     /// - Parameters:
     ///   - peer: The credentials of the peer.
     ///   - connection: The connection to the peer.
-    /// - Returns: Nil if the process has ended, or if its pid may belong to another process now.
+    /// - Returns: Nil if the process has ended or cannot be read, or if its pid may belong to another process now.
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         of peer: PeerCredentials, on connection: borrowing FileDescriptor
@@ -58,7 +58,7 @@ package struct ProcessMetadata: Hashable, Sendable {
 
         func identity(of pid: Int32) -> Identity {
             guard (try? Readiness.wait(descriptor, for: .read, timeout: .zero)) == true else { return .same }
-            // The process has ended. Its pid is not reused until it is reaped.
+            // The process has ended. Its pid is not reused until the process is reaped.
             let fields = (try? FileSystem.read("/proc/self/fdinfo/\(descriptor.rawValue)", limit: 4096)) ?? []
             return fields.split(separator: UInt8(ascii: "\n")).contains { $0.elementsEqual("Pid:\t\(pid)".utf8) }
                 ? .same : .gone
@@ -163,7 +163,7 @@ extension ProcessMetadata {
     /// Returns the system unit in `/proc/PID/cgroup`; nil if there is none. It is read from the line of cgroup version
     /// 2, or otherwise from the line of systemd's hierarchy of version 1.
     ///
-    /// Like journald's `_SYSTEMD_UNIT=`, this is the first unit on the path below slices. That unit controls the rest
+    /// Like journald's `_SYSTEMD_UNIT=`, this is the first unit of the path that is not a slice. It controls the rest
     /// of the path: the manager of a user (`user@1000.service`) can choose any names for its own units.
     package static func unit(inCgroup cgroup: [UInt8]) -> String? {
         var legacy: String?

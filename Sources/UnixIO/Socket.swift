@@ -280,8 +280,8 @@ extension FileDescriptor {
     ///   - buffer: The array to read into. Its count does not change.
     ///   - offset: The index at which to begin.
     ///   - limit: The maximum number of bytes.
-    ///   - file: Set to the received descriptor, which is closed on exec. Its previous descriptor is closed. The sender
-    ///     can pass any file that it can open, so check the status before using the descriptor.
+    ///   - file: Replaced with the received descriptor, which is closed on exec. Unchanged if none was passed. The
+    ///     sender can pass any file that it can open, so check the status before using the descriptor.
     /// - Returns: The number of bytes; 0 at the end of the stream.
     package borrowing func receive(
         into buffer: inout [UInt8], at offset: Int, atMost limit: Int, passed file: inout FileDescriptor?

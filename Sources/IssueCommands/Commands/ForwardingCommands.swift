@@ -268,7 +268,7 @@ struct DeadLettersCommand: Command {
     private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
         let collector = try context.collector(notFound: { none(of: [$0]) })
-        let answer = try context.order(CollectorCalls.requeue, parameters, on: collector) { reply in
+        let answer = try context.runOperation(CollectorCalls.requeue, parameters, on: collector) { reply in
             Quantity.text(reply.count, "dead letter")
         }
         try context.print(answer) { reply in

@@ -47,7 +47,7 @@ struct BackupCommand: Command {
 
     private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let answer = try context.order(
+        let answer = try context.runOperation(
             CollectorCalls.backup, BackupParameters(), on: collector, progress: progress)
         guard let path = answer.value.path else { throw collector.invalid("it names no file") }
         return try print(answer, path, context)
@@ -104,7 +104,7 @@ struct RepairCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector(
             notFound: { "no database '\(operand ?? $0)' was moved aside: see issuectl repair --list" })
-        let answer = try context.order(
+        let answer = try context.runOperation(
             CollectorCalls.repair, parameters, on: collector
         ) { reply in
             Self.recovered(reply)
@@ -198,7 +198,9 @@ struct PurgeCommand: Command {
         isDryRun: Bool, _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> BrowserReply<PurgeReply> {
         let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
-        return try context.order(CollectorCalls.purge, parameters, on: collector) { Quantity.text($0.count, "record") }
+        return try context.runOperation(CollectorCalls.purge, parameters, on: collector) {
+            Quantity.text($0.count, "record")
+        }
     }
 
     private func lines(_ reply: PurgeReply) -> [String] {

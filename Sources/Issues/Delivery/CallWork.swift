@@ -7,9 +7,9 @@ protocol CallWork: AnyObject {
     var isActive: Bool { get }
     /// Whether replies are read now. Otherwise they stay unread.
     var wantsReplies: Bool { get }
-    /// The time at which the next message can be sent. Nil if there is none.
+    /// The time at which the next message can be sent. Nil if there is no message, or while replies must arrive first.
     var nextSend: KernelInstant? { get }
-    /// The time at which the first task stops waiting. Nil if there is none.
+    /// The earliest time at which a task may stop waiting. Nil if no task has a deadline.
     var deadline: KernelInstant? { get }
 
     /// Finishes calls whose deadline has passed, and removes calls whose task no longer waits.
@@ -127,9 +127,9 @@ struct AwaitedRecord: Sendable {
 
 /// Waits for the fates of any number of records on one connection.
 ///
-/// The daemon processes the `Await` calls of a connection one after another. So this type sends a batch of calls that
-/// are answered immediately, and repeats them while fates are pending. Only the first call of a repeated batch waits in
-/// the daemon, and only briefly, since another record may get its fates earlier.
+/// The daemon processes the `Await` calls of a connection one after another, so a call that waits delays all later
+/// calls. Therefore this type sends batches of calls with a timeout of zero, and repeats them while fates are pending.
+/// Only the first call of a repeated batch has a longer timeout, of at most `pollTime`.
 final class AwaitQueue: CallWork {
     private struct Entry {
         let record: AwaitedRecord
@@ -138,8 +138,8 @@ final class AwaitQueue: CallWork {
         /// The reason why the last lookup failed. Nil if it did not fail.
         var failure: CollectorConnectionError?
 
-        /// The time at which the task stops waiting. A record that has not been looked up yet gets a grace period;
-        /// otherwise a call with a short timeout would never return anything.
+        /// The time at which the task stops waiting. A record that has not been looked up yet gets a grace period, so
+        /// that a call with a short timeout does not end before the first lookup.
         var end: KernelInstant {
             known == nil && failure == nil ? record.deadline.advanced(by: AwaitQueue.gracePeriod) : record.deadline
         }
@@ -158,17 +158,18 @@ final class AwaitQueue: CallWork {
 
     /// The maximum number of calls in a batch.
     private static let batchSize = 256
-    /// How long the first call of a batch waits in the daemon, and the minimum time from one batch to the next.
+    /// The maximum time that the first call of a repeated batch waits in the daemon, and the normal minimum time from
+    /// one repeated batch to the next.
     private static let pollTime: Duration = .milliseconds(100)
-    /// The minimum time from one batch to the next, for each call of the earlier batch. A thousand calls a second cost
-    /// the daemon about 5 % of a processor.
+    /// The minimum time from one repeated batch to the next, for each call of the earlier batch. A thousand calls a
+    /// second cost the daemon about 5 % of a processor.
     private static let timePerCall: Duration = .milliseconds(1)
     /// The additional time for a record that has not been looked up yet.
     private static let gracePeriod: Duration = .seconds(15)
 
     /// Records that have not been looked up yet.
     private var new: [Entry] = []
-    /// Records with pending fates. The record whose last lookup is the oldest is first.
+    /// Records to look up again, in the order of their last lookup, oldest first.
     private var pending: [Entry] = []
     private var inFlight: [Entry] = []
     /// The number of replies to the calls in flight.

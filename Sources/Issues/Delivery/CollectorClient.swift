@@ -18,7 +18,8 @@ package final class CollectorClient: Sendable {
 
         /// Creates an endpoint.
         ///
-        /// - Parameter socket: The path of a socket. Nil means the first reachable one of the standard paths.
+        /// - Parameter socket: The path of a socket. Nil uses `ISSUED_SOCKET` or, if it is not set, the first reachable
+        ///   one of the standard paths.
         package init(socket: String?) {
             paths = SocketPath.candidates(socket)
             isNamed = socket != nil
@@ -109,7 +110,8 @@ package final class CollectorClient: Sendable {
         return try await value(of: call.reply) { submit(.call(call, endpoint, onOwnConnection: isLong)) }.parameters
     }
 
-    /// Waits until no fate of a record is pending, or until the timeout.
+    /// Waits until no fate of a record is pending, or until the timeout. If the daemon has not answered at all by then,
+    /// waits up to 15 seconds longer.
     ///
     /// - Parameters:
     ///   - parameters: The record, the destination, and the timeout, 30 seconds if it is nil.
@@ -249,8 +251,8 @@ package final class CollectorStream: Sendable {
     /// Waits for the next reply. Must not be called again before it returns, or after the last reply.
     ///
     /// - Returns: The parameters of the reply, a JSON object. `continues` is `true` if another reply follows.
-    /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled. The stream has ended
-    ///   then.
+    /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled. After any error, the
+    ///   stream has ended.
     package func next() async throws -> (parameters: [UInt8], continues: Bool) {
         let (id, client) = (id, client.ofThisProcess)
         let reply = PendingReply()
@@ -263,7 +265,7 @@ package final class CollectorStream: Sendable {
                 }
             }
         } onCancel: {
-            // Before the end of the stream, which would end the wait with another error.
+            // The reply is finished first, because the end of the stream would finish it with another error.
             reply.finish(.failure(CancellationError()))
             client.endStream(id)
         }

@@ -57,7 +57,7 @@ struct CollectorClientLoop: ~Copyable {
         for event in poller.events { channel(withToken: event.token)?.handle(event, at: now) }
     }
 
-    /// Returns the connection whose events have a token. The token of a stream is its id.
+    /// Returns the connection with a token; nil if there is none. The id of a stream is the token of its connection.
     private func channel(withToken token: UInt64) -> CallChannel? {
         channels.first { $0.token == token }
     }
@@ -90,7 +90,7 @@ struct CollectorClientLoop: ~Copyable {
         }
     }
 
-    /// Returns the work of a shared connection. Nil if there is none.
+    /// Returns the work of the shared connection to an endpoint. Nil if there is no such connection.
     private func sharedWork<Work: CallWork>(at endpoint: CollectorClient.Endpoint, _ type: Work.Type) -> Work? {
         for channel in channels where channel.isShared && channel.endpoint == endpoint {
             if let work = channel.work as? Work { return work }
@@ -109,7 +109,7 @@ struct CollectorClientLoop: ~Copyable {
     }
 }
 
-/// A connection of a client's thread, which is opened when its work needs it.
+/// A connection of a client's thread. It is opened when its calls need it.
 private final class CallChannel {
     let work: any CallWork
     let endpoint: CollectorClient.Endpoint
@@ -121,7 +121,7 @@ private final class CallChannel {
     private var link: CollectorLink?
     /// Whether the daemon has replied on this connection.
     private var hasReplied = false
-    /// Whether a reply may have been read together with the previous one, before a task wants it.
+    /// Whether the buffer may contain a reply that no task wants yet.
     private var hasUnread = false
     private var failedAttempts = 0
     private var nextAttempt: KernelInstant?
@@ -162,7 +162,7 @@ private final class CallChannel {
         if hasUnread { receive(at: now) }
     }
 
-    /// `true` if the channel can be removed.
+    /// Returns `true` if the channel can be removed.
     func isDone(at now: KernelInstant) -> Bool {
         guard let idleSince else { return false }
         return link == nil || now >= idleSince.advanced(by: idleTime)
@@ -196,7 +196,7 @@ private final class CallChannel {
         close()
         work.disconnected(.closed, wasUsed: false)
         work.connectFailed(.closed, at: MonotonicClock.now)
-        // Includes calls that would be retried.
+        // Also fails the calls that would otherwise be retried.
         _ = work.removeFinished(at: KernelInstant(nanoseconds: .max))
     }
 

@@ -8,7 +8,7 @@ package struct CollectorConnection: ~Copyable {
     private let socket: FileDescriptor
     /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var receivesFiles = false
-    /// A closure that is called, at most once per call, if the first reply takes longer than the delay. Nil for none.
+    /// A closure, and the delay after which it is called if no reply to a call has arrived. Nil for none.
     package var delayNotice: (delay: Duration, action: () -> Void)?
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
@@ -57,8 +57,8 @@ package struct CollectorConnection: ~Copyable {
     ///   - onReply: Receives a part. Returns false to stop; the connection cannot be used again then.
     /// - Returns: The passed file; nil if there is none. The peer may pass any kind of descriptor, so check its status
     ///   before reading from it.
-    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid, and `closed` if none
-    ///   arrives.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid, and `closed` if the
+    ///   connection ends before the last part.
     @discardableResult
     package mutating func stream(
         _ method: String, json parameters: [UInt8], receivesFile: Bool = false, onReply: ([UInt8]) -> Bool
@@ -155,7 +155,7 @@ final class Waker: Sendable {
     }
 }
 
-/// Waits for a thread's connections and its waker.
+/// Waits for events of a thread's connections and of its waker.
 final class LinkPoller {
     /// The token of the waker's events. Connections have other tokens.
     static let wakerToken: UInt64 = 0
@@ -228,7 +228,7 @@ final class CollectorLink {
 
     /// Ends the connection, even if a forked child holds the socket too.
     func close() {
-        // Otherwise the child's copy would keep the socket in the poller. An error means that it was removed before.
+        // Otherwise the child's copy would keep the socket in the poller. An error means that it is already removed.
         try? poller.poller.remove(socket)
         try? socket.shutdownBoth()
     }
@@ -268,7 +268,7 @@ final class CollectorLink {
         }
     }
 
-    /// Starts or stops waiting for events of the socket. While stopped, not even its end is noticed.
+    /// Starts or stops waiting for events of the socket. Without events, even the end of the connection is not noticed.
     ///
     /// - Returns: False if that failed.
     func watch(_ isWatched: Bool) -> Bool {
@@ -401,7 +401,6 @@ struct ReplyReader: Sendable {
     mutating func read(
         from socket: borrowing FileDescriptor, atMost count: Int, passed file: inout FileDescriptor?
     ) throws(Errno) -> Int {
-        // A closure cannot capture an inout argument, nor copy a descriptor.
         var buffer = [UInt8](repeating: 0, count: count)
         let received = try socket.receive(into: &buffer, at: 0, atMost: count, passed: &file)
         frames.receive(buffer.span.extracting(0..<received))

@@ -4,8 +4,8 @@ internal import UnixIO
 
 /// Sends this process's issues to the daemon, with a buffer and one thread.
 ///
-/// The object and its thread are created with the first report. A reporting thread holds the lock only while it adds
-/// one entry, and never waits for the daemon. ``Outbox`` decides what is sent and when.
+/// The thread starts with the first report that is added to the buffer. A reporting thread holds the lock only while it
+/// adds one entry, and never waits for the daemon. ``Outbox`` decides what is sent and when.
 package final class Delivery: Sendable {
     struct State: Sendable {
         var outbox: Outbox<QueuedReport>
@@ -88,7 +88,7 @@ package final class Delivery: Sendable {
         return delivery
     }
 
-    /// Adds an issue to the buffer, unless delivery is disabled or the gate withholds the issue. Does not wait for the
+    /// Adds an issue to the buffer, unless delivery is disabled or the gate rejects the issue. Does not wait for the
     /// daemon.
     func submit(_ report: IssueReport, receipt: ReceiptState? = nil) {
         guard !paths.isEmpty else {
@@ -145,9 +145,9 @@ package final class Delivery: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait.
-    ///   - stopsAtFirstFailure: `true` to return at the first failed attempt to connect.
-    /// - Returns: `true` if all of them were answered or dropped. `false` also if delivery was stopped, and on the
-    ///   sending thread, which would wait for itself.
+    ///   - stopsAtFirstFailure: `true` to return when an attempt to connect fails or the connection is lost.
+    /// - Returns: `true` if none of these issues is left in the buffer. `false` after the timeout or such a failure, if
+    ///   delivery was stopped, and on the sending thread, which would wait for itself.
     package func flush(timeout: Duration, stopsAtFirstFailure: Bool = false) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let thread = CurrentProcess.threadID
@@ -166,7 +166,9 @@ package final class Delivery: Sendable {
         } ?? false
     }
 
-    /// Waits until an attempt to connect has failed. Returns false after the timeout. For tests.
+    /// Waits until an attempt to connect has failed or a connection was lost. Returns false after the timeout.
+    ///
+    /// For tests.
     package func waitForFailure(timeout: Duration) -> Bool {
         state.wait(deadline: MonotonicClock.now.advanced(by: timeout)) { state -> Bool? in
             state.outbox.failedAttempts > 0 ? true : nil
@@ -205,7 +207,7 @@ extension Delivery {
     /// The delivery of this process. Created with the first report.
     static var current: Delivery { first.ofThisProcess }
 
-    /// The delivery of this process; nil if nothing has been reported yet.
+    /// The delivery of this process; nil if it has not been created yet.
     static var existing: Delivery? {
         wasMade.load(ordering: .acquiring) ? current : nil
     }
@@ -238,7 +240,7 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
         public static let refused = Code(rawValue: "refused")
         /// No record, group or other object has that id or name, or it belongs to another user.
         public static let notFound = Code(rawValue: "not_found")
-        /// The operation requires an operator of the daemon.
+        /// The user may not perform the operation.
         public static let denied = Code(rawValue: "denied")
         /// The reply did not arrive, or the issue was not stored, in time.
         public static let timedOut = Code(rawValue: "timed_out")
@@ -265,8 +267,8 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
 
 /// Waits until the daemon has answered all issues that were reported so far.
 ///
-/// Call this function before `exec` or `_exit`, which end the process without sending the buffered issues. It blocks
-/// the calling thread, so do not call it in a task.
+/// Call this function before `exec` or `_exit`, which discard the buffered issues. It blocks the calling thread, so do
+/// not call it in a task.
 ///
 /// - Parameter timeout: The maximum time to wait.
 /// - Returns: True if no issue is waiting any longer: each one was stored, rejected, or dropped from the full buffer.
@@ -277,11 +279,11 @@ public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
 
 /// Sends or saves buffered reports when the process is about to end on purpose.
 package enum ShutdownFlush {
-    /// Flushes the buffer, and saves the issues that were not answered for the next run.
+    /// Flushes the buffer. Issues that were not answered are saved, and the next run sends them.
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait.
-    ///   - stopsAtFirstFailure: `true` to give up at the first failed attempt to connect.
+    ///   - stopsAtFirstFailure: `true` to stop flushing when an attempt to connect fails or the connection is lost.
     package static func run(timeout: Duration = .seconds(1), stopsAtFirstFailure: Bool = false) {
         guard let delivery = Delivery.existing else { return }
         let deadline = MonotonicClock.now.advanced(by: timeout)

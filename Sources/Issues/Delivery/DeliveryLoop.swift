@@ -73,7 +73,7 @@ struct DeliveryLoop: ~Copyable {
             _ = try? Readiness.wait(waker.counter.descriptor, for: .read, timeout: timeout)
             waker.counter.take()
         } else {
-            // The process has no free descriptor for a waker, so this thread checks again after a second.
+            // The process has no free descriptor for a waker, so this thread checks again within a second.
             let retry = MonotonicClock.now.advanced(by: min(timeout ?? .seconds(1), .seconds(1)))
             Forks.admitted {
                 _ = delivery.state.wait(deadline: retry) { state -> Bool? in state.isStopped ? true : nil }
@@ -184,7 +184,7 @@ struct DeliveryLoop: ~Copyable {
         for (index, entry) in settled.enumerated() {
             entry.payload.receipt?.complete(answer.outcome(at: index, path: path))
         }
-        // After the receipts, so that they are complete when a flush returns.
+        // After the receipts, so that they are complete when a waiting flush returns.
         delivery.state.broadcast()
         return true
     }

@@ -30,17 +30,17 @@ public struct IssueReceipt: Sendable {
         try await stored(within: timeout).id
     }
 
-    /// Waits until the issue is delivered, summarised or given up.
+    /// Waits until no fate of the issue is ``IssueFate/Outcome/pending`` any longer.
     ///
     /// Any number of tasks may wait. They share one thread and one connection to the daemon. If the daemon restarts
     /// meanwhile, they continue to wait.
     ///
-    /// After the timeout, the function returns what is known then, including fates with the outcome
-    /// ``IssueFate/Outcome/pending``.
+    /// After the timeout, the function returns what is known then, including pending fates. If the daemon has not
+    /// answered at all by then, the function waits up to 15 seconds longer.
     ///
     /// - Parameters:
     ///   - destination: The name of a destination. Nil waits for all destinations.
-    ///   - timeout: The maximum time to wait.
+    ///   - timeout: The time to wait.
     /// - Returns: The fate of the issue for each destination. Empty if the daemon has no destination.
     /// - Throws: ``IssueDeliveryError`` if the issue was not stored, or not in time; if the daemon refuses the query,
     ///   cannot be reached before the timeout, or has no destination of that name. `CancellationError` if the task was

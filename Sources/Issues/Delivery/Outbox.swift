@@ -5,11 +5,11 @@ package import UnixIO
 ///
 /// Invariants:
 /// - Sequence numbers ascend. An issue keeps its number once it has one.
-/// - An issue leaves the outbox only when it is answered, permanently refused or dropped.
-/// - The calls that were sent on this connection and not answered are the first ones in `calls`. The exception is a
-///   refused call: then nothing is sent until all answers of this connection have arrived, and sending restarts with
-///   the first call. After a refused call, the daemon replies Busy until it receives that call's number or a lower one,
-///   so no issue can overtake another.
+/// - An issue leaves the outbox only when it is answered, permanently refused, dropped or taken by ``takeAll()``.
+/// - The calls that were sent on this connection and not answered are the first ones in `calls`, until a call is
+///   refused. Then nothing is sent until all answers of this connection have arrived, and sending restarts with the
+///   first call. After a refused call, the daemon replies Busy until it receives that call's number or a lower one, so
+///   no issue can overtake another.
 package struct Outbox<Payload: Sendable>: Sendable {
     package typealias Entry = OutboxEntry<Payload>
     package typealias Call = OutboxCall<Payload>
@@ -35,11 +35,11 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var link: Link = .down
     var retryAt: KernelInstant?
     var answerDue: KernelInstant?
-    // Nothing is sent before this time, nor before all answers of this connection have arrived.
+    // If not nil, nothing is sent before this time, nor before all answers of this connection have arrived.
     var pausedUntil: KernelInstant?
-    // A permanently refused call left a gap in the numbers. The daemon skips it only on a new connection.
+    // Whether a permanently refused call left a gap in the numbers. The daemon skips a gap only on a new connection.
     var needsNewConnection = false
-    // Whether the last step was to be idle, so that no timeout is pending.
+    // Whether the last step without a connection was `idle`, so that the thread waits without a timeout.
     var isIdle = true
 
     var nextOrder: UInt64 = 0
@@ -48,7 +48,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     /// The number of dropped issues that no call has reported yet.
     var unreportedDrops = 0
 
-    /// The total number of failed attempts to connect to the daemon.
+    /// The total number of failed attempts to connect to the daemon and of lost connections.
     package private(set) var failedAttempts = 0
     /// The total number of dropped issues.
     package internal(set) var dropped = 0
@@ -278,7 +278,7 @@ extension Outbox {
     /// - Parameters:
     ///   - receipts: The number of receipts in the answer.
     ///   - now: The current time.
-    /// - Returns: The issues of that call. Nil if no call is unanswered, or it has another number of issues.
+    /// - Returns: The issues of that call. Nil if no call is unanswered, or if it does not have `receipts` issues.
     package mutating func answered(receipts: Int, at now: KernelInstant) -> [Entry]? {
         guard let index = oldestUnanswered, calls[index].entries.count == receipts else { return nil }
         failuresInARow = 0

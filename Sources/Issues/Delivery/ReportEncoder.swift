@@ -33,7 +33,8 @@ extension QueuedReport {
 
 /// The encoding of a `Report` call.
 enum ReportEncoder {
-    /// The maximum size of a record in bytes: the daemon's limit, minus a margin for parts that it counts differently.
+    /// The maximum size of a record in bytes: the daemon's default limit, minus a margin for parts that it counts
+    /// differently.
     private static let recordLimit = 255 << 10
     /// Below this size, a record stays within the limit even if every byte is escaped.
     private static let certainlySmall = recordLimit / 8
@@ -112,15 +113,16 @@ extension IssueSite {
     }
 }
 
-/// Fits metadata into the daemon's limits for a record.
+/// Fits metadata into the daemon's default limits for a record.
 ///
 /// The daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
 /// an object or array that exceeds them is replaced with its JSON text.
 package struct RecordFit {
-    /// The maximum number of keys for metadata. A record may have 256 keys, and its own members, source, application
-    /// and causes need some of them.
+    /// The maximum number of keys for metadata. By default, a record may have 256 keys, and its own members, source,
+    /// application and causes need some of them.
     private static let keys = 160
-    /// The maximum depth below the metadata object. A call may be 32 levels deep, and metadata is its fourth level.
+    /// The maximum depth of metadata, whose own object is the first level. By default, the daemon accepts records of 32
+    /// levels, and metadata is the second level of a record.
     private static let depth = 26
     /// The key of the text that contains all members that do not fit at the top level.
     private static let rest = "more"
@@ -128,7 +130,7 @@ package struct RecordFit {
     /// The maximum number of keys of a record, its source and its application, not counting metadata, causes and
     /// frames.
     private static let recordKeys = 32
-    /// The daemon's limit for all keys of a record.
+    /// The daemon's default limit for all keys of a record.
     private static let allKeys = 256
 
     /// Returns how many backtrace frames fit into the key limit of a record with these metadata and causes.

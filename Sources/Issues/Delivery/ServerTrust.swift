@@ -7,8 +7,8 @@ package enum SocketPath {
 
     /// Returns the socket of a daemon that an unprivileged user runs.
     ///
-    /// Without a runtime directory, the socket is in a directory of the user in the temporary directory. Such a
-    /// directory is used only if no other user can write to it.
+    /// The socket is in the user's runtime directory. If there is none, it is in a temporary directory that belongs to
+    /// the user and that no other user can write to.
     ///
     /// - Parameters:
     ///   - runtimeDirectory: The value of `XDG_RUNTIME_DIR`. Nil if it is not set.

@@ -78,9 +78,9 @@ extension Delivery {
 
 /// A folder with the calls that a process could not send before it ended.
 ///
-/// The application's next run sends them. Each file is one call of `Report` as it was to be sent, with its producer and
-/// sequence numbers. The daemon therefore recognises records that it has already stored, and even a short run can send
-/// some of the files.
+/// The application's next run sends them. Each file contains one encoded call of `Report`, with its producer and
+/// sequence number, so the daemon recognises records that it has already stored. Since the files are separate, even a
+/// short run can send some of them.
 package struct SpillFolder: Sendable {
     package let path: String
     /// The maximum total size of all files, in bytes.
@@ -98,9 +98,9 @@ package struct SpillFolder: Sendable {
         self.limit = limit
     }
 
-    /// Returns the folder of an application; nil if there is no folder that belongs to the user.
+    /// Returns the folder of an application; nil if the process is privileged or its environment names no folder.
     ///
-    /// A privileged program has no folder, because the environment that names the folder is controlled by its caller.
+    /// A privileged program has no folder, because its caller controls the environment.
     ///
     /// - Parameters:
     ///   - application: The name of the application.
@@ -122,7 +122,8 @@ package struct SpillFolder: Sendable {
         return SpillFolder(path: "\(state)/issued/unsent/\(name)")
     }
 
-    /// The folder for calls of `issuectl report --spool`. Any program of the same user sends them.
+    /// The folder for calls of `issuectl report --spool`. It has the same parent as this folder. Any program whose own
+    /// folder has this parent sends the calls.
     package var commandFolder: SpillFolder {
         SpillFolder(path: "\(FileSystem.parentFolder(of: path))/\(Self.commandName)", limit: limit)
     }
@@ -157,7 +158,8 @@ package struct SpillFolder: Sendable {
         var size: Int
     }
 
-    /// Opens the folder to read its files. Returns nil if it does not exist or other users have access to it.
+    /// Opens the folder. Returns nil if that fails, for example because it does not exist or other users have access to
+    /// it.
     func open() -> PrivateFolder? {
         try? PrivateFolder(path)
     }
@@ -229,7 +231,7 @@ package struct SpillFolder: Sendable {
             let text = try? folder.read(claimed, limit: lostLimit * 2)
         else { return 0 }
         try? folder.remove(claimed)
-        // No process buffers more issues than this, so a larger number is damaged.
+        // No process buffers more issues than this, so a larger number means that the file is damaged.
         let possible = 1...OutboxLimits().entries
         return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
             .filter { possible.contains($0) }.reduce(0, +)
@@ -294,7 +296,8 @@ package struct SpillSender: Sendable {
     ///   - deadline: When to leave the remaining calls to another run. Nil for no deadline.
     ///   - isStopped: Returns `true` to leave the remaining calls to another run.
     ///   - pause: Waits before a call is retried. Returns `false` to leave the remaining calls to another run.
-    ///   - onLost: Receives the number of lost issues. Nil leaves the number to a later run.
+    ///   - onLost: Receives a number of lost issues. May be called several times. Nil leaves the number that earlier
+    ///     runs saved to a later run.
     package init(
         folder: SpillFolder, sockets paths: [String], trust: ServerTrust, timeout: Duration = .seconds(45),
         deadline: KernelInstant? = nil, isStopped: @escaping @Sendable () -> Bool,

@@ -323,9 +323,8 @@ extension IssueMetadata: Sequence {
 extension IssueMetadata {
     /// Sets a value for a key that the library reserves.
     ///
-    /// If the application uses the same key, its value moves to another key, and `repairs` mentions the change. The
-    /// application's value is thus neither lost nor mistaken for the library's. It replaces any value that the
-    /// application has under `metadata_` and the key.
+    /// If the application uses the same key, its value moves to the key with the prefix `metadata_`, where it replaces
+    /// any other value, and `repairs` mentions the change.
     mutating func setReserved(_ key: Key, to value: Value) {
         if let theirs = self[key] {
             let renamed = Key("metadata_\(key)")

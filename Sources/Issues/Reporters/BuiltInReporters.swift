@@ -33,8 +33,8 @@ public struct _DefaultReporter: IssueSink {
 }
 
 extension IssueReporter where Self == _DefaultReporter {
-    /// A reporter that writes a line to standard error and sends the issue to the daemon if the daemon's socket exists
-    /// or existed at an earlier report.
+    /// A reporter that writes a line to standard error and, if the daemon's socket exists or existed at an earlier
+    /// report, sends the issue to the daemon.
     ///
     /// Of similar lines from one source location, it writes the first ten immediately and then one per second, with the
     /// number of omitted lines. All issues are sent.

@@ -57,8 +57,8 @@ public protocol IssueReporter: Sendable {
 
     /// Reports an issue without a severity.
     ///
-    /// This requirement exists for old reporters. New ones implement the method with a severity, which the default
-    /// implementation calls with the severity `error`.
+    /// This requirement exists for reporters written for version 1 of swift-issue-reporting. By default, it calls
+    /// `reportIssue(_:severity:fileID:filePath:line:column:)` with the severity `error`.
     ///
     /// - Parameters:
     ///   - message: A description of the issue. Nil for none.

@@ -1,7 +1,7 @@
 package import IssueWire
 internal import UnixIO
 
-/// The settings for reports from the environment of the process, read once.
+/// The settings for reports, which are read once from the environment of the process.
 package struct ProcessSettings: Sendable {
     /// The initial reporters of the process. In tests, always the default reporter: an environment variable must not
     /// make failing tests pass, or send their reports elsewhere.
@@ -103,10 +103,10 @@ public struct IssueApplication: Hashable, Sendable {
     /// Creates the description of an application.
     ///
     /// - Parameters:
-    ///   - name: The name. Nil uses `ISSUED_APP` of the environment or, if it is not set, the name of the executable.
-    ///   - version: The version. Nil uses `ISSUED_VERSION` of the environment.
+    ///   - name: The name. Nil uses the variable `ISSUED_APP` or, if it is not set, the name of the executable.
+    ///   - version: The version. Nil uses the variable `ISSUED_VERSION`.
     ///   - build: The build number. Nil for none.
-    ///   - environment: The environment. Nil uses `ISSUED_ENVIRONMENT` of the environment.
+    ///   - environment: The environment. Nil uses the variable `ISSUED_ENVIRONMENT`.
     ///   - platform: The platform. Nil for none.
     ///   - network: The kind of network connection. Nil if unknown.
     ///   - development: `true` for a development build. Nil if unknown.

@@ -16,7 +16,8 @@ public struct IssueRedaction: Sendable {
         case scanner(text: @Sendable (String) -> String?, json: @Sendable (JSONValue) -> JSONValue)
     }
 
-    /// The text that replaces the value of a key. The daemon recognises it as a mark, so it does not affect groups.
+    /// The text that replaces the value of a key. The daemon recognises it as a mark, so it does not affect the
+    /// grouping.
     package static let mark = "[@secret]"
 
     private let rule: Rule

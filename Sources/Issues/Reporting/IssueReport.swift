@@ -47,7 +47,8 @@ public struct IssueReport: Sendable {
         }
     }
     /// The constant text of the message or of its beginning, with `{}` for each value and with literal braces doubled.
-    /// Nil if it is unknown, for example because the message was not reported as an ``IssueText``.
+    /// Nil if it is unknown, for example because the message was not reported as an ``IssueText``, or if it is too long
+    /// or has too many values to be sent.
     public var template: String? { parts?.template }
     /// The reported error. Nil if only a message was reported.
     public var error: (any Error)? {
@@ -64,7 +65,7 @@ public struct IssueReport: Sendable {
         get { storage.content.metadata }
         set { content.metadata = newValue }
     }
-    /// The events before the issue, oldest first. Empty for levels below ``IssueLevel/error``.
+    /// The events before the issue, oldest first. By default, empty for levels below ``IssueLevel/error``.
     public var breadcrumbs: [IssueBreadcrumb] {
         get { storage.content.breadcrumbs }
         set { content.breadcrumbs = newValue }
@@ -251,7 +252,8 @@ public struct IssueReport: Sendable {
         storage = Storage(consume content)
     }
 
-    /// Returns `true` if the reports are equal except for their times, the callers' notes and the return addresses.
+    /// Returns `true` if the daemon would receive the same for both reports, except for the time, the function and the
+    /// backtrace.
     func isDuplicate(as other: IssueReport) -> Bool {
         // Compares the location first: it usually differs, and the comparison is cheap.
         storage.content.site.line == other.storage.content.site.line
@@ -275,7 +277,7 @@ public struct IssueReport: Sendable {
         // For a report without an error, the responders received the message as the error, so it becomes a cause.
         if content.error == nil { content.note = nil }
         content.apply(error, reading)
-        // An error that wraps the old one has already listed it and its causes.
+        // If the new error wraps the old one, its causes already include the old error and the old error's causes.
         content.causes += ([replaced] + older).filter { !content.causes.contains($0) }
         self.content = content
     }
@@ -342,7 +344,7 @@ extension IssueReport {
 }
 
 extension IssueReport: CustomStringConvertible {
-    /// The location, level, message and metadata in one line.
+    /// The location, level, message and metadata.
     public var description: String { StandardErrorLine.line(self, saying: message) }
 }
 
@@ -396,7 +398,7 @@ extension IssueReport {
         /// Whether neither the caller nor an error provides a text.
         var lacksText: Bool {
             guard note == nil else { return false }
-            // The domain instead of the error's type, since the error is released before the report is encoded.
+            // Checks the domain instead of the error's type, since the error is released before the report is encoded.
             return domain == Reported.Failure.domain
                 ? message == Reported.Failure.noReason : domain == nil && message == IssueReport.defaultMessage
         }

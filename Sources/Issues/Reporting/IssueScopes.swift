@@ -162,8 +162,9 @@ final class ScopeContext: Sendable {
 /// }
 /// ```
 ///
-/// Ids that the context lacks come from outer scopes, or otherwise from ``IssueReporters/context``; a context with a
-/// trace id gets no other span id. Ids that are given to an ``IssueReport`` take precedence.
+/// Ids that the context lacks come from outer scopes, or otherwise from ``IssueReporters/context``. A span belongs to
+/// its trace, so a context with a trace id does not get a span id from there. Ids that are given to an ``IssueReport``
+/// take precedence.
 ///
 /// - Parameters:
 ///   - context: The ids.
@@ -188,7 +189,7 @@ extension IssueContext {
     }
 
     /// Returns the context, with the ids that it lacks taken from another one. A span belongs to its trace, so a
-    /// context with a trace id gets no other span id.
+    /// context with a trace id does not get the span id of the other one.
     func completed(by other: IssueContext) -> IssueContext {
         IssueContext(
             traceID: traceID ?? other.traceID, spanID: traceID == nil ? spanID ?? other.spanID : spanID,

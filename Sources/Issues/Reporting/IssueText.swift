@@ -16,7 +16,7 @@ internal import IssueWire
 /// reportIssue("No account for \(address, private: true)")
 /// ```
 ///
-/// Otherwise, the text is the same as for a `String` with the same literal.
+/// Apart from private values, the text is the same as for a `String` with the same literal.
 public struct IssueText: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The whole text.
     var text: String
@@ -120,7 +120,7 @@ extension IssueText {
 
         /// Appends another message, with its constant text and its values.
         ///
-        /// - Parameter value: The message. If its values are unknown, it is a single value.
+        /// - Parameter value: The message. If its values are unknown, its whole text becomes a single value.
         public mutating func appendInterpolation(_ value: IssueText) {
             guard value.values.isKnown else { return append(value.text, .text) }
             let start = message.text.utf8.count
@@ -151,7 +151,7 @@ extension IssueText {
             append(value.map { String(describing: $0) } ?? String(`default`()), .text)
         }
 
-        /// Appends a value that no reporter may see.
+        /// Appends a value, or `<private>` instead of it.
         ///
         /// - Parameters:
         ///   - value: The value. If `isPrivate` is true, it is not even converted to text.
@@ -161,7 +161,7 @@ extension IssueText {
             append(isPrivate ? IssueText.hidden : String(describing: value), .text)
         }
 
-        /// Appends an optional value that no reporter may see. Nil is a value like any other.
+        /// Appends an optional value, or `<private>` instead of it. Nil is a value like any other.
         ///
         /// Without this version, the compiler would warn that an optional value is converted to text.
         ///
@@ -354,8 +354,8 @@ extension IssueTextFormat where Value: BinaryInteger {
 }
 
 extension IssueTextFormat where Value: BinaryFloatingPoint {
-    /// A number with a fixed number of digits after the decimal point. An infinite or NaN value, or one that would
-    /// have more digits than a `Double`, is written like a `Double` in a `String` literal.
+    /// A number with a fixed number of digits after the decimal point. An infinite or NaN value, or one whose digits
+    /// without the point would form a number of 9e18 or more, is written like a `Double` in a `String` literal.
     ///
     /// - Parameter count: The number of digits, from 0 to 15.
     /// - Returns: The format.

@@ -1,5 +1,5 @@
-// The overloads for metadata that contains variables. They are disfavored, so that the compiler uses `IssueMetadata`
-// for every literal that can be one.
+// The overloads for metadata that contains variables. They are disfavored, so that the compiler turns a literal into an
+// `IssueMetadata` wherever it can.
 //
 // A literal with variables is an `IssueMetadata.EncodableLiteral`, and a dictionary that is not a literal is passed as
 // `[AnyHashable: any Encodable]`. A message that is not a literal is an `AnyHashable` here, because converting to that

@@ -175,9 +175,8 @@ extension ErrorReading {
 
 /// Foundation's errors, read without linking Foundation.
 ///
-/// Only an application that links Foundation can have such errors; this library does not link it. The members are read
-/// by reflection. The names are part of Foundation's public interface: `NSUnderlyingError`, for example, is the value
-/// of a documented key.
+/// Only an application that links Foundation can have such errors; this library does not link it, so it reads their
+/// members by reflection. The keys of the user info are the values of Foundation's documented constants.
 extension ErrorReading {
     init?(ofFoundation error: any Error, typeName: String) {
         let members = Self.members(of: error)
@@ -227,7 +226,7 @@ extension ErrorReading {
         return "\(domain) error \(code)"
     }
 
-    // The constants of URLError.Code that Foundation on Linux has no texts for.
+    // Texts for constants of URLError.Code, since Foundation on Linux has none.
     private static let urlTexts = [
         -999: "The request was cancelled.", -1000: "The URL is malformed.", -1001: "The request timed out.",
         -1002: "The URL's scheme is not supported.", -1003: "The host could not be found.",
@@ -325,7 +324,8 @@ struct ErrorTypeInfo: Sendable {
     /// Whether values of the type may contain other values, for example the errors that caused them.
     let hasStoredValues: Bool
     let isCancellation: Bool
-    /// The name without the module and a dot, for an enum that has no description of its own. Otherwise empty.
+    /// For an enum that has no description of its own, the type's name without the module, followed by a dot. Otherwise
+    /// empty.
     private let casePrefix: String
 
     private static let known = Mutex<[ObjectIdentifier: ErrorTypeInfo]>([:])
@@ -372,8 +372,8 @@ struct ErrorTypeInfo: Sendable {
 struct CauseWalk {
     private static let maxDepth = 8
     private static let maxCauses = 16
-    /// The maximum number of errors to visit. There may be far more errors than causes, because errors with the same
-    /// text are not added as causes.
+    /// The maximum number of errors to visit. There may be far more errors than causes, because an error that reads the
+    /// same as one above it is not added as a cause.
     private static let maxErrors = 256
 
     private(set) var causes: [IssueCause] = []

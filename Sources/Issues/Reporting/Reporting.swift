@@ -123,7 +123,7 @@ enum Reporting {
 
 /// The settings that apply to reports in a scope.
 ///
-/// They are a single task-local value, so that a report without reporters costs one lookup.
+/// They are a single task-local value, so that a report without reporters costs at most one lookup.
 struct ReportingScope: Sendable {
     var reporters = ReporterBox.process
     /// The responders, which run before the reporters.
@@ -168,7 +168,7 @@ struct ReportingScope: Sendable {
         /// Returns a box with the same scope for reporters to run in. The caller must call `endWork` on it.
         func forReporters() -> Box {
             ReportingScope.hasScopes.store(true, ordering: .relaxed)
-            // An outer scope with running reporters need not be kept: they run on the same thread.
+            // An outer scope whose reporters are running need not be recorded, since they run on this thread, too.
             return Box(scope, workingThread: CurrentProcess.threadMark)
         }
 

@@ -128,7 +128,7 @@ extension ErrorResponder {
     /// Creates a responder that handles every error in a new task.
     ///
     /// The reporting thread does not wait for the task. An error that the task throws is reported to the responders
-    /// outside of this one.
+    /// outside of this one, unless it is a `CancellationError`.
     ///
     /// - Parameter body: Handles the error.
     /// - Returns: The responder.
@@ -145,7 +145,7 @@ extension ErrorResponder {
     /// Creates a responder that handles errors of one type in a new task.
     ///
     /// The reporting thread does not wait for the task. An error that the task throws is reported to the responders
-    /// outside of this one.
+    /// outside of this one, unless it is a `CancellationError`.
     ///
     /// - Parameters:
     ///   - type: The type of the errors. Errors of other types are not handled.

@@ -130,7 +130,7 @@ extension ErrorResponder {
     public enum Handling: Hashable, Sendable {
         /// The error is handled. No other responder and no reporter receives it.
         case handled
-        /// The error is not handled. The next responder outside receives it.
+        /// The error is not handled. The next responder receives it or, if there is none, the reporters do.
         case notHandled
     }
 }

@@ -113,7 +113,8 @@ final class KnownIssues: Sendable {
         counted.add(1, ordering: .relaxed)
     }
 
-    /// Reports the outcome of the operation: an expected error, or an issue if it neither threw nor reported anything.
+    /// Reports an error that the operation threw as expected. If the operation neither threw nor reported anything,
+    /// reports that as an issue, unless the known issue is intermittent.
     func check(_ error: (any Error)?, _ message: String?, isIntermittent: Bool, at site: IssueSite) {
         if let error {
             Reporting.expect(error, { message }, at: site, by: ReportingScope.current.reporters.reporters)

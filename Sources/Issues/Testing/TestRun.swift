@@ -75,8 +75,8 @@ enum TestRun {
 
     /// Whether an issue that is recorded now belongs to Swift Testing rather than XCTest.
     ///
-    /// Test runners other than SwiftPM do not pass the argument. There, only the current task shows that a test of
-    /// Swift Testing is running.
+    /// Test runners other than SwiftPM do not pass `--testing-library`. There, only the current task shows that a test
+    /// of Swift Testing is running.
     static var usesSwiftTesting: Bool {
         isOfSwiftTesting || TestingLibrary.currentTest != nil
     }
@@ -116,8 +116,8 @@ enum TestRun {
 
 /// Records reports as failures or warnings of the running test.
 enum TestFailure {
-    /// Records the report as a failure, or as a warning up to the level `warning`. Returns false if it could not be
-    /// recorded: no test library could be called, or it does not support warnings.
+    /// Records the report as a warning if its level is `warning` or lower, otherwise as a failure. Returns false if it
+    /// could not be recorded: no test library could be called, or the library does not support warnings.
     static func record(_ report: IssueReport) -> Bool {
         let isWarning = report.level.severity == .warning
         if TestRun.usesSwiftTesting {

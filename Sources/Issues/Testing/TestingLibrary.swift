@@ -17,7 +17,8 @@ enum TestingLibrary {
         return open(types.test)
     }
 
-    // Testing does not expose the traits without its types. Later versions nest them one level deeper.
+    // Found by reflection, because code that does not import Testing cannot access the traits. Later versions of
+    // Testing nest them one level deeper.
     private static func traits(of test: Any) -> [any Sendable] {
         let members = Mirror(reflecting: test).children
         for member in members where member.label == "traits" { return member.value as? [any Sendable] ?? [] }
