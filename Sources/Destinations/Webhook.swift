@@ -211,6 +211,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
             case "\\", "`", "*", "_", "~", "[", "]", "(", ")", "#", "|", "<", ">": text.append("\\")
             // A zero-width space prevents a link and its preview.
             case "/" where previous == ":": text.append("\u{200B}")
+            case "." where String(text.suffix(3)).lowercased() == "www": text.append("\u{200B}")
             default: break
             }
             text.append(scalar)

@@ -329,7 +329,8 @@ package final class Daemon {
     /// Returns advice for a folder outside the state directory, which the unit's sandbox may make read-only. Returns an
     /// empty text for other folders, and if the service manager has set no state directory.
     private func sandboxHint(_ folder: String) -> String {
-        guard let state = environment.folder("STATE_DIRECTORY"), folder != state, !folder.hasPrefix(state + "/") else {
+        let states = environment.stateFolders
+        guard !states.isEmpty, !states.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else {
             return ""
         }
         return "; add ReadWritePaths=\(folder) to the [Service] section of the unit with systemctl edit issued"

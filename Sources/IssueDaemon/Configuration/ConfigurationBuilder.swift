@@ -160,9 +160,9 @@ struct ConfigurationBuilder {
                     + "expected a file in a folder that belongs to the daemon.", section)
         }
         // systemd creates the state directory and makes the daemon its owner.
-        let state = environment.folder("STATE_DIRECTORY") ?? ServiceUnit.stateFolder
+        let states = environment.stateFolders.isEmpty ? [ServiceUnit.stateFolder] : environment.stateFolders
         var folder = FileSystem.parentFolder(of: path)
-        guard folder != state, !folder.hasPrefix(state + "/") else { return }
+        guard !states.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else { return }
         while folder != "/", (try? FileSystem.status(of: folder)) == nil {
             folder = FileSystem.parentFolder(of: folder)
         }
@@ -400,9 +400,9 @@ private enum AuthoritiesFile {
             let file = try FileDescriptor.open(path, .nonBlocking)
             var content: [UInt8] = []
             while content.count < maxBytes, try file.read(appendingTo: &content, atMost: 1 << 16) > 0 {}
-            // The PEM labels of certificates in bundles.
-            let isFound = ["-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----"].contains {
-                content.contains(Array($0.utf8))
+            // The PEM labels of certificates that OpenSSL reads (PEM_read_bio_X509_AUX(3)).
+            let isFound = ["", "TRUSTED ", "X509 "].contains {
+                content.contains(Array("-----BEGIN \($0)CERTIFICATE-----".utf8))
             }
             return isFound ? nil : "CAFile=\(path) contains no certificate; expected a PEM file."
         } catch {

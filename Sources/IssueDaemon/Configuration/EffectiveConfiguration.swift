@@ -234,7 +234,7 @@ extension HostEnvironment {
     /// The default database may belong to another daemon of the host. Returns nil for a service with a state directory
     /// and for the default files, because then the default database belongs to this daemon.
     fileprivate func separateStore(for source: ConfigurationSource) -> String? {
-        guard source != .default, folder("STATE_DIRECTORY") == nil else { return nil }
+        guard source != .default, stateFolders.isEmpty else { return nil }
         let configuration = isOrdinaryUser ? userConfiguration : .default
         return "\(FileSystem.parentFolder(of: configuration.store.path))/unknown-config/issues.db"
     }
@@ -242,8 +242,7 @@ extension HostEnvironment {
     /// Returns the state directory of the service or, without one, the default folder of the database. If `--config`
     /// names a file, returns nil instead of the default folder, because a host may have several daemons of this kind.
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
-        // systemd separates several directories by colons.
-        if let folder = folder("STATE_DIRECTORY")?.split(separator: ":").first { return String(folder) }
+        if let folder = stateFolders.first { return folder }
         guard source == .default else { return nil }
         let configuration = isOrdinaryUser ? userConfiguration : .default
         return FileSystem.parentFolder(of: configuration.store.path)

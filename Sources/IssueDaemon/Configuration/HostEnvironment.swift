@@ -53,8 +53,13 @@ extension HostEnvironment {
         return configuration
     }
 
+    /// The state directories that the service manager has set; empty if there are none.
+    var stateFolders: [String] {
+        folder("STATE_DIRECTORY")?.split(separator: ":").map { String($0) } ?? []
+    }
+
     /// Whether the daemon belongs to an ordinary user, and not to the host.
-    var isOrdinaryUser: Bool { userID != 0 && folder("STATE_DIRECTORY") == nil }
+    var isOrdinaryUser: Bool { userID != 0 && stateFolders.isEmpty }
 
     /// The folder for a user without a runtime folder, in a directory that other users can write to.
     var userTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }

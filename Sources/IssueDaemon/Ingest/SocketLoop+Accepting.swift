@@ -187,7 +187,9 @@ extension SocketLoop {
             candidate = candidates.first { $0.state.worth != .idle || !hasBytes($0) } ?? candidate
         }
         guard candidate.state.worth != .answering else {
-            if let next = replaceable.filter(\.state.isOpen).min(by: closesBefore) { drain(next) }
+            // Not an idle one, whose unread bytes may be a report.
+            let open = replaceable.filter { $0.state.isOpen && $0.state.worth == .answering }
+            if let next = open.min(by: closesBefore) { drain(next) }
             return false
         }
         if let count = acceptor.replacements.happened(at: Clock.monotonic) {

@@ -65,13 +65,17 @@ enum TestRun {
     /// SwiftPM runs the same executable once for each library, and each run loads both libraries. Code outside a test's
     /// task cannot see the current test, so this property describes the process instead of the task.
     static let isOfSwiftTesting: Bool = {
-        var arguments = CommandLine.arguments.makeIterator()
-        while let argument = arguments.next() {
-            guard argument == "--testing-library" else { continue }
-            return arguments.next()?.lowercased() == "swift-testing"
-        }
-        return false
+        let arguments = CommandLine.arguments
+        guard let index = arguments.firstIndex(where: isLibraryOption) else { return false }
+        let option = arguments[index].split(separator: "=", maxSplits: 1)
+        let value = option.count > 1 ? String(option[1]) : arguments.dropFirst(index + 1).first
+        return value?.lowercased() == "swift-testing"
     }()
+
+    /// Returns `true` for the option that names the library, with or without its value.
+    private static func isLibraryOption(_ argument: String) -> Bool {
+        argument == "--testing-library" || argument.hasPrefix("--testing-library=")
+    }
 
     /// Whether an issue that is recorded now belongs to Swift Testing rather than XCTest.
     ///
@@ -102,9 +106,7 @@ enum TestRun {
         {
             return true
         }
-        if arguments.dropFirst().contains(where: { $0 == "--testing-library" || $0.hasPrefix("--testing-library=") }) {
-            return true
-        }
+        if arguments.dropFirst().contains(where: isLibraryOption) { return true }
         // Variables of other test runners.
         let variables = [
             "BAZEL_TEST", "XCTestBundlePath", "XCTestBundleInjectPath", "XCTestConfigurationFilePath",
