@@ -35,9 +35,7 @@ static inline CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t coun
     return result;
 }
 
-/*
- * The callbacks have the exact types that libcurl uses. A wrapper that takes void * would not check them.
- */
+/* The callbacks have the exact types that libcurl uses, so that the compiler checks them. */
 static inline CURLcode ccurl_set_on_body(CURL *easy, curl_write_callback callback, void *context) {
     CURLcode result = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_WRITEDATA, context) : result;
@@ -63,7 +61,7 @@ static inline CURLcode ccurl_set_on_request(CURL *easy, curl_prereq_callback cal
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PREREQDATA, context) : result;
 }
 
-/* The option that takes a list of names exists since 7.85; the other one is deprecated. */
+/* CURLOPT_PROTOCOLS_STR exists since 7.85, which deprecated CURLOPT_PROTOCOLS. */
 static inline CURLcode ccurl_allow_http_only(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075500
     return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -73,8 +71,8 @@ static inline CURLcode ccurl_allow_http_only(CURL *easy) {
 }
 
 /*
- * Without this option, a name lookup that is still running delays the end of a transfer until the resolver gives up. It
- * exists since 7.87. With an older library at run time it has no effect, and such transfers end later.
+ * Without CURLOPT_QUICK_EXIT, a name lookup that is still running delays the end of a transfer until the resolver gives
+ * up. The option exists since 7.87; an older library at run time ignores it.
  */
 static inline void ccurl_leave_resolver_behind(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075700

@@ -2,7 +2,7 @@
 #include <sqlite3.h>
 
 // Wrappers for what Swift cannot express: variadic functions, destructors that are integers cast to pointers, and
-// structures that extend a structure of SQLite as their first member.
+// structures whose first member is a structure of SQLite. SQLite's functions for open files are also called here.
 
 /// Turns an option of a connection on or off (sqlite3_db_config is variadic).
 static inline int csqlite_db_config_switch(sqlite3 *db, int option, int on) {
@@ -19,9 +19,8 @@ static inline int csqlite_vtab_config_directonly(sqlite3 *db) {
     return sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
 }
 
-/// Returns the errno of the last failed call on an open file, or 0. (SQLite returns the structure with the file's
-/// methods untyped.) Here and below, `which` is SQLITE_FCNTL_FILE_POINTER for the database file, or
-/// SQLITE_FCNTL_JOURNAL_POINTER for its WAL.
+/// Returns the errno of the last failed call on an open file; 0 if there is none or it is unknown. Here and below,
+/// `which` is SQLITE_FCNTL_FILE_POINTER for the database file, or SQLITE_FCNTL_JOURNAL_POINTER for its WAL.
 static inline int csqlite_file_errno(sqlite3 *db, int which) {
     sqlite3_file *file = 0;
     int code = 0;
@@ -45,8 +44,8 @@ typedef struct csqlite_batch_vtab {
     const void *table;
 } csqlite_batch_vtab;
 
-/// A value of a row in memory. `kind` is 0 for NULL, 1 for an integer, 2 for a text and 3 for a blob. For a text or
-/// blob, `value` is the offset of its bytes, and `length` their number.
+/// A value of a row in memory. `kind` is 0 for NULL, 1 for an integer, 2 for a text and 3 for a blob. `value` is the
+/// integer, or the offset of the first byte of the text or blob. `length` is the number of bytes.
 typedef struct csqlite_batch_cell {
     sqlite3_int64 value;
     unsigned int length;
@@ -63,7 +62,7 @@ typedef struct csqlite_batch_rows {
     int is_over;
 } csqlite_batch_rows;
 
-/// A scan of such a table. The cursor owns `owner`, which keeps the rows alive.
+/// A scan of a table over rows in memory. The cursor owns `owner`, which keeps the rows alive.
 typedef struct csqlite_batch_cursor {
     sqlite3_vtab_cursor base;
     const void *owner;
@@ -137,14 +136,14 @@ static inline int csqlite_vtab_config_innocuous(sqlite3 *db) {
     return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 }
 
-/// Stores the columns that a query uses as the text of its plan, which SQLite passes to xFilter and frees.
+/// Stores the bit mask of the columns that a query uses in `idxStr`, which SQLite passes to xFilter and frees.
 static inline int csqlite_plan_columns(sqlite3_index_info *info) {
     info->idxStr = sqlite3_mprintf("%llu", info->colUsed);
     info->needToFreeIdxStr = 1;
     return info->idxStr == 0 ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/// Returns the columns that `csqlite_plan_columns` has stored.
+/// Returns the bit mask that `csqlite_plan_columns` has stored.
 static inline sqlite3_uint64 csqlite_planned_columns(const char *text) {
     sqlite3_uint64 columns = 0;
     for (; text != 0 && *text >= '0' && *text <= '9'; text++) columns = columns * 10 + (sqlite3_uint64)(*text - '0');
@@ -210,14 +209,14 @@ static inline int csqlite_file_extend(sqlite3 *db, sqlite3_int64 size, int page)
     return code;
 }
 
-/// Returns the open file, or NULL if there is none.
+/// Returns the open file; NULL if there is none.
 static inline sqlite3_file *csqlite_file(sqlite3 *db, int which) {
     sqlite3_file *file = 0;
     if (sqlite3_file_control(db, "main", which, &file) != SQLITE_OK) return 0;
     return file != 0 && file->pMethods != 0 ? file : 0;
 }
 
-/// Reads directly from the database file or, with SQLITE_FCNTL_JOURNAL_POINTER, from its WAL.
+/// Reads bytes directly from a file, without SQLite's cache.
 static inline int csqlite_file_read(sqlite3 *db, int which, void *bytes, int count, sqlite3_int64 offset) {
     sqlite3_file *file = csqlite_file(db, which);
     return file == 0 ? SQLITE_MISUSE : file->pMethods->xRead(file, bytes, count, offset);
@@ -240,7 +239,7 @@ static inline int csqlite_file_sync(sqlite3 *db, int which) {
     return file == 0 ? SQLITE_MISUSE : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 
-/// Acquires or releases the lock of all checkpoints (sqlite.org/walformat.html, 2.3.2).
+/// Acquires or releases the lock that every checkpoint acquires (sqlite.org/walformat.html, 2.3.2).
 static inline int csqlite_checkpoint_lock(sqlite3 *db, int on) {
     sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_FILE_POINTER);
     if (file == 0 || file->pMethods->iVersion < 2 || file->pMethods->xShmLock == 0) return SQLITE_MISUSE;

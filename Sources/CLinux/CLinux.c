@@ -98,15 +98,15 @@ int clinux_thread_start(
     // A blocked SIGSEGV kills the process without running its handler, so a crash report would be lost. SIGABRT,
     // SIGPROF and real-time signals keep the mask of the calling thread: they belong to the application and to the
     // crash handler of the Swift runtime.
-    static const int left_alone[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    static const int unblocked[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t blocked, before;
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     blocked = before;
     for (int number = 1; number < 32; number++) {
         if (number != SIGABRT && number != SIGPROF) sigaddset(&blocked, number);
     }
-    for (size_t index = 0; index < sizeof left_alone / sizeof *left_alone; index++) {
-        sigdelset(&blocked, left_alone[index]);
+    for (size_t index = 0; index < sizeof unblocked / sizeof *unblocked; index++) {
+        sigdelset(&blocked, unblocked[index]);
     }
 
     pthread_attr_t attributes;

@@ -9,7 +9,7 @@
 // `known` points to this if no page could be allocated.
 static _Atomic int no_page;
 
-// The page that holds the process id, or 0 in a child that has not asked for its id yet. NULL before the first call.
+// The page that holds the process id, or 0 in a process that has not stored its id yet. NULL before the first call.
 static _Atomic(_Atomic int *) known;
 
 // Allocates a page that the kernel clears in the child of any fork.

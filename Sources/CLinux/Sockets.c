@@ -110,7 +110,7 @@ ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *re
     if (result == -1) return -1;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part != NULL; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-        // Because of alignment there may be space for a second one, which is closed.
+        // Because of alignment, the kernel may have passed a second descriptor, which is closed.
         size_t descriptors = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t index = 0; index < descriptors; index++) {
             int descriptor;
@@ -132,7 +132,7 @@ static int get_option(int descriptor, int level, int option) {
 }
 
 int clinux_set_send_timeout(int descriptor, int64_t nanoseconds) {
-    // The kernel interprets zero as no timeout, so a shorter time is rounded up to a microsecond.
+    // The kernel interprets zero as no timeout, so a time below a microsecond must be rounded up.
     int64_t microseconds = (nanoseconds + 999) / 1000;
     struct timeval time = {.tv_sec = microseconds / 1000000, .tv_usec = microseconds % 1000000};
     return setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
@@ -166,7 +166,7 @@ ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity) {
     _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "a group id has 32 bits");
     socklen_t length = (socklen_t)(capacity * sizeof(gid_t));
     int result = getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, groups, &length);
-    // Too small a buffer is no failure: the kernel returns the required size.
+    // A buffer that is too small is no failure: the kernel returns the required size.
     if (result == -1 && errno != ERANGE) return -1;
     return (ssize_t)(length / sizeof(gid_t));
 }

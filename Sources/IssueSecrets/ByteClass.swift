@@ -137,7 +137,7 @@ public enum ByteClass {
         }
     }
 
-    /// Returns `true` if the byte belongs to the sentence when it is the last one of a path or an address.
+    /// Returns `true` for punctuation that belongs to the sentence if it ends a path, an address or a secret value.
     @inlinable
     public static func isSentencePunctuation(_ byte: UInt8) -> Bool {
         switch byte {

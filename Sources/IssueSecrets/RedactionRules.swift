@@ -120,7 +120,7 @@ package struct RedactionSettings: Hashable, Sendable {
     }
 }
 
-/// The secret key of the hashes of one store.
+/// The secret key for the hashes in one store.
 package struct RedactionKey: Hashable, Sendable {
     package var low: UInt64
     package var high: UInt64

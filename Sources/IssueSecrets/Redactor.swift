@@ -2,11 +2,11 @@ package import IssueWire
 
 /// Removes secret and personal values from the texts of records according to the settings.
 ///
-/// A text without such values is neither copied nor changed. One redactor is reused for all records of a thread. Its
-/// methods are `mutating`, so that its memory is reused and not copied.
+/// One redactor is reused for all records of a thread. Its methods are `mutating`, so that its memory is reused and not
+/// copied.
 package struct Redactor: Sendable {
     private let settings: RedactionSettings
-    /// Returns the hash of a value; nil if values are not hashed.
+    /// Hashes a value. If this is nil, values are masked instead.
     private let hash: (@Sendable (Span<UInt8>) -> UInt64)?
     private let rules: RedactionRuleSet
     /// The active rules that recognise a value by its form. Only these apply to names in programs, such as function
@@ -19,7 +19,7 @@ package struct Redactor: Sendable {
     private var counts = RedactionCounts()
     private var hasCounts = false
 
-    /// The maximum number of values in a text. If it is reached, the rest of the text is removed with the last one.
+    /// The maximum number of values in a text. If it is reached, the last value extends to the end of the text.
     static let maxMatches = 4096
 
     /// Creates a redactor.
@@ -55,7 +55,7 @@ package struct Redactor: Sendable {
     ///
     /// - Parameter isCode: `true` if the text is a name in a program. Rules that look for names of secrets do not apply
     ///   then.
-    /// - Returns: `false` if there are none. `matches` is unchanged then.
+    /// - Returns: `false` if the text has no such values. `matches` is then unchanged.
     package mutating func find(in bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool = false) -> Bool {
         let rules = isCode ? formRules : rules
         guard !rules.isEmpty else { return false }
@@ -180,7 +180,8 @@ extension Redactor {
         /// Whether only values that look like secrets are removed.
         var isVague: Bool
 
-        /// The rule for nested values. It is vague for tokens, because the tokens of a syntax tree are also objects.
+        /// The rule for nested values. It is vague for `authorization` and for `token`, because the tokens of a syntax
+        /// tree, for example, are objects too.
         var inside: Inherited { Inherited(rule: rule, isVague: isVague || rule == .token || rule == .authorization) }
     }
 
@@ -194,12 +195,14 @@ extension Redactor {
         var emptiedKeys = 0
     }
 
-    /// Appends valid JSON in which values are replaced. Everything else stays as the sender wrote it.
+    /// Appends JSON in which values are replaced. Everything else stays as the sender wrote it.
     ///
     /// - Parameters:
+    ///   - bytes: The bytes that contain the JSON.
+    ///   - range: The range of the JSON, which must be valid.
     ///   - isCode: `true` if the texts are names in a program. Rules that look for names of secrets do not apply then.
-    ///   - isData: `true` if the JSON has no fixed form. Null then replaces a text that becomes empty, and a mark
-    ///     replaces such a key.
+    ///   - isData: `true` if the JSON may have any members. A text that becomes empty is then replaced with null, and a
+    ///     key that becomes empty is replaced with a mark.
     package mutating func append(
         json bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false, isData: Bool = false,
         to output: inout ByteBuffer
@@ -389,8 +392,8 @@ extension Redactor {
         copy.position = text.end
     }
 
-    /// Replaces a number if its key names a secret other than a token or an authorization, or if a rule recognises the
-    /// number itself, such as a card number.
+    /// Replaces a number if it inherits a rule that is not vague, other than `token` and `authorization`, or if a rule
+    /// recognises the number itself, such as a card number.
     private mutating func rewrite(
         number range: Range<Int>, _ bytes: Span<UInt8>, _ inherited: Inherited?, _ copy: inout Copy,
         _ output: inout ByteBuffer

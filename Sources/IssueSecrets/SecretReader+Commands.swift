@@ -56,7 +56,8 @@ extension SecretReader {
     struct CommandOption {
         /// The index of the option.
         var index: Int
-        /// The index of the program and how it reads `-p`; nil if there is none within `maxDistance`.
+        /// The index of the program and how it reads `-p`; nil if none of `programs` precedes the option in the same
+        /// command within `maxDistance`.
         var program: (index: Int, option: PasswordOption)?
     }
 

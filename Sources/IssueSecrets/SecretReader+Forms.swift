@@ -4,7 +4,7 @@ import IssueWire
 extension SecretReader {
     // MARK: Marks
 
-    /// Returns the mark of an already removed value, whose at sign is at an index.
+    /// Returns the mark of an already removed value if the at sign of the mark is at an index; otherwise nil.
     func mark(around sign: Int) -> RedactionMatch? {
         guard sign > start, sign - 1 >= lowest, bytes[sign - 1] == UInt8(ascii: "[") else { return nil }
         return mark(startingAt: sign - 1)
@@ -53,7 +53,7 @@ extension SecretReader {
         guard first < sign, first >= start + 2, has("//", at: first - 2) else { return nil }
         let isURL = first >= start + 3 && bytes[first - 3] == UInt8(ascii: ":")
         guard isURL || first == start + 2 || bytes[first - 3] == UInt8(ascii: " ") else { return nil }
-        // A user without a password is a token, but only in http and https URLs.
+        // In http and https URLs, a user without a password may be a token.
         guard hasPassword || has("http://", at: first - 7) || has("https://", at: first - 8) else { return nil }
         var last = sign
         var index = sign + 1
@@ -279,8 +279,8 @@ extension SecretReader {
         }
         if digits == 0 { digitlessEnd = last }
         guard last - body >= minCount else { return nil }
-        // A short token, as of GitLab, may have no digit by chance. Joined words have no digits either, but they have
-        // separators and a single case.
+        // A short token, such as one of GitLab, may have no digit by chance. Words joined by hyphens or underscores
+        // have none either, but they are in a single case.
         let isMixed = capitals > 0 && capitals < letters
         guard digits > 0 || isGitLab && (isMixed || letters == last - body) else { return nil }
         return RedactionMatch(rule: .servicetoken, start: first, end: last)
@@ -289,7 +289,7 @@ extension SecretReader {
     /// The third letters of GitHub's prefixes: personal, OAuth, user, server and refresh.
     private static let hubKinds = Array("pousr".utf8)
 
-    /// Returns the shipping token after the name of Logz.io: 32 letters of both cases.
+    /// Returns the shipping token that starts within 96 bytes after the name of Logz.io: 32 letters in both cases.
     mutating func logzToken(after index: Int) -> RedactionMatch? {
         let limit = min(end, index + 96)
         var first = max(index, logzEnd)
@@ -305,7 +305,7 @@ extension SecretReader {
         return nil
     }
 
-    /// Returns `true` if the first line of a PEM block is at an index.
+    /// Returns `true` if the first line of a PEM block is at an index, and the rule for private keys is used.
     func isKeyStart(at index: Int) -> Bool {
         rules.contains(.pemkey) && index >= lowest && has("-----BEGIN ", at: index)
     }

@@ -6,7 +6,7 @@ extension SecretReader {
     struct Name {
         var start: Int
         var end: Int
-        /// The rule for values of this name; nil if it is not the name of a secret, or if the rule is not used.
+        /// The rule for values of this name; nil if it does not name a secret, or if the rule is not used.
         var rule: RedactionRule?
         /// Whether only values that look like secrets are removed.
         var isVague = false
@@ -26,7 +26,8 @@ extension SecretReader {
         case space
     }
 
-    /// Returns the name around an index; nil if no rule uses it, or if another candidate in it was already examined.
+    /// Returns the name around an index; nil if no rule applies to it, or if the characters around the index were
+    /// already examined for another candidate.
     mutating func name(around index: Int) -> Name? {
         guard index >= nameRunEnd else { return nil }
         var first = index
@@ -35,7 +36,7 @@ extension SecretReader {
         while first < index, !ByteClass.inWord(bytes[first]) { first += 1 }
         nameRunEnd = index + 1
         while nameRunEnd < end, inName(bytes[nameRunEnd]) { nameRunEnd += 1 }
-        // In a longer run, the candidates near its end have not been examined yet.
+        // In a run that continues for more than `maxBytes`, only candidates in its last bytes are examined.
         guard nameRunEnd - index <= SensitiveNames.maxBytes else {
             nameRunEnd -= SensitiveNames.maxBytes
             return nil
@@ -51,7 +52,7 @@ extension SecretReader {
         return first < second - 1 ? name(from: first, to: last) : nil
     }
 
-    /// Returns the name in a range; nil if no rule uses it.
+    /// Returns the name in a range; nil if no rule applies to it.
     func name(from first: Int, to last: Int) -> Name? {
         var name = Name(start: first, end: last)
         switch names?.isSecret(bytes, from: first, to: last) {
@@ -79,7 +80,7 @@ extension SecretReader {
         ByteClass.inWord(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// A word for "password" in another language that is not ASCII or contains spaces.
+    /// A foreign word for "password" that contains spaces or characters that are not ASCII.
     private struct ForeignName {
         let text: [UInt8]
         /// The offset of the candidate byte at which the name is found.
@@ -107,7 +108,8 @@ extension SecretReader {
         ForeignName("密码", foundAt: 0), ForeignName("密碼", foundAt: 0),
     ]
 
-    /// Returns the word for "password" in another language whose candidate byte is at an index.
+    /// Returns the foreign word for "password" whose candidate byte is at an index; nil if there is none, or if the
+    /// rule for passwords is not used.
     func foreignName(around index: Int) -> Name? {
         guard rules.contains(.password) else { return nil }
         for name in Self.foreignNames {
@@ -135,10 +137,10 @@ extension SecretReader {
 
     // MARK: Configured names
 
-    /// Returns `true` if a configured name of a secret ends before a separator.
+    /// Returns `true` if a configured secret name ends before a separator.
     func hasConfiguredName(before separator: Int) -> Bool { configuredName(before: separator) != nil }
 
-    /// Returns the value of the configured name that ends before a separator; nil if there is none.
+    /// Returns the value of the configured secret name that ends before a separator; nil if there is none.
     func configuredValue(before separator: Int) -> RedactionMatch? {
         guard let name = configuredName(before: separator), let rule = name.rule else { return nil }
         return value(of: name, rule)
@@ -163,7 +165,7 @@ extension SecretReader {
 
     // MARK: Values
 
-    /// Returns the token after "bearer" or near "logz".
+    /// Returns the token after "bearer" or after a name with "logz"; nil if there is none.
     mutating func keywordValue(_ name: Name) -> RedactionMatch? {
         guard isBearer(name) else { return logzToken(after: name.end) }
         var first = name.end
@@ -186,14 +188,15 @@ extension SecretReader {
         }
     }
 
-    /// Returns the value of a name; nil if no value follows, or if it does not look like a value of this rule.
+    /// Returns the value of a name, or the mark in its place; nil if no value follows, or if the value does not look
+    /// like one of this rule.
     func value(of name: Name, _ rule: RedactionRule) -> RedactionMatch? {
         guard let (link, first) = link(after: name), first < end else { return nil }
         if let mark = mark(startingAt: first) { return mark }
         if rule == .authorization, link != .space, let match = credentials(from: first) {
             if !name.isVague || match.isMark || looksSecret(from: match.start, to: match.end) { return match }
         }
-        // A cookie header extends to the end of the line, unless it begins with a word such as "missing".
+        // The value of a cookie header extends to the end of the line, unless it begins with a word such as "missing".
         let isHeader =
             rule == .cookie && link == .colon && !name.isVague
             && !isPlaceholder(from: first, to: valueEnd(from: first), link, isQuoted: false)
@@ -254,7 +257,11 @@ extension SecretReader {
         }
     }
 
-    /// Returns `true` if the whole text of this reader is a secret value, given the rule for its name.
+    /// Returns `true` if the whole text of this reader is a secret value.
+    ///
+    /// - Parameters:
+    ///   - rule: The rule for the name of the value.
+    ///   - isVague: Whether only a value that looks like a secret counts.
     func isSecretValue(rule: RedactionRule, isVague: Bool) -> Bool {
         guard end > start, mark(startingAt: start)?.end != end else { return false }
         if isPlaceholder(from: start, to: end, .equals, isQuoted: true) { return false }
@@ -310,8 +317,7 @@ extension SecretReader {
         return word
     }
 
-    /// The maximum length of a placeholder, in bytes. Longer values count as secrets, so the end of a long value is
-    /// searched for only once.
+    /// The maximum length of a placeholder in bytes, unless it consists of asterisks or full stops.
     private static let maxPlaceholderBytes = 128
 
     /// Returns `true` for a text in place of a secret value: a word such as "missing", a variable, or asterisks.
@@ -380,7 +386,7 @@ extension SecretReader {
         return index
     }
 
-    /// Returns the index of the next quotation mark of a kind; the end of the line or text if there is none.
+    /// Returns the end of a quoted value: before the closing mark, or the end of the line or text if there is none.
     private func quotationEnd(from first: Int, mark: UInt8) -> Int {
         var index = first
         while index < end, bytes[index] != mark, bytes[index] != 0x0A {
@@ -416,14 +422,14 @@ extension SecretReader {
         return index
     }
 
-    /// Returns `true` if neither a letter, a digit, an underscore nor a character that is not ASCII is at an index.
+    /// Returns `true` at the end of the text, and at an ASCII character other than a letter, a digit or an underscore.
     private func endsText(at index: Int) -> Bool {
         guard index < end else { return true }
         let byte = bytes[index]
         return !(ByteClass.inWord(byte) || byte >= 0x80)
     }
 
-    /// Returns `true` if a separator is followed by the end of a text (`endsText`) or by another name with a value.
+    /// Returns `true` if `endsText` is true after a separator, or if another name with a value follows.
     private func endsValue(at separator: Int) -> Bool {
         if endsText(at: separator + 1) { return true }
         var index = separator + 1

@@ -50,7 +50,8 @@ extension SecretReader {
         return card(from: first, to: fifth, firstEnd: firstEnd, separatorWidth: width)
     }
 
-    /// Returns the card number in groups of digits; nil if the number continues, as in a UUID.
+    /// Returns the card number in groups of digits; nil if it is invalid, or if the digits are part of a longer text,
+    /// as in a UUID.
     private func card(from first: Int, to last: Int, firstEnd: Int, separatorWidth width: Int) -> RedactionMatch? {
         guard endsNumber(at: last) else { return nil }
         if last + width < end, bytes[firstEnd] != UInt8(ascii: " "), isSame(last, firstEnd, count: width),
@@ -191,7 +192,7 @@ extension SecretReader {
 
 /// The lengths of account numbers by country (SWIFT's IBAN registry).
 private enum AccountLengths {
-    /// Returns the number of characters for the country with two letters; nil if it has no such numbers.
+    /// Returns the number of characters for a country code of two capital letters; nil if the country has no IBANs.
     static func length(_ first: UInt8, _ second: UInt8) -> Int? {
         lengths[Int(first - 65) * 26 + Int(second - 65)]
     }

@@ -4,8 +4,8 @@ import IssueWire
 ///
 /// A vector comparison finds the *candidates*: the few indexes at which a value may start or be named. The rest of the
 /// text is not examined. The work is linear. To examine a candidate, the reader looks back over a bounded number of
-/// bytes, or only to the previous candidate. If it looks ahead over more bytes, it either finds a value, or remembers
-/// how far it has looked. Then these bytes are not examined again for the next candidate.
+/// bytes, or only to the previous candidate. If it looks ahead over an unbounded number of bytes, it either finds a
+/// value or remembers how far it has looked, so that these bytes are not examined again for the next candidate.
 struct SecretReader: ~Escapable {
     let bytes: Span<UInt8>
     let start: Int
@@ -81,8 +81,7 @@ struct SecretReader: ~Escapable {
             position += 1
             switch bytes[index] {
             case UInt8(ascii: "\\"):
-                // Only an escaped character of Latin 1, or an escaped space between digits, can be part of a value or
-                // name.
+                // Only escapes of Latin 1, and of spaces and hyphens after a digit, count as possible parts of a value.
                 if index + 3 < end, bytes[index + 3] == UInt8(ascii: "0") {
                     if bytes[index + 2] == UInt8(ascii: "0") { return true }
                     if bytes[index + 2] == UInt8(ascii: "2"), ByteClass.isDigit(bytes[index - 1]) { return true }
@@ -315,7 +314,7 @@ struct SecretReader: ~Escapable {
             && (index == 0 || !ByteClass.inWord(bytes[index - 1]))
     }
 
-    /// Returns `true` if the word before "key" may be the first word of a secret's name, such as "api" and "access".
+    /// Returns `true` if the word before "key" may be the first word of a secret's name, such as "api" or "access".
     private static func mayPrecedeKey(_ bytes: Span<UInt8>, _ key: Int) -> Bool {
         guard key >= 3 else { return false }
         let last = ByteClass.isLetter(bytes[key - 1]) ? key - 1 : key - 2

@@ -1,7 +1,7 @@
 /// Recognises the names of secrets, such as `db_password`, `X-Api-Key` and `clientSecret`.
 ///
-/// The last words of a name are significant: `access_token` is the name of a secret, but `token_count` is not. A word
-/// such as `hash` or `confirmation` at the end is ignored.
+/// The last words of a name are significant: `access_token` is the name of a secret, but `token_count` is not. Up to
+/// two words such as `hash` and `confirmation` at the end are ignored.
 package struct SensitiveNames: Sendable {
     /// The meaning of a word at the end of a name.
     package enum Meaning: Equatable, Sendable {
@@ -105,7 +105,8 @@ package struct SensitiveNames: Sendable {
         return hashes.firstIndex(of: hash).map { meanings[$0] }
     }
 
-    /// Returns `true` if a word starts at an index: after a character that is not a letter, or at a capital letter.
+    /// Returns `true` if a word starts at a letter: at the start of the name, after a character that is not a letter,
+    /// or at a capital letter that follows a small letter or precedes one.
     private static func beginsWord(_ bytes: Span<UInt8>, at index: Int, from start: Int, to end: Int) -> Bool {
         guard index > start, ByteClass.isLetter(bytes[index - 1]) else { return true }
         guard ByteClass.isCapital(bytes[index]) else { return false }
@@ -232,12 +233,12 @@ public struct ShortWords: Sendable {
 }
 
 extension ShortWords {
-    /// Words that state that there is no value, or that it was removed.
+    /// Words in place of a secret value, as in `password=null` and `token=true`.
     static let noValues = ShortWords([
         "null", "nil", "none", "true", "false", "empty", "unset", "missing", "redacted", "filtered", "masked", "hidden",
         "removed", "omitted", "yes", "no", "unknown", "undef",
     ])
-    /// Words after a colon that continue a sentence, as in "password: must not be empty".
+    /// Words that continue a sentence after the name of a secret, as in "password: must not be empty".
     static let sentenceWords = ShortWords([
         "a", "an", "the", "is", "was", "are", "were", "has", "had", "must", "not", "too", "can", "cannot", "should",
         "may", "for", "of", "in", "on", "at", "to", "from", "with", "and", "or", "it", "your", "this", "that", "field",

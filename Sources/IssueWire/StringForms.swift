@@ -40,8 +40,8 @@ package enum Base64 {
 /// Makes untrusted text safe to display on a terminal.
 ///
 /// A record can contain any text: escape sequences that repaint the screen or inject input, characters that change the
-/// text direction, an unbounded number of combining marks. Active characters are shown as escapes such as `\x1b`, and
-/// marks above a limit are left out.
+/// text direction, an unbounded number of combining marks. Control and format characters are shown as escapes such as
+/// `\x1b`, and combining marks above a limit are left out.
 package enum TerminalSanitizer {
     /// Returns the text as a single line.
     package static func line(_ text: String) -> String {
@@ -63,28 +63,28 @@ package enum TerminalSanitizer {
                 harmless.append("\n")
                 continue
             }
-            var marks = 0
+            var scalars = 0
             for scalar in character.unicodeScalars {
-                if isActive(scalar) {
+                if needsEscape(scalar) {
                     harmless += escape(scalar)
-                } else if marks < maxScalars {
+                } else if scalars < maxScalars {
                     harmless.unicodeScalars.append(scalar)
                 }
-                marks += 1
+                scalars += 1
             }
         }
         return harmless
     }
 
-    /// The maximum number of scalars of a character that are shown. Real characters have fewer; a family emoji has
-    /// eleven.
+    /// The maximum number of scalars of a character that are shown. Real characters have fewer; a family emoji with
+    /// skin tones has eleven.
     private static let maxScalars = 16
 
-    /// Returns `true` if a terminal may interpret a character as a command or does not display it.
-    package static func isActive(_ scalar: Unicode.Scalar) -> Bool {
+    /// Returns `true` for control and format characters, and for line and paragraph separators. The joiner and the
+    /// non-joiner, which emoji and several scripts need, are exceptions.
+    package static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20..<0x7F: return false
-        // The joiners that emoji and several scripts need.
         case 0x200C, 0x200D: return false
         default: break
         }

@@ -1,5 +1,5 @@
-// System calls that the Swift overlay of glibc omits or hides behind _GNU_SOURCE. Unless stated otherwise, each
-// function follows the convention of its call: -1 and errno on failure.
+// Linux and glibc functions that Swift does not import, often because the headers declare them only with _GNU_SOURCE.
+// Unless stated otherwise, a function that can fail returns -1 and sets errno.
 #pragma once
 
 #include <stddef.h>
@@ -32,7 +32,7 @@ int clinux_poller_create(void);
 int clinux_poller_add(int poller, int descriptor, uint32_t flags, uint64_t token);
 int clinux_poller_modify(int poller, int descriptor, uint32_t flags, uint64_t token);
 int clinux_poller_remove(int poller, int descriptor);
-/// Fetches at most `capacity` events. The timeout is in milliseconds; a negative one waits without limit.
+/// Fetches at most `capacity` events and returns their number. A negative timeout waits without limit.
 int clinux_poller_wait(int poller, struct clinux_event *events, int capacity, int timeout_milliseconds);
 
 int clinux_event_counter_create(void);
@@ -55,23 +55,23 @@ int clinux_accept(int listener);
 /// Connects or binds a socket to the Unix address that consists of exactly these bytes.
 int clinux_connect_unix(int descriptor, const uint8_t *path, size_t count);
 int clinux_bind_unix(int descriptor, const uint8_t *path, size_t count);
-/// Stores the NUL-terminated path of a bound Unix socket. Returns its length, 0 if it has no path, or -1.
+/// Stores the NUL-terminated path of a bound Unix socket. Returns the length of the path, 0 if there is none, or -1.
 ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count);
 /// Sends bytes without ever raising SIGPIPE.
 ssize_t clinux_send(int descriptor, const void *bytes, size_t count);
 ssize_t clinux_send_to_unix(
     int descriptor, const void *bytes, size_t count, const uint8_t *path, size_t path_count);
-/// Sends at least one byte together with an open descriptor, without ever raising SIGPIPE.
+/// Sends an open descriptor with bytes, of which there must be at least one, without ever raising SIGPIPE.
 ssize_t clinux_send_descriptor(int socket, const void *bytes, size_t count, int passed);
 /// Reads like recv(2). `received` is set to a descriptor that was passed with the bytes, closed on exec, or -1. If
 /// several were passed, all but the first are closed.
 ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *received);
-/// Sets the timeout of sending and connecting, rounded up to a microsecond; 0 for none.
+/// Sets the timeout of sending and connecting, rounded up to whole microseconds; 0 for no timeout.
 int clinux_set_send_timeout(int descriptor, int64_t nanoseconds);
 /// Returns 1 for a listening socket, 0 for any other, or -1.
 int clinux_is_listening(int descriptor);
 int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_t *gid);
-/// Returns a pidfd of the peer's process, closed on exec; ENOPROTOOPT before Linux 6.5.
+/// Returns a pidfd of the peer's process, closed on exec. Fails with ENOPROTOOPT before Linux 6.5.
 int clinux_peer_process(int descriptor);
 /// Returns the number of the peer's groups, and stores at most `capacity` of them.
 ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity);
@@ -79,7 +79,7 @@ ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity);
 // Folders
 
 int clinux_folder_watch_create(void);
-/// Watches for entries that are removed from the folder or replaced, and for the removal of the folder itself.
+/// Watches for entries that are removed from the folder or moved into it, and for the folder's removal or renaming.
 int clinux_folder_watch_add(int watch, const char *path);
 
 // Descriptors, threads and processes
@@ -98,7 +98,7 @@ int clinux_open(const char *path, int flags, mode_t mode);
 int clinux_open_at(int folder, const char *name, int flags, mode_t mode);
 /// Opens a folder for lookups only (O_PATH), without following a symbolic link.
 int clinux_find_folder_at(int folder, const char *name);
-/// Returns 1 if this process has more privileges than its caller, by setuid, setgid or file capabilities.
+/// Returns 1 if this process has more privileges than its caller, as with setuid, setgid or file capabilities.
 int clinux_is_privileged(void);
 /// Returns an environment variable; NULL if it is not set or if clinux_is_privileged returns 1.
 const char *clinux_secure_variable(const char *name);
@@ -110,9 +110,9 @@ int clinux_process_id(void);
 int clinux_thread_start(
     unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context);
 int clinux_set_thread_name(const char *name);
-/// Sets the nice value of this thread. With a positive one, others run first if there are too few processors.
+/// Sets the nice value of this thread. With a positive value, other threads run first if there are too few processors.
 int clinux_yield_to_others(int niceness);
-/// Makes all threads share two heaps of malloc, and returns free memory to the kernel early.
+/// Limits malloc to two heaps for all threads, and makes it return free memory to the kernel early.
 void clinux_keep_heaps_small(void);
 /// Returns the free pages of all heaps to the kernel.
 void clinux_return_free_memory(void);
@@ -131,19 +131,19 @@ int clinux_reap(int32_t pid);
 
 // Forks
 
-/// Delays every fork of this process until this thread releases it. A child that is forked while another thread holds a
-/// lock of the loader or of the Swift runtime would deadlock on that lock. Calls may be nested.
+/// Delays forks by other threads until this thread calls clinux_forks_release. A child that is forked while another
+/// thread holds a lock of the loader or of the Swift runtime would deadlock on that lock. Calls may be nested.
 void clinux_forks_hold(void);
 void clinux_forks_release(void);
-/// Allows forks during a blocking call, if this thread delays them. The thread must be in a consistent state and must
-/// not hold a lock.
+/// Allows forks during a blocking call, until clinux_forks_hold_again is called. Does nothing if this thread does not
+/// delay forks. The thread must be in a consistent state and must not hold a lock.
 void clinux_forks_admit(void);
 void clinux_forks_hold_again(void);
 
 // Backtraces
 
 /// Stores the return addresses of the calls on this thread's stack, innermost first, found with frame pointers. Returns
-/// their number. Calls made below the mark are omitted; with 0 none are.
+/// their number. Calls made since the mark was taken with clinux_stack_mark are omitted; a mark of 0 omits none.
 int clinux_return_addresses(uintptr_t mark, uintptr_t *addresses, int capacity);
 /// Returns the current position on this thread's stack.
 uintptr_t clinux_stack_mark(void);
@@ -152,7 +152,7 @@ uintptr_t clinux_stack_mark(void);
 struct clinux_image {
     /// The path; empty for the executable. Valid during the visit.
     const char *name;
-    /// The load address: an address in memory minus this is an address in the file.
+    /// The load address. An address in memory minus `base` is an address in the file.
     uintptr_t base;
     /// The code: its first address, and the address after its last.
     uintptr_t start, end;

@@ -100,7 +100,7 @@ package enum TerminalSafeJSON {
                 }
             default: break
             }
-            guard TerminalSanitizer.isActive(scalar) else {
+            guard TerminalSanitizer.needsEscape(scalar) else {
                 safe.append(contentsOf: String(scalar).utf8)
                 continue
             }

@@ -300,7 +300,7 @@ package enum MetricText {
             case "\\": escaped += "\\\\"
             case "\n": escaped += "\\n"
             case "\"" where quotes: escaped += "\\\""
-            default: escaped.unicodeScalars.append(TerminalSanitizer.isActive(scalar) ? "?" : scalar)
+            default: escaped.unicodeScalars.append(TerminalSanitizer.needsEscape(scalar) ? "?" : scalar)
             }
         }
         return escaped

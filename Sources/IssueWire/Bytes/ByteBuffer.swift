@@ -85,7 +85,7 @@ public struct ByteBuffer: Sendable {
         append(other.storage.span, from: 0, to: other.end)
     }
 
-    /// Copies a part of `bytes` into memory that is large enough for it.
+    /// Copies a part of `bytes` into memory that has space for it and for `room` more bytes.
     @inlinable @inline(__always)
     static func copy(
         _ bytes: Span<UInt8>, from start: Int, to stop: Int, into output: inout MutableRawSpan, at target: Int
@@ -108,7 +108,7 @@ public struct ByteBuffer: Sendable {
         }
     }
 
-    /// Copies a run that is long, or that ends less than 16 bytes before the end of `bytes`.
+    /// Copies a run of any length, without reading or writing past its end.
     @usableFromInline
     static func copyRun(
         _ bytes: Span<UInt8>, from start: Int, to stop: Int, into output: inout MutableRawSpan, at target: Int
@@ -213,7 +213,7 @@ extension [UInt8] {
         }
     }
 
-    /// Reserves memory for `more` bytes. Keeps the capacity doubling, so that repeated appends stay cheap.
+    /// Reserves memory for `more` bytes. At least doubles the capacity if it is too small, so that appends stay cheap.
     @inlinable @inline(__always)
     package mutating func reserveRoom(for more: Int) {
         if capacity - count < more {

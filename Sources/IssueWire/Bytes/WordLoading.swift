@@ -82,11 +82,11 @@ extension Span<UInt8> {
     ///
     /// - Parameters:
     ///   - index: The index of the first byte; at least 28 bytes must follow it.
-    ///   - mask: Selects indexes of six vectors: the bytes, and those 1, 2, 3, 10 and 13 bytes after them. It must
-    ///     select each index that is followed by a byte that is not ASCII.
-    ///   - exact: Replaces `mask` in windows with bytes that are not ASCII. It need not select these indexes.
-    /// - Returns: Two little-endian integers for eight indexes each. The lowest bit of a byte is set if its index was
-    ///   selected.
+    ///   - mask: Selects indexes. Receives the bytes at the indexes, and those 1, 2, 3, 10 and 13 bytes after them. It
+    ///     must select each index before a byte that is not ASCII.
+    ///   - exact: Replaces `mask` if any index is before a byte that is not ASCII. It need not select such indexes.
+    /// - Returns: Two integers for eight indexes each, the first index in the lowest byte. The lowest bit of a byte is
+    ///   set if its index was selected.
     @inlinable @inline(__always)
     package func window(
         at index: Int,
@@ -138,7 +138,7 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Passes the bytes from an index to `body`, two 64-bit integers at a time.
+    /// Passes a range of bytes to `body`, two 64-bit integers at a time.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte.
@@ -157,8 +157,8 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Passes the bytes from an index to `body`, two 64-bit integers at a time, up to the first byte that a mask
-    /// selects. In the last pair of integers, this byte and all later ones are replaced with zero.
+    /// Passes a range of bytes to `body`, two 64-bit integers at a time, up to the first byte that a mask selects. In
+    /// the last pair of integers, this byte and all later ones are replaced with zero.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte.
@@ -224,7 +224,7 @@ extension Span<UInt8> {
 public enum ByteMask {
     /// Sixteen bytes. Bytes that are not ASCII are negative here.
     public typealias Vector = SIMD16<Int8>
-    /// Selects bytes of a vector.
+    /// The selected bytes of a vector.
     public typealias Found = SIMDMask<SIMD16<Int8>>
 
     /// Returns an integer with the high bit set in each byte that is zero in `word`. Bytes above the first match may be
@@ -238,8 +238,8 @@ public enum ByteMask {
     }
 
     /// Returns an integer with the high bit set in each byte that ends the plain part of a JSON string: a quotation
-    /// mark, a backslash, a control character, or the start of a non-ASCII character. Bytes above the first match may
-    /// be false positives.
+    /// mark, a backslash, a control character, or a byte that is not ASCII. Bytes above the first match may be false
+    /// positives.
     ///
     /// - Parameter word: The bytes to test.
     /// - Returns: The mask.

@@ -4,7 +4,7 @@ package enum CollectorError: Error, Equatable, Sendable {
     /// each is nil if unknown.
     case invalidRecord(index: Int?, field: String?, reason: String)
     case invalidFilter(field: String, reason: String)
-    /// The call exceeds a limit, in bytes or as a count.
+    /// The call exceeds `limit`, a number of bytes or of records.
     case tooLarge(limit: Int)
     case busy(retryAfter: Duration)
     /// The daemon has no disk space left to store records.
@@ -26,7 +26,7 @@ package enum CollectorError: Error, Equatable, Sendable {
     /// An error that this version does not know, or whose parameters it cannot read.
     case unknown(name: String, parameters: JSONValue)
 
-    /// Creates the error reply for parameters that could not be read.
+    /// Creates the error for parameters that could not be read.
     package init(refusing error: FieldError) {
         let filter = "filter."
         if error.field.hasPrefix(filter) {
@@ -154,7 +154,7 @@ extension CollectorError {
     }
 }
 
-/// The parameters of all known errors. Each is nil if the error does not have it.
+/// The parameters of all known errors. A parameter that an error does not have is nil.
 private struct ErrorDetails: JSONObjectCodable {
     var index: Int?
     var field: String?

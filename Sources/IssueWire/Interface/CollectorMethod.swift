@@ -74,7 +74,7 @@ package struct ReportReply: Equatable, JSONObjectCodable, Sendable {
 package enum RecordReceipt: Equatable, Sendable {
     /// The record is on disk under this id.
     case stored(id: String)
-    /// The record had been stored before. The id is nil if that was too long ago for the daemon to know it.
+    /// The record was received before. The id is nil if the daemon no longer knows it.
     case duplicate(id: String?)
     /// The record was not accepted.
     case rejected(field: String?, reason: String)
@@ -156,7 +156,7 @@ package struct AwaitParameters: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `Await`: the fate of the record at each destination.
+/// The reply of `Await`: the fate of the record at the given destination, or at each one.
 package struct AwaitReply: Equatable, JSONObjectCodable, Sendable {
     package var fates: [IssueFate]
 

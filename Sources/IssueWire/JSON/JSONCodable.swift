@@ -1,7 +1,7 @@
 /// A type with a JSON representation.
 ///
-/// Readers ignore unknown members, treat `null` as absent, and use the last of several members with the same key.
-/// Writers omit absent values.
+/// Readers ignore unknown members unless the type rejects them, treat a `null` member as absent, and use the last of
+/// several members with the same key. Writers omit absent values.
 package protocol JSONCodable {
     /// Reads the next value.
     init(from scanner: inout JSONScanner) throws(FieldError)
@@ -126,7 +126,8 @@ extension Duration: JSONCodable {
 }
 
 extension JSONScanner {
-    /// Reads a value with `body`. An error states that `expected`, a noun with its article, was expected.
+    /// Reads a value with `body`. If the value has the wrong type, the error says that it must be `expected`, which is
+    /// a noun with its article.
     mutating func read<Value>(
         _ expected: String, _ body: (inout JSONScanner) throws(JSONError) -> Value
     ) throws(FieldError) -> Value {
@@ -215,7 +216,7 @@ package struct JSONMembers: ~Escapable {
 
     private var pass: Pass
     private var scanner: JSONScanner
-    /// The position at which the current pass over the type's members began.
+    /// The scanner's position at the start of the current pass over the type's members.
     private var passStart = 0
     private var writer = JSONWriter()
     /// The key whose value is read next; nil at the end of the object.
@@ -305,12 +306,12 @@ package struct JSONMembers: ~Escapable {
 
     /// Reads an object. Unknown members, which a later version of the protocol may define, are skipped.
     ///
-    /// Takes one pass over the type's members if the object has them in the same order. Otherwise, it takes at most one
-    /// pass for each key of the object.
+    /// Reads the values in one pass over the type's members if the object has them in the same order; otherwise in at
+    /// most one pass for each key of the object. A further pass looks for absent members.
     ///
     /// - Parameters:
     ///   - scanner: The scanner, before the object.
-    ///   - visit: Passes the members of the value, which has its initial value at first.
+    ///   - visit: Visits the members of the value, which starts as ``JSONObjectCodable/initial``.
     /// - Throws: `FieldError` if a member is invalid, or a required one is absent.
     @inline(never)
     fileprivate static func read(
@@ -338,7 +339,7 @@ package struct JSONMembers: ~Escapable {
         var members = JSONMembers(.writing, JSONScanner(Span()))
         swap(&members.writer, &writer)
         members.writer.openObject()
-        // Only reading throws errors.
+        // The functions for members throw errors only when they read.
         try? visit(&members)
         members.writer.closeObject()
         swap(&members.writer, &writer)
@@ -378,7 +379,7 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    /// Skips the value of the visited member if it is `null`, which means that the member is absent.
+    /// Skips the value of the visited member and returns `true` if it is `null`. The member then counts as absent.
     @inline(never)
     private mutating func skipNull() throws(FieldError) -> Bool {
         present |= bit

@@ -1,7 +1,7 @@
 /// A JSON key in a form that is fast to compare: its length, its first eight bytes and its last eight.
 ///
-/// Keys of at most 16 bytes are equal if their forms are equal. Longer keys that differ only in the middle compare as
-/// equal; the interfaces in this package have no such keys.
+/// Keys of at most 16 bytes are equal if their forms are equal. Longer keys of the same length that differ only in the
+/// middle compare as equal; the interfaces in this package have no such keys.
 public struct JSONKey: Hashable, Sendable {
     @usableFromInline let length: Int
     @usableFromInline let head: UInt64
@@ -94,11 +94,11 @@ public struct JSONKeyLiteral: Sendable {
 }
 
 extension JSONScanner {
-    /// Skips the next member's key and colon if they match the literal exactly.
+    /// Skips the next member's key and colon, and a comma before them, if they match the literal exactly.
     ///
     /// - Parameter literal: The expected key.
-    /// - Returns: `false`, without skipping anything, if they do not match, if they are too close to the end of the
-    ///   bytes, or if the maximum number of keys is reached.
+    /// - Returns: `false`, without skipping anything, if they do not match, if fewer than 16 bytes remain, or if the
+    ///   maximum number of keys is reached.
     @inlinable @inline(__always)
     public mutating func skipKey(_ literal: JSONKeyLiteral) -> Bool {
         var start = position

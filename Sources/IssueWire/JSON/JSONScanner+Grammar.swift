@@ -32,7 +32,8 @@ extension JSONScanner {
         followsValue = false
     }
 
-    /// Skips the comma before another value and returns `true`, or skips the closing bracket and returns `false`.
+    /// Returns `true` before another value, after skipping the comma if it is not the first. At the end, skips the
+    /// closing bracket and returns `false`.
     @inlinable @inline(__always)
     mutating func next(orEnd bracket: UInt8) throws(JSONError) -> Bool {
         let byte = try peek()
@@ -54,7 +55,7 @@ extension JSONScanner {
 
     /// Reads the next member's key and colon in their most common form: without spaces, without escapes, ASCII only.
     ///
-    /// In any other case, reads nothing and returns nil.
+    /// Reads nothing and returns nil in any other form, and possibly near the end of the bytes.
     @inlinable @inline(__always)
     mutating func plainKey() -> JSONText? {
         var start = position
@@ -152,8 +153,8 @@ extension JSONScanner {
         }
     }
 
-    /// Reads an integer in its most common form: at most 18 digits, without a sign and without a leading zero. In any
-    /// other case, reads nothing and returns nil.
+    /// Reads an integer in its most common form: at most 18 digits, without a sign and without a leading zero. Reads
+    /// nothing and returns nil in any other form, and at the end of the bytes.
     @inlinable @inline(__always)
     mutating func plainInteger() -> Int64? {
         let start = position

@@ -16,9 +16,9 @@ public struct JSONScanner: ~Escapable {
     /// Whether a value of the open container was read last, so that a comma or the closing bracket must come next.
     @usableFromInline var followsValue = false
 
-    /// The default maximum depth: the maximum depth of a record, plus the depth of the reply around it.
+    /// The default maximum depth: the default maximum depth of a record (32), plus space for the reply around it.
     package static let defaultDepth = 48
-    /// ``JSONText`` has 31 bits for an offset.
+    /// The largest offset in a ``JSONText``, which has 31 bits.
     private static let maxBytes = Int(Int32.max)
 
     /// Creates a scanner.
@@ -81,7 +81,7 @@ public struct JSONScanner: ~Escapable {
         try open(UInt8(ascii: "["))
     }
 
-    /// Returns the key of the object's next member. Its value must be read or skipped next.
+    /// Returns the key of the object's next member. The member's value must be read or skipped next.
     ///
     /// - Returns: nil at the end of the object.
     /// - Throws: `JSONError` if the text is malformed or has too many keys.
@@ -97,7 +97,7 @@ public struct JSONScanner: ~Escapable {
     /// - Parameters:
     ///   - count: The number of bytes of the object.
     ///   - more: The number of keys in the object.
-    /// - Returns: `false`, without skipping the object, if it exceeds the maximum number of keys.
+    /// - Returns: `false`, without skipping the object, if this would exceed the maximum number of keys.
     @inlinable @inline(__always)
     public mutating func skipObject(_ count: Int, keys more: Int) -> Bool {
         guard keys &+ more <= maximumKeys else { return false }
@@ -107,10 +107,11 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
-    /// Skips the next bytes if they follow a value and equal bytes that were read before.
+    /// Skips the next bytes, without counting their keys, if they follow a value and equal earlier bytes.
     ///
     /// - Parameter before: The earlier bytes, which end with a key and its colon.
-    /// - Returns: `false`, without skipping anything, if the next bytes are different.
+    /// - Returns: `false`, without skipping anything, if the next bytes are different or do not follow a value, or if
+    ///   `before` is empty.
     @inlinable @inline(__always)
     public mutating func skipMembers(_ before: Span<UInt8>) -> Bool {
         guard followsValue, !before.isEmpty, position &+ before.count <= bytes.count,
@@ -121,7 +122,7 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
-    /// The number of keys since counting started.
+    /// The number of keys since the count was last restarted.
     package var keyCount: Int { keys }
 
     /// Returns `true` if the array has another element, which must be read or skipped next.
@@ -268,7 +269,7 @@ public struct JSONScanner: ~Escapable {
 
     /// Restarts the count of keys at zero, and returns the current position.
     ///
-    /// A copy of the scanner would be slower: it loads several fields at once that have just been written one by one,
+    /// Copying the scanner would be slower: a copy loads several fields at once that have just been written one by one,
     /// so the processor waits until the writes are complete. With 300 series in calls of 50 records, that took 5 % of
     /// the daemon's processor time.
     package mutating func startCountingKeysAndMark() -> Mark {
@@ -371,7 +372,7 @@ extension JSONScanner {
 
     /// Appends the scalar that an escape or a pair of escapes represents, and returns the index after it.
     private func appendScalar(at backslash: Int, to output: inout ByteBuffer) -> Int {
-        // The text was validated when it was read, so neither of these can fail.
+        // The text was validated when it was read, so `codeUnit` cannot fail.
         let unit = (try? codeUnit(at: backslash)) ?? 0xFFFD
         var value = unit
         var end = backslash + 6
@@ -385,10 +386,10 @@ extension JSONScanner {
     }
 }
 
-/// The position of a string's contents between its quotation marks, already validated.
+/// The position of a text in scanned bytes: a validated string without its quotation marks, or a number.
 ///
-/// Takes only eight bytes, since decoding a record creates about a dozen of these values. The highest bit of the end is
-/// set if there are escapes. The scanned text must be shorter than 2 GiB.
+/// Takes only eight bytes, since decoding a record creates about a dozen of these values. The highest bit of `upper` is
+/// set if there are escapes. The scanned bytes must be less than 2 GiB.
 public struct JSONText: Equatable, Sendable {
     @usableFromInline let lower: UInt32
     @usableFromInline let upper: UInt32
@@ -470,9 +471,9 @@ package enum JSONKind: Equatable, Sendable {
     case object
 }
 
-/// One of the JSON constants, as the bytes of a word.
+/// One of the constants `true`, `false` and `null`.
 struct JSONConstant {
-    /// The letters in little-endian order.
+    /// The letters, the first one in the lowest byte.
     let letters: UInt64
     let count: Int
 

@@ -3,7 +3,7 @@ package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number that is not a 64-bit integer, with its original spelling, so that no precision is lost.
+    /// A number that is not spelled as a 64-bit integer. The spelling is kept, so that no precision is lost.
     case number(String)
     case string(String)
     case array([JSONValue])

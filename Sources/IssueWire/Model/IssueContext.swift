@@ -19,8 +19,8 @@ public struct IssueContext: Hashable, Sendable {
     /// - Parameters:
     ///   - traceID: The id of the trace: 32 hexadecimal digits. Nil for none.
     ///   - spanID: The id of the span within the trace: 16 hexadecimal digits. Nil for none.
-    ///   - requestID: The id of the request, of at most 256 bytes. Nil for none.
-    ///   - user: The id of the user that the application was serving, of at most 256 bytes. Nil for none.
+    ///   - requestID: The id of the request, of 1 to 256 bytes. Nil for none.
+    ///   - user: The id of the user that the application was serving, of 1 to 256 bytes. Nil for none.
     public init(traceID: String? = nil, spanID: String? = nil, requestID: String? = nil, user: String? = nil) {
         self.traceID = traceID
         self.spanID = spanID
@@ -28,7 +28,7 @@ public struct IssueContext: Hashable, Sendable {
         self.user = user
     }
 
-    /// Whether it has no id.
+    /// Whether all ids are nil.
     public var isEmpty: Bool { traceID == nil && spanID == nil && requestID == nil && user == nil }
 }
 
@@ -50,7 +50,7 @@ extension IssueContext {
         /// The key as a string.
         package var name: String { "\(key)" }
 
-        /// The name of the column at destinations. It is not `user`, since other programs send objects of that name.
+        /// The column name at destinations: `user_id` instead of `user`, since other programs send an object as `user`.
         package var columnName: String { self == .user ? "user_id" : name }
 
         /// The name that is shown to users.
@@ -75,10 +75,10 @@ extension IssueContext {
             }
         }
 
-        /// Whether the id is hexadecimal, so that upper and lower case mean the same.
+        /// Whether the id is hexadecimal and therefore case-insensitive.
         package var isHexadecimal: Bool { digitCount != nil }
 
-        /// Returns `true` if a part of `bytes` has the form of the id.
+        /// Returns `true` if the bytes from `start` to `end` are a valid id.
         package func accepts(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
             guard let digitCount else { return (1...Self.maxBytes).contains(end - start) }
             guard end - start == digitCount else { return false }
@@ -148,7 +148,7 @@ extension IssueContext {
         }
     }
 
-    /// An id as it was sent. A value that is not a string counts as absent, so it does not make the record invalid.
+    /// An id on the wire. A value that is not a string counts as absent and does not make the record invalid.
     private struct ID: JSONCodable {
         var text: String?
 

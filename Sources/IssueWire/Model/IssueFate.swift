@@ -4,13 +4,13 @@ public struct IssueFate: Hashable, Sendable {
     public var destination: String
     /// The state or final result of forwarding.
     public var outcome: Outcome
-    /// The number of attempts to send the issue, in a batch or in a part of one.
+    /// The number of attempts to send the issue's batch or a part of it.
     public var attempts: Int
-    /// The time of the outcome. Nil if the issue is pending or the time is not known.
+    /// The time of the outcome or, if the issue is pending, the time at which its batch was prepared. Nil if unknown.
     public var timestamp: IssueTimestamp?
-    /// The destination's last response about the issue. Nil if there is none.
+    /// A summary of the destination's last response about the issue. Nil if there is none.
     public var answer: String?
-    /// Whether the destination may have received the issue twice.
+    /// Whether the destination may have received the issue more than once.
     public var maybeDuplicate: Bool
 
     package init(
@@ -31,11 +31,11 @@ public struct IssueFate: Hashable, Sendable {
         case pending
         /// The destination has accepted the issue.
         case delivered
-        /// The issue was not sent itself, but a summary that counts it was sent.
+        /// A limit held back the issue. A summary that counts it is sent instead.
         case summarised
         /// The issue was given up. It can be retried manually.
         case deadLettered = "dead_lettered"
-        /// The issue is never forwarded.
+        /// The issue is never forwarded to this destination.
         case withheld
         /// The daemon removed the issue, or could no longer read it, before it could be sent.
         case expired
@@ -55,7 +55,7 @@ public struct IssueFate: Hashable, Sendable {
             }
         }
 
-        /// Returns the outcome with a number in the database; nil if no such outcome exists.
+        /// Creates the outcome from its number in the database. Returns nil if no outcome has this number.
         package init?(databaseValue: UInt8) {
             guard let match = Self.allCases.first(where: { $0.databaseValue == databaseValue }) else { return nil }
             self = match

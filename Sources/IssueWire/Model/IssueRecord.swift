@@ -1,4 +1,5 @@
-/// A report of one occurrence, as sent by the client (`Record` on the wire). A nil property is absent on the wire.
+/// A report of one or more occurrences, as sent by the client (`Record` on the wire). Nil properties and empty lists
+/// are absent on the wire.
 package struct IssueRecord: Equatable, Sendable {
     package var message: String
     /// The severity; nil for `error`.
@@ -56,8 +57,8 @@ package struct IssueRecord: Equatable, Sendable {
     }
 }
 
-// Applications write a record for each report. So records and their parts have hand-written code for writing, which is
-// faster than the code that `visit` provides.
+// Applications encode a record for each report. Records and the types in them therefore implement `write(to:)` by hand,
+// which is faster than writing with `visit`.
 
 extension IssueRecord: JSONObjectCodable {
     package static var initial: Self { Self(message: "") }
@@ -118,7 +119,7 @@ extension IssueRecord {
 }
 
 extension JSONValue {
-    /// Whether the value may be a part of a message.
+    /// Whether the value may be an element of `parts`.
     fileprivate var isScalar: Bool {
         switch self {
         case .bool, .integer, .number, .string: true
@@ -127,7 +128,7 @@ extension JSONValue {
     }
 }
 
-/// The level of an issue: one of the five that the daemon distinguishes.
+/// The severity of an issue.
 public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
     /// Useful only for debugging.
     case debug

@@ -32,7 +32,7 @@ public struct IssueTimestamp: Hashable, Comparable, Sendable {
 }
 
 extension IssueTimestamp: CustomStringConvertible {
-    /// The times that RFC 3339 can represent in UTC with a four-digit year, in milliseconds since 1970.
+    /// The times that RFC 3339 can represent in UTC, in milliseconds since 1970.
     private static let representable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
     /// The time in UTC in the format of RFC 3339, for example `2026-11-21T10:00:00.123Z`. Times outside the years 0 to
@@ -65,7 +65,7 @@ extension IssueTimestamp: CustomStringConvertible {
 
     /// Parses an RFC 3339 time with any offset. The fraction may have any length and is truncated to milliseconds.
     ///
-    /// - Returns: nil if the text is not such a time.
+    /// - Returns: nil if the text is not such a time, or if its year in UTC is outside 0 to 9999.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         self.init(bytes.span, from: 0, to: bytes.count)
@@ -73,7 +73,7 @@ extension IssueTimestamp: CustomStringConvertible {
 
     /// Parses an RFC 3339 time in a range of bytes.
     ///
-    /// - Returns: nil if the text is not such a time.
+    /// - Returns: nil if the bytes are not such a time, or if its year in UTC is outside 0 to 9999.
     package init?(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
         var index = start
         func digits(_ count: Int) -> Int64? {

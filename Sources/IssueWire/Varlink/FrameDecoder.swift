@@ -96,8 +96,8 @@ package struct FrameDecoder: Sendable {
 
     /// Replaces each escape of half a surrogate pair in a message with the escape of U+FFFD, which has the same length.
     ///
-    /// Such an escape encodes no character, so it makes JSON invalid here. Some languages write it nevertheless:
-    /// Python for each byte of a file name that is not UTF-8, JavaScript for half of an emoji.
+    /// Such an escape encodes no character, so a JSON scanner rejects it. Some languages write it nevertheless: Python
+    /// for each byte of a file name that is not UTF-8, JavaScript for half of an emoji.
     ///
     /// - Returns: `true` if the message contained such an escape.
     package mutating func replaceLoneSurrogates(in message: Range<Int>) -> Bool {
@@ -172,7 +172,7 @@ package struct FrameDecoder: Sendable {
     /// half of the buffer.
     ///
     /// - Parameters:
-    ///   - borrowed: Is set to the borrowed buffer, unless that has become too large to keep.
+    ///   - borrowed: Is set to the borrowed buffer, unless that is too large to keep or not larger than `borrowed`.
     ///   - first: The start of a returned message whose bytes are still needed; nil if there is none.
     /// - Returns: The distance, in bytes, that all positions have moved to the front.
     package mutating func giveBack(_ borrowed: inout [UInt8], keepingFrom first: Int? = nil) -> Int {

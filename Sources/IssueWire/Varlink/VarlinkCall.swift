@@ -179,8 +179,7 @@ extension JSONScanner {
 }
 
 extension VarlinkError {
-    /// Creates the error for a member. A value of the wrong type is well-formed JSON; any other error means that it is
-    /// not.
+    /// Creates the error for a member: `invalid` for a value of the wrong type, `malformed` for any other error.
     fileprivate init(_ error: JSONError, in field: String, expected: String) {
         if case .wrongType = error {
             self = .invalid(FieldError(error, expected: expected).inside(field))
@@ -264,7 +263,7 @@ package struct VarlinkReply: Equatable, Sendable {
 package enum VarlinkError: Error, Equatable, Sendable {
     /// The message is not JSON.
     case malformed(JSONError)
-    /// The message is JSON, but a member is missing or has the wrong type.
+    /// The message is JSON, but it is not an object, or a member is missing or has the wrong type.
     case invalid(FieldError)
 }
 
