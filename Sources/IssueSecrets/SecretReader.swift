@@ -81,14 +81,11 @@ struct SecretReader: ~Escapable {
             position += 1
             switch bytes[index] {
             case UInt8(ascii: "\\"):
-                // Only escapes of Latin 1, and of spaces and hyphens after a digit, count as possible parts of a value.
-                if index + 3 < end, bytes[index + 3] == UInt8(ascii: "0") {
-                    if bytes[index + 2] == UInt8(ascii: "0") { return true }
-                    if bytes[index + 2] == UInt8(ascii: "2"), ByteClass.isDigit(bytes[index - 1]) { return true }
-                }
+                // Any character of a value or of its name may be escaped.
+                return true
             case UInt8(ascii: "-"):
                 // The program may be in another element of the array.
-                return rules.contains(.password)
+                if rules.contains(.password) { return true }
             case UInt8(ascii: "@"):
                 // An escaped slash may precede the user of a URL.
                 if rules.contains(.urlauth) || rules.contains(.email), mayBeAddress(around: index) { return true }

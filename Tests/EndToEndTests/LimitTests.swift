@@ -1,3 +1,4 @@
+import FakeLogz
 import IssueProtocol
 import IssueTestSupport
 import Testing
@@ -75,6 +76,29 @@ struct LimitTests {
                     continue
                 }
                 #expect(throws: Never.self) { try receipts[2].storedID }
+            }
+        }
+    }
+
+    @Test("A record that is as deep as MaxDepth= allows is queried and forwarded whole")
+    func deepRecord() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        try await DaemonFixture.with(.forwarding(to: listener, "[Socket]\nMaxDepth=256")) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let deep = String(repeating: "[", count: 250) + #""bottom""# + String(repeating: "]", count: 250)
+            let metadata = #"{"a":\#(deep)}"#
+            let reply = try client.call(
+                "org.issued.Collector.Report", #"{"records":[{"message":"Deep","metadata":\#(metadata)}]}"#)
+            let id = try #require(try ReportReply(json: reply.parameters).receipts.first?.storedID)
+            let details = try client.call("org.issued.Collector.Show", #"{"id":"\#(id)"}"#)
+            #expect(String(decoding: details.parameters, as: UTF8.self).contains(metadata))
+            let process = try ChildProcess(
+                try TestBinaries.path(of: "issuectl"), ["show", "\(id)", "--json", "--socket", daemon.socket],
+                in: daemon.folder, name: "issuectl")
+            #expect(try process.end() == .exit(0))
+            #expect(process.output.contains("bottom"))
+            try await eventually("the record is forwarded") {
+                listener.accepted.contains { $0.text.contains("bottom") }
             }
         }
     }

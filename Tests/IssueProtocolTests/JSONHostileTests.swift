@@ -45,17 +45,18 @@ struct JSONHostileTests {
     @Test("The depth is limited", arguments: ["[", "{\"a\":", "[{\"a\":"])
     func depth(opening: String) throws {
         let perOpening = opening.filter { $0 == "[" || $0 == "{" }.count
-        for levels in [47, 48, 49, 50, 100_000] {
+        let limit = JSONScanner.defaultDepth
+        for levels in [limit - 1, limit, limit + 1, limit + 2, 100_000] {
             let count = levels / perOpening
             let closing = opening.reversed().compactMap { $0 == "[" ? "]" : $0 == "{" ? "}" : nil }.joined()
             let text =
                 String(repeating: opening, count: count) + "1" + String(repeating: closing, count: count)
             let bytes = Array(text.utf8)
 
-            if count * perOpening <= 48 {
+            if count * perOpening <= limit {
                 #expect(try JSONValue(json: bytes).json == bytes)
             } else {
-                #expect(throws: JSONError.tooDeep(limit: 48)) { try JSONValue(json: bytes) }
+                #expect(throws: JSONError.tooDeep(limit: limit)) { try JSONValue(json: bytes) }
                 #expect(!skips(bytes, atAnySize: false))
             }
             #expect(skips(bytes, atAnySize: true))

@@ -16,8 +16,8 @@ public struct JSONScanner: ~Escapable {
     /// Whether a value of the open container was read last, so that a comma or the closing bracket must come next.
     @usableFromInline var followsValue = false
 
-    /// The default maximum depth: the default maximum depth of a record (32), plus space for the reply around it.
-    package static let defaultDepth = 48
+    /// The default maximum depth: the largest value of `MaxDepth=` (256), plus space for the reply around a record.
+    package static let defaultDepth = 272
     /// The largest offset in a ``JSONText``, which has 31 bits.
     private static let maxBytes = Int(Int32.max)
 

@@ -79,6 +79,27 @@ struct RedactorTests {
         #expect(record.metadata == (try JSONValue(json: expected)))
     }
 
+    @Test("Redaction finds a name that is escaped in metadata, whatever its script", arguments: ["пароль", "密码"])
+    func escapedName(name: String) throws {
+        let escaped = name.unicodeScalars.map { scalar in
+            let digits = String(scalar.value, radix: 16)
+            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }.joined()
+        let decoding = try Decoding(
+            #"[{"message":"m","metadata":{"note":"\#(escaped): Geheim12"}}]"#, redactor: Redactor(settings()))
+        #expect(decoding.record(0)?.metadata == (try JSONValue(json: #"{"note":"\#(name): [@password]"}"#)))
+    }
+
+    @Test("Redaction without a rule for passwords finds other values after an option -p")
+    func optionWithoutRule() throws {
+        var settings = settings()
+        settings[.password] = .off
+        settings[.email] = .mask
+        let decoding = try Decoding(
+            #"[{"message":"m","metadata":{"a":"x -p 1","b":"joe@example.com"}}]"#, redactor: Redactor(settings))
+        #expect(decoding.record(0)?.metadata == (try JSONValue(json: #"{"a":"x -p 1","b":"[@email]"}"#)))
+    }
+
     // MARK: Templates of the sender
 
     @Test("Redaction keeps the template of a sender whose value is a secret")
