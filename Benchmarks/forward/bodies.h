@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* The header before each body in the listener's file. `answered_at` is the monotonic clock, in nanoseconds. */
+/* The header before each body in the listener's file. `answered_at` is a time of the monotonic clock, in nanoseconds. */
 struct body_head {
     uint64_t length;
     int64_t answered_at;

@@ -44,7 +44,7 @@ static int listen_on_loopback(unsigned short *port) {
 }
 
 /* Reads until the head of a request is complete. Returns its length, or 0 if the
-   connection has ended. `have` is the number of bytes read, with any after the head. */
+   connection has ended. `have` is the number of bytes read, including those after the head. */
 static size_t read_head(SSL *connection, size_t *have) {
     *have = 0;
     while (true) {

@@ -67,7 +67,7 @@ class Growth:
 
 
 def measure(binary, folder, options, progress):
-    """Measures at the number of records given by --growth, and before at a million or half of that number."""
+    """Measures at a million records, or at half of --growth if that is less, and then at --growth."""
     largest = options.growth
     needed = (largest + 4 * options.rounds * options.records) * BYTES_PER_RECORD
     parent = folder.rpartition("/")[0]

@@ -95,7 +95,7 @@ def start_hostile(daemon, *arguments, user):
 
 
 def start_computing(user):
-    """Starts a program that keeps a processor busy as a user, and returns the process. The caller ends it."""
+    """Starts a program of a user that keeps a processor busy, and returns the process. The caller ends it."""
     return _start(["/bin/sh", "-c", "while :; do :; done"], user, stdout=subprocess.DEVNULL)
 
 

@@ -11,7 +11,7 @@ from .throughput import SHAPES, fresh
 
 MIN_RATIO = 0.9
 MIB = 1 << 20
-# The store may exceed its limit by the unit of removal, the newest range, which is never removed, and the WAL.
+# The store may exceed its limit by the unit of removal, by the newest range (which is never removed), and by the WAL.
 MAX_EXCESS_MIB = 16 + 16 + 8
 
 

@@ -1,6 +1,6 @@
 """Control groups that share the processors between the daemon and users, as systemd does by default.
 
-On a host with systemd, services are in one slice and all users in another, and each user has a slice in it. Each slice
+On a host with systemd, services are in one slice and all users in another, which has a slice for each user. Each slice
 gets the same share of the processors as its siblings, however many processes it has.
 """
 

@@ -8,7 +8,7 @@
 #include "rows.h"
 
 /* The maximum number of records in a block, as in the daemon (BlockLog.maxRecords). This traffic does not reach
-   its limit on the size of the text. */
+   the daemon's limit on the size of the text. */
 enum { BLOCK_RECORDS = 256 };
 
 struct bytes {

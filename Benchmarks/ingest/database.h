@@ -9,7 +9,7 @@ sqlite3 *make_database(const char *path);
 /* Opens an existing database for reading. */
 sqlite3 *open_database(const char *path);
 
-/* Each ends the program if SQLite returns an error. */
+/* Each of these functions ends the program if SQLite returns an error. */
 void run_sql(sqlite3 *database, const char *sql);
 sqlite3_stmt *prepare(sqlite3 *database, const char *sql);
 void run_statement(sqlite3_stmt *statement);

@@ -9,7 +9,7 @@
 enum { APPLICATIONS = 12, MAX_SERIES = 5000 };
 
 /* The text of all records of a series, as a client sends them: a JSON object of 572
-   bytes on average. Records of a series differ only in numbers. */
+   bytes on average. Records of a series differ only in numbers, ids and times. */
 struct series {
     struct text record;
     uint32_t application;
@@ -19,8 +19,8 @@ struct series {
 struct traffic {
     struct series *series;
     uint32_t series_count;
-    /* The values of the message's placeholders and the metadata, as the daemon stores
-       them. The same texts for all series. */
+    /* The values of the message's placeholders, and the metadata, as the daemon stores
+       them. They are the same for all series. */
     struct text parts;
     struct text metadata;
     /* The lookup table of Zipf's distribution, by random number; NULL if all series

@@ -23,7 +23,7 @@ static bool is_user(uid_t user, const char *name) {
     return found != NULL && found->pw_uid == user;
 }
 
-/* Returns true if a socket belongs to root, this user, "issued" or the user in ISSUED_SOCKET_USER. No other user may
+/* Returns true if a socket is served by root, this user, "issued" or the user in ISSUED_SOCKET_USER. No other user may
    receive reports. */
 static bool is_trusted(int descriptor) {
     struct ucred server;

@@ -135,7 +135,7 @@ class IssueHandler(logging.Handler):
         self._disconnect()
 
     def _batch(self):
-        """Returns the first records whose numbers have no gap. They stay in the queue until they are stored."""
+        """Returns the first records, up to a gap in their numbers or the size of a call. They stay queued until stored."""
         batch, size = [], 0
         for number, text in self.waiting:
             if batch and (number != batch[-1][0] + 1 or len(batch) == MAX_RECORDS or size + len(text) > MAX_BYTES):

@@ -38,7 +38,7 @@ def user(name):
 
 
 def is_trusted(connection):
-    """Returns True if the socket belongs to root, this user, "issued" or the user in ISSUED_SOCKET_USER.
+    """Returns True if the socket is served by root, this user, "issued" or the user in ISSUED_SOCKET_USER.
 
     No other user may receive reports."""
     return server(connection) in (0, os.geteuid(), user("issued"), user(os.environ.get("ISSUED_SOCKET_USER", "")))

@@ -89,7 +89,7 @@ struct RecordComparison {
             "The stored metadata is \(json.asText)")
     }
 
-    /// Causes and backtrace are stored as sent, the ids of the context if they are valid, and can be read.
+    /// The stored causes, backtrace and context can be read, and are those of the record.
     private func checkDetails(_ record: IssueRecord) {
         let json = bytes(decoded.details)
         guard !json.isEmpty else {

@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// The template of a redacted message is the one of its redacted text, and redacted metadata stays JSON.
+/// A message and its redacted form have the same template, and redacted metadata is still JSON.
 ///
 /// Input: a message. The harness also uses it as a key and as values of metadata. All rules are enabled, with two
 /// configured names of secrets.

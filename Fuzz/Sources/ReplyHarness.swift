@@ -3,7 +3,7 @@ import UnixIO
 
 @testable import Issues
 
-/// The client reads any bytes from a server as the same replies as a plain reader. Each issue is answered once or stays
+/// From any bytes of a server, the client reads the same replies as a plain reader. Each issue is answered once or stays
 /// in the outbox.
 ///
 /// Input: the maximum size of a read, and a stream of replies, each with its NUL.

@@ -4,7 +4,7 @@ import IssueCore
 
 /// A generated response, and the conditions that hold for its classification for each kind of destination.
 ///
-/// Input: the status as two bytes, a header's value up to a line feed, and the body.
+/// Input: the status as two bytes, the value of each header up to a line feed, and the body.
 struct SampleAnswer {
     private static let secret = "s3cret+tok/en="
     /// The secret, also in its percent-encoded forms.

@@ -1,7 +1,8 @@
 import IssueCore
 import IssueProtocol
 
-/// The search for a term finds it in any bytes exactly if a plain comparison does, and then the fast search does, too.
+/// The exact search finds a term in valid UTF-8 if and only if a plain comparison does. The fast search finds each term
+/// that the exact search finds, in any bytes.
 ///
 /// Input: the length of the term, the term, and the bytes to search.
 enum SearchHarness {
@@ -62,7 +63,8 @@ enum PlainSearch {
         return terms.filter { !$0.isEmpty }
     }
 
-    /// Returns a text with each character in lower case, if that is one character and both or neither are ASCII.
+    /// Returns the scalars of a text. Each one whose lowercase form is a single scalar is replaced with it, unless only
+    /// one of the two is ASCII.
     static func lower(_ text: String) -> [Unicode.Scalar] {
         text.unicodeScalars.map { scalar in
             let lower = scalar.properties.lowercaseMapping.unicodeScalars

@@ -13,8 +13,8 @@ import UnixIO
 /// Input: edits of a real database of half a megabyte and its WAL. Each edit has six bytes: its kind, the offset (three
 /// bytes), and a number (two bytes).
 enum SetAsideHarness {
-    /// Three times the work for a file without a readable row: 131,072 failed lookups, and one more for every eight
-    /// bytes.
+    /// Three times the work for a file without a readable row: 131,072 failed lookups, and one more lookup for every
+    /// eight bytes.
     private static let maxWork: UInt64 = 150_000_000
     private static let maxSteps = 2_000
 

@@ -3,7 +3,7 @@ import UnixIO
 
 @testable import Issues
 
-/// An earlier run has left spill files behind. One of them, or the file with the number of lost issues, has any damage.
+/// An earlier run has left spill files behind. One of them, or the file with the number of lost issues, is damaged.
 /// The other files are still sent, once each. No call is stored under a number that differs from the name of its file.
 /// The next run does not send the damaged file again.
 ///

@@ -6,8 +6,8 @@ import IssueProtocol
 /// Any response of a self-hosted destination is classified, and its summary has neither the token nor control
 /// characters. Results for single lines refer to lines that were sent.
 ///
-/// Input: a byte that selects the kind of destination, the status as two bytes, a header up to a line feed
-/// (`Retry-After`, and the number of a ClickHouse exception), and the body.
+/// Input: a byte that selects the kind of destination, the status as two bytes, the value of the headers `Retry-After`
+/// and `X-ClickHouse-Exception-Code` up to a line feed, and the body.
 enum StoreAnswerHarness {
     private static let lines = 3
 

@@ -1,5 +1,5 @@
--- The ClickHouse table that issued writes to, and views with the same names as those
--- in its own database.
+-- The ClickHouse table that issued writes to, and views of it. The views issues and
+-- recent have the same names as those in the daemon's own database.
 --
 --     clickhouse-client --multiquery < schema.sql
 --
