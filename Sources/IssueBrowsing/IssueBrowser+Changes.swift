@@ -26,8 +26,8 @@ extension IssueBrowser {
     /// Marks an issue as resolved in a version of its application. Records of versions without the fix do not reopen
     /// it.
     ///
-    /// A version has the fix if it is the given one or was deployed later. If no deployments were declared, the version
-    /// numbers are compared.
+    /// A version has the fix if it is the given one, or if it was deployed later and does not have a lower number or
+    /// build. If no deployments were declared, only the numbers and builds are compared.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
@@ -159,14 +159,15 @@ extension IssueBrowser {
     /// - Parameter group: The id of the group.
     /// - Returns: The groups that the records belong to now.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it; `.denied` if the caller may not change it; `.refused` if it was not merged; or another code if the daemon
+    ///   it; `.denied` if the caller may not change it; `.refused` if there is no merge by a user to undo; or another code if the daemon
     ///   cannot be reached.
     @discardableResult
     public func undoMerges(of group: String) async throws -> [IssueGroup] {
         try await runOperation(CollectorCalls.splitGroup, SplitGroupParameters(group: group)).groups
     }
 
-    /// Merges all issues whose titles match a pattern into one issue, including future ones.
+    /// Merges all issues of the same user and application whose titles match a pattern into one issue, including
+    /// future ones.
     ///
     /// - Parameters:
     ///   - template: The pattern for titles. `*` matches any text.
@@ -321,7 +322,8 @@ extension IssueBrowser {
     ///   - file: The name of a file. Nil selects all files.
     ///   - isDryRun: `true` to list the files without reading them.
     /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files.
-    ///   `unreadableFiles` are the files that contain nothing readable; they are left unchanged.
+    ///   `unreadableFiles` are the files in which nothing is readable, or that took too long to read; they are left
+    ///   unchanged.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if there is
     ///   no such file; or another code if the daemon cannot be reached.
     public func repair(
@@ -337,8 +339,8 @@ extension IssueBrowser {
 extension IssueBrowser {
     /// Declares that a version of an application was deployed.
     ///
-    /// The order of deployments is the order of versions. A version that is in use already is not stored again, so a
-    /// program can call this at every start.
+    /// A version counts as newer than another one if it was first deployed later, unless its number or build is lower.
+    /// A version that is in use already is not stored again, so a program can call this at every start.
     ///
     /// - Parameters:
     ///   - app: The name of the application.
@@ -364,8 +366,8 @@ extension IssueBrowser {
 
     /// Removes a deployment that was declared by mistake: the latest one of this version.
     ///
-    /// The states of issues do not change. If a record of the version has arrived, it is listed as observed
-    /// afterwards.
+    /// The states of issues do not change. If records of the version have arrived and it has no other declared
+    /// deployment, the version is listed as observed afterwards.
     ///
     /// - Parameters:
     ///   - app: The name of the application.

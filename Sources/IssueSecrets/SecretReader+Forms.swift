@@ -289,7 +289,7 @@ extension SecretReader {
     /// The third letters of GitHub's prefixes: personal, OAuth, user, server and refresh.
     private static let hubKinds = Array("pousr".utf8)
 
-    /// Returns the shipping token that starts within 96 bytes after the name of Logz.io: 32 letters in both cases.
+    /// Returns the shipping token that starts within 96 bytes after the name of Logz.io: 32 capital and small letters.
     mutating func logzToken(after index: Int) -> RedactionMatch? {
         let limit = min(end, index + 96)
         var first = max(index, logzEnd)

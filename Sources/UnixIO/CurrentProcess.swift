@@ -3,7 +3,7 @@ import Glibc
 
 /// Properties of the current process.
 package enum CurrentProcess {
-    /// The process id; in a forked child, that of the child. Needs no system call.
+    /// The process id; in a forked child, that of the child. Usually needs no system call.
     package static var pid: Int32 { clinux_process_id() }
     package static var parentPID: Int32 { getppid() }
     package static var userID: UInt32 { geteuid() }

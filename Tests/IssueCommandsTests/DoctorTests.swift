@@ -91,7 +91,7 @@ struct DoctorTests {
             ])
         let lines = report.lines(painter: Painter(isColored: false)).filter { $0.contains("  skipped") }
         #expect(lines.count == skipped.count)
-        #expect(lines.allSatisfy { $0.hasSuffix("  skipped: the daemon does not reply") })
+        #expect(lines.allSatisfy { $0.hasSuffix("  skipped: the daemon's status is not available") })
         #expect(report.lines(painter: Painter(isColored: false)).last == "1 problem in 4 checks; 12 skipped.")
     }
 
@@ -400,7 +400,8 @@ struct DoctorTests {
         #expect(checks[1]["findings"]?.asArray?.first?["fix"]?.asString?.isEmpty == false)
         let absent = issuectl(["doctor", "disk", "--ndjson", "--socket", "/absent/socket"]).output
         #expect(
-            absent == #"{"id":"disk","state":"skipped","findings":[],"reason":"the daemon does not reply"}"# + "\n")
+            absent == #"{"id":"disk","state":"skipped","findings":[],"reason":"the daemon's status is not available"}"#
+                + "\n")
     }
 
     @Test("The checks are listed, and an unknown one is an error")

@@ -13,8 +13,8 @@ struct StateHelpTests {
                 Version with the fix:
                       --in VERSION           VERSION and later versions have the fix
                       --in-next              The next deployment and later ones have the fix
-                      --until-newer-version  Until a version newer than all seen so far reports
-                                             the issue
+                      --until-newer-version  Only versions newer than all seen so far have the
+                                             fix
 
                 Note:
                       --note TEXT            A note for other users, such as the reason (at most
@@ -33,8 +33,9 @@ struct StateHelpTests {
                 The next record of a resolved issue reopens it. The regression is logged, and
                 the record is forwarded ahead of any backlog. With --in, --in-next or
                 --until-newer-version, records of versions without the fix do not reopen the
-                issue. Versions are compared by the times of their deployments (issuectl deploy)
-                or, if none was declared, by their numbers.
+                issue. A version counts as later if it was deployed later (issuectl deploy) and
+                does not have a lower number. If no deployment was declared, only the numbers
+                are compared.
 
                 Examples:
                   issuectl resolve g92c9da597585468b

@@ -180,12 +180,9 @@ struct BundleCollector {
     ///   - path: The path of the database; nil if it is unknown.
     ///   - usesDefaultPath: Whether to use the default path if `path` is nil.
     private func databaseParts(path: String?, usesDefaultPath: Bool) -> [SupportBundle.Part] {
-        var parts: [SupportBundle.Part] = []
-        if let path {
-            let folder = FileSystem.parentFolder(of: path)
-            parts.append(
-                SupportBundle.Part(name: "files", summary: "files of the database", content: files(in: folder)))
-        }
+        let content =
+            path.map { files(in: FileSystem.parentFolder(of: $0)) } ?? .missing("the path of the database is unknown")
+        var parts = [SupportBundle.Part(name: "files", summary: "files of the database", content: content)]
         let library: Result<any SQLDatabase, CommandFailure>
         do throws(CommandFailure) {
             guard path != nil || usesDefaultPath else {

@@ -206,7 +206,7 @@ struct SupportBundle {
 
             Read this file before you share it. It contains no token, password or key.
             \(messages)
-            It contains names of hosts, users' ids, applications, destinations and files.
+            It contains the names of hosts, applications, destinations and files, and the ids of users.
             \(warning.map { "\nNote: \($0)\n" } ?? "")
 
             """

@@ -13,7 +13,9 @@ package struct DoctorCheck: Sendable {
 
     package static let all: [DoctorCheck] = [
         .init(id: "socket", summary: "The daemon replies at its socket", findings: socket),
-        .init(id: "permissions", summary: "Every user can report, and no other user can replace the socket") {
+        .init(
+            id: "permissions", summary: "Every user can report, and only you, its owner and root can replace the socket"
+        ) {
             permissions($0)
         },
         .init(id: "groups", summary: "You may see all records", findings: groups),
@@ -162,7 +164,7 @@ extension DoctorCheck {
         guard daemon.store.bytes == nil else { return [] }
         return [
             DoctorFinding(
-                .note, "you see only your own records, so most checks are not possible",
+                .note, "you see only your own records, so some checks are not possible",
                 fix: "sudo issuectl doctor; or name one of your groups in Readers= (issued.conf). After being added to "
                     + "a group, log in again")
         ]
@@ -372,13 +374,17 @@ extension DoctorCheck {
 
     private static func tls(_ facts: DoctorFacts) -> [DoctorFinding]? {
         findings(facts, where: { $0 == "tls" }) { _ in
-            "check the clock, the proxy and CAFile=; the certificates of the system: update-ca-certificates"
+            "check the clock, the proxy and CAFile=; to update the system's certificates: update-ca-certificates"
         }
     }
 
     private static func token(_ facts: DoctorFacts) -> [DoctorFinding]? {
-        findings(facts, where: { tokenReasons.contains($0) }) { _ in
-            "write the right token into /etc/credstore, then: systemctl restart issued"
+        findings(facts, where: { tokenReasons.contains($0) }) { destination in
+            switch destination.reason {
+            case "proxy_refuses": "check Proxy=, and the user and password in it"
+            case "forbidden": "check the account, its rights and its allowed addresses"
+            default: "write the right token into /etc/credstore, then: systemctl restart issued"
+            }
         }
     }
 

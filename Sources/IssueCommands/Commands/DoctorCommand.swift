@@ -13,8 +13,8 @@ struct DoctorCommand: Command {
         sections: [("Options", [list, CommonOptions.shortTimeout])],
         notes: [
             "Without CHECK, runs all checks. The result of a check is ok, skipped, a note, a warning or a "
-                + "problem. Each finding is shown with the command or the change that fixes it. Run it as root: "
-                + "other users do not see everything, so some checks are skipped for them.",
+                + "problem. Each finding is shown with the command or the change that fixes it. Run it as root, a "
+                + "reader or an operator: other users see only a part, so some checks are skipped for them.",
             "Exits with 1 if there is a warning or a problem.",
         ],
         examples: ["sudo issuectl doctor", "issuectl doctor socket disk --json", "issuectl doctor --list"])
@@ -93,7 +93,7 @@ struct DoctorReport {
         case "unit": return "issued.service is not installed"
         default: break
         }
-        guard let daemon = facts.daemon else { return "the daemon does not reply" }
+        guard let daemon = facts.daemon else { return "the daemon's status is not available" }
         if daemon.store.id.isEmpty { return "the database cannot be opened" }
         return daemon.store.bytes == nil
             ? "only root, readers and operators see this" : "the daemon does not report this"

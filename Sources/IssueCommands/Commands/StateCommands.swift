@@ -8,12 +8,13 @@ struct ResolveCommand: StateCommand {
     static let specification = CommandSpecification(
         name: "resolve", summary: "Mark issues as resolved", operands: .several("GROUP"),
         operandSources: [.groups],
-        sections: [("Version with the fix", [fixedIn, fixedInNext, untilNewerVersion]), ("Note", [note])],
+        sections: [("Version with the fix", [fixedIn, fixedInNext, fixedInNewer]), ("Note", [note])],
         notes: [
             "The next record of a resolved issue reopens it. The regression is logged, and the record is "
                 + "forwarded ahead of any backlog. With --in, --in-next or --until-newer-version, records of versions "
-                + "without the fix do not reopen the issue. Versions are compared by the times of their deployments "
-                + "(issuectl deploy) or, if none was declared, by their numbers."
+                + "without the fix do not reopen the issue. A version counts as later if it was deployed later "
+                + "(issuectl deploy) and does not have a lower number. If no deployment was declared, only the numbers "
+                + "are compared."
         ],
         examples: [
             "issuectl resolve g92c9da597585468b", "issuectl resolve g92c9da597585468b --in 2.4.0",
@@ -22,6 +23,8 @@ struct ResolveCommand: StateCommand {
 
     static let fixedIn = OptionSpecification("in", value: "VERSION", "VERSION and later versions have the fix")
     static let fixedInNext = OptionSpecification("in-next", "The next deployment and later ones have the fix")
+    static let fixedInNewer = OptionSpecification(
+        "until-newer-version", "Only versions newer than all seen so far have the fix")
 
     let groups: [String]
     let parameters: SetStateParameters
@@ -33,9 +36,9 @@ struct ResolveCommand: StateCommand {
         ) { text in (1...IssueDeployment.maxVersionBytes).contains(text.utf8.count) ? text : nil }
         parameters = SetStateParameters(
             group: "", state: .resolved,
-            untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil, resolvedIn: version,
+            untilNewerVersion: arguments.has(Self.fixedInNewer) ? true : nil, resolvedIn: version,
             isResolvedInNext: arguments.has(Self.fixedInNext) ? true : nil, note: try StateNote.text(arguments))
-        let given = [arguments[Self.fixedIn] != nil, arguments.has(Self.fixedInNext), arguments.has(untilNewerVersion)]
+        let given = [arguments[Self.fixedIn] != nil, arguments.has(Self.fixedInNext), arguments.has(Self.fixedInNewer)]
         if given.count(where: { $0 }) > 1 {
             throw UsageError("--in, --in-next and --until-newer-version cannot be used together")
         }
@@ -44,13 +47,15 @@ struct ResolveCommand: StateCommand {
 
 /// `issuectl mute`: stops forwarding the records of groups.
 struct MuteCommand: StateCommand {
+    static let untilNewer = OptionSpecification(
+        "until-newer-version", "Until a version newer than all seen so far reports the issue")
     static let untilCount = OptionSpecification("until-count", value: "NUMBER", "Until NUMBER further occurrences")
 
     static let specification = CommandSpecification(
         name: "mute", summary: "Stop forwarding issues, but store and count them", operands: .several("GROUP"),
         operandSources: [.groups],
         sections: [
-            ("Duration", [EndOptions.duration, EndOptions.until, untilCount, untilNewerVersion]), ("Note", [note]),
+            ("Duration", [EndOptions.duration, EndOptions.until, untilCount, untilNewer]), ("Note", [note]),
         ],
         notes: [
             "New records of a muted issue are withheld from all destinations. They are not sent later, even if "
@@ -69,7 +74,7 @@ struct MuteCommand: StateCommand {
         groups = arguments.operands
         parameters = SetStateParameters(
             group: "", state: .muted, until: try EndOptions.end(arguments, at: now),
-            untilNewerVersion: arguments.has(untilNewerVersion) ? true : nil,
+            untilNewerVersion: arguments.has(Self.untilNewer) ? true : nil,
             untilCount: try arguments.integer(Self.untilCount, in: 1...1_000_000_000),
             note: try StateNote.text(arguments))
     }
@@ -116,9 +121,6 @@ enum EndOptions {
         }
     }
 }
-
-private let untilNewerVersion = OptionSpecification(
-    "until-newer-version", "Until a version newer than all seen so far reports the issue")
 
 private let note = OptionSpecification(
     "note", value: "TEXT", "A note for other users, such as the reason (at most \(IssueStateChange.maxNoteBytes) bytes)"

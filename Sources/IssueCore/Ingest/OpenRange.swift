@@ -17,7 +17,7 @@ package struct OpenRange: Sendable {
 
     /// The first row id of the range.
     package private(set) var firstID: RowID
-    /// The size of the records, and of the series that are new in the range, in bytes.
+    /// The size of the records, and the bytes added with ``grow(by:)``.
     package private(set) var byteCount = 0
     /// One entry per id, in order.
     private var entries: [Entry] = []
@@ -70,8 +70,8 @@ package struct OpenRange: Sendable {
         note(series)
     }
 
-    /// Adds the bytes that a new series takes in addition to its records, so that a range with large series closes
-    /// earlier.
+    /// Adds the bytes that a new series takes beyond `RangePostings.Posting.bytesOfSeries`, so that a range with large
+    /// series closes earlier.
     package mutating func grow(by bytes: Int) {
         byteCount &+= bytes
     }

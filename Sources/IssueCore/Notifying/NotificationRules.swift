@@ -223,7 +223,7 @@ package struct EscalationCounter: Sendable {
     private var removed: Set<GroupID> = []
 
     /// - Parameters:
-    ///   - rate: The number of occurrences in a period from which a group is reported.
+    ///   - rate: A group is reported once it has this number of occurrences within this period.
     ///   - entries: The stored counts. They must have been counted with slots of the same length.
     ///   - maxGroups: The maximum number of groups in memory.
     package init(_ rate: Rate, entries: [Entry] = [], maxGroups: Int = Self.maxGroups) {

@@ -215,7 +215,7 @@ package struct ConnectionBytes: Equatable, Sendable {
     ///   - bytes: The size of both.
     ///   - replyMemory: The memory of unread replies.
     ///   - queryMemory: The memory of running queries.
-    /// - Returns: The difference of the size and of all memory, and the difference of the memory of unread replies.
+    /// - Returns: How much the size and the memory of both have changed, and how much the memory of unread replies has.
     package mutating func set(
         unread bytes: Int, replyMemory: Int, queryMemory: Int
     ) -> (change: Change, unreadMemory: Int) {
@@ -279,7 +279,8 @@ package struct ReplyBudget: Sendable {
         case waitForOthers
     }
 
-    /// The bytes reserved for a reply of unknown size: a page and its last entry.
+    /// The bytes reserved for a reply of unknown size: the size limit of a page, and as much for the last entry of the
+    /// page, which may exceed that limit.
     package static let maxReply = 2 << 20
 
     /// The limit for the replies to all users together, in bytes.
@@ -332,7 +333,7 @@ package struct MemoryReservation: Equatable, Sendable {
     package var connection: UInt64
     package var owner: UInt32
     package var bytes: Int
-    /// The time at which the client last made progress.
+    /// When the partial message began, or when the client stopped reading its replies.
     package var since: MonotonicInstant
 
     package init(connection: UInt64, owner: UInt32, bytes: Int, since: MonotonicInstant) {
@@ -344,8 +345,8 @@ package struct MemoryReservation: Equatable, Sendable {
 
     /// Returns the connections to close so that the others hold at most `target` bytes, if possible.
     ///
-    /// Only users above an equal share lose connections. Connections without progress for the longest time are closed
-    /// first, so a large message that is being sent is not interrupted because of many stalled partial messages.
+    /// Only users above an equal share lose connections. The connection with the earliest `since` is closed first, so a
+    /// message that has just begun is not interrupted because of many older stalled ones.
     ///
     /// - Parameters:
     ///   - holdings: All reservations.

@@ -125,24 +125,24 @@ package struct TriageState: Equatable, Sendable {
 }
 
 extension TriageState {
-    /// Returns the state of a group after another one is merged into it: the one of the two states that leads to an
-    /// alert sooner.
+    /// Returns the state of a group after another one is merged into it: the one of the two states that hides less.
     ///
-    /// An open group alerts sooner than a resolved one, and a resolved group sooner than a muted one. Of two resolved
-    /// states, the result is the one without `knownVersion`, or otherwise the one with the older version; `fixedIn` and
-    /// `fixAwaitedSince` are not compared. Of two mutes, it is the one whose period ends earlier or, if they are equal,
-    /// the one that a newer version ends, or the one with the older version; `occurrencesLeft` is not compared. Of two
-    /// open states, it is the one that has regressed, or otherwise the one that a user has set.
+    /// An open state takes precedence over a resolved one, and a resolved state over a muted one. Of two resolved
+    /// states, the result is the one without `knownVersion` or, if both have one, the one with the older version;
+    /// `fixedIn` and `fixAwaitedSince` are not compared. Of two mutes, it is the one whose period ends earlier. If both
+    /// end at the same time, it is the one with a `knownVersion` or, if both have one, the one with the older version;
+    /// `occurrencesLeft` is not compared. Of two open states, it is the one that has regressed, or otherwise the one
+    /// that a user has set.
     package static func merged(_ first: TriageState, _ second: TriageState) -> TriageState {
         if first.state == .open, second.state == .open {
             guard first.hasRegressed == second.hasRegressed else { return first.hasRegressed ? first : second }
             return first.change == nil ? second : first
         }
-        return second.alertsSooner(than: first) ? second : first
+        return second.hidesLess(than: first) ? second : first
     }
 
-    private func alertsSooner(than other: TriageState) -> Bool {
-        guard state == other.state else { return urgency > other.urgency }
+    private func hidesLess(than other: TriageState) -> Bool {
+        guard state == other.state else { return rank > other.rank }
         switch state {
         case .open: return false
         case .resolved: return isOlderVersion(than: other)
@@ -158,7 +158,7 @@ extension TriageState {
         }
     }
 
-    private var urgency: Int {
+    private var rank: Int {
         switch state {
         case .open: 2
         case .resolved: 1
@@ -166,7 +166,8 @@ extension TriageState {
         }
     }
 
-    /// Returns `true` if, by `knownVersion`, records of more versions end this state than end the other one.
+    /// Returns `true` if the other state has a `knownVersion`, and this one has an older one or none. Records of more
+    /// versions then end this state.
     private func isOlderVersion(than other: TriageState) -> Bool {
         guard let known = other.knownVersion else { return false }
         return knownVersion.map { known.isNewer(than: $0) } ?? true

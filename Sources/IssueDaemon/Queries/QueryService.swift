@@ -86,8 +86,8 @@ final class QueryService: Sendable {
         if inbox.withLock({ $0.repliesChanged(of: user, by: difference) }) { inbox.broadcast() }
     }
 
-    /// Interrupts the queries in progress and all later ones, so that they are answered with `Busy`. Queries that wait
-    /// for a change by the writer continue.
+    /// Interrupts the queries on the query threads, now and later. They are answered with `Busy`, or with the records
+    /// found so far. Queries that wait for a change by the writer continue, and the status service still answers.
     func refuseAll() {
         watch.stop()
     }

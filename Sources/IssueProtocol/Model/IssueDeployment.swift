@@ -7,7 +7,7 @@ public struct IssueDeployment: Equatable, Sendable {
 
     /// The name of the application.
     public var app: String
-    /// The user of the application. Nil for the applications of all users with this name.
+    /// The user of the application. Nil means every user's application with this name.
     public var user: UInt32?
     /// The version, with the build in parentheses if it has one: `2.0.0 (2500)`.
     public var version: String
@@ -57,13 +57,13 @@ package struct DeployParameters: Equatable, JSONObjectCodable, Sendable {
     /// The name of the application.
     package var app: String
     package var version: String
-    /// The time of the deployment; nil for now.
+    /// The time of the deployment; nil means the current time.
     package var at: IssueTimestamp?
     /// The revision of the source code.
     package var commit: String?
     package var note: String?
-    /// The user of the application. Nil for the caller's own application or, if the caller is an operator, for the
-    /// applications of all users with this name.
+    /// The user of the application. Nil means the caller's own application or, if the caller is an operator, every
+    /// user's application with this name.
     package var user: UInt32?
 
     package init(

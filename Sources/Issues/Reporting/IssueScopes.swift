@@ -125,7 +125,7 @@ enum ContextHook {
     // Separate from the closure, since most applications have none.
     fileprivate static let isSet = Atomic(false)
 
-    /// Returns the context of the current task. Nil if neither the scope nor the closure has one.
+    /// Returns the context of the current task. Nil if the scope has none and no closure is set.
     ///
     /// - Parameter box: The scope of the current task.
     @inline(__always)

@@ -73,18 +73,24 @@ extension IssueText {
             append(value, .text)
         }
 
-        /// Appends a value as in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal, and sends it as a Boolean.
+        ///
+        /// Otherwise the same as the version with a `String`.
         public mutating func appendInterpolation(_ value: Bool) {
             append(value ? "true" : "false", .scalar)
         }
 
-        /// Appends a value as in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal, and sends it as a number.
+        ///
+        /// Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value: BinaryInteger>(_ value: Value) {
             append(value.description, .scalar)
         }
 
-        /// Appends a value as in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal, and sends it as a number.
+        ///
+        /// Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<
             Value: BinaryFloatingPoint & TextOutputStreamable & CustomStringConvertible
@@ -92,7 +98,7 @@ extension IssueText {
             append(value.description, .scalar)
         }
 
-        /// Appends a value as in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal. Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value: TextOutputStreamable & CustomStringConvertible>(
             _ value: Value
@@ -100,19 +106,19 @@ extension IssueText {
             appendStream(value)
         }
 
-        /// Appends a value as in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal. Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value: TextOutputStreamable>(_ value: Value) {
             appendStream(value)
         }
 
-        /// Appends a value as in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal. Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value: CustomStringConvertible>(_ value: Value) {
             append(value.description, .text)
         }
 
-        /// Appends a value as in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal. Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value>(_ value: Value) {
             append(String(describing: value), .text)
