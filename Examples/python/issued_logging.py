@@ -7,8 +7,9 @@
     logging.error("Cannot charge order %s", order)
 
 Logging never waits for the daemon: a thread sends the records. While no daemon answers, up to `capacity` records wait in
-memory; then the oldest are dropped, and their number is in the metadata of the next one. Each record has a number, so
-one that is sent again is stored once. At the exit of the process, the handler waits up to two seconds.
+memory; then the oldest are dropped, except those being sent, and their number is in the metadata of the next one. Each
+record has a number, so one that is sent again is stored once. At the exit of the process, the handler waits up to two
+seconds.
 
 To try it: python3 issued_logging.py MESSAGE. It needs report.py from the same folder.
 """
@@ -53,6 +54,8 @@ class IssueHandler(logging.Handler):
         # Also called in the child after a fork, which must not send the records of its parent or use its connection.
         self.changed = threading.Condition()
         self.waiting = collections.deque()
+        # The number of records at the start of the queue that are being sent.
+        self.sending = 0
         self.dropped = 0
         self.producer, self.next = str(uuid.uuid4()), 0
         self.connection = None
@@ -72,8 +75,11 @@ class IssueHandler(logging.Handler):
             if self.is_closed:
                 return
             if len(self.waiting) >= self.capacity:
-                self.waiting.popleft()
                 self.dropped += 1
+                # The records being sent may be stored already.
+                if self.sending == len(self.waiting):
+                    return
+                del self.waiting[self.sending]
             self.waiting.append((self.next, text))
             self.next += 1
             if self.thread is None:
@@ -124,11 +130,11 @@ class IssueHandler(logging.Handler):
                 self.changed.wait_for(lambda: self.waiting or self.is_closed)
                 if not self.waiting:
                     break
-                batch, dropped = self._batch(), self.dropped
-            if self._send(batch, dropped):
+            if self._send():
                 pause = FIRST_PAUSE
                 continue
             with self.changed:
+                self.sending = 0
                 if self.changed.wait_for(lambda: self.is_closed, pause):
                     break
             pause = min(2 * pause, MAX_PAUSE)
@@ -144,11 +150,14 @@ class IssueHandler(logging.Handler):
             size += len(text)
         return batch
 
-    def _send(self, batch, dropped):
-        """Returns False if the records must be sent again."""
+    def _send(self):
+        """Sends the first records. Returns False if they must be sent again."""
         try:
             if self.connection is None:
                 self.connection = connect()
+            with self.changed:
+                batch, dropped = self._batch(), self.dropped
+                self.sending = len(batch)
             texts = [text for _, text in batch]
             if dropped:
                 first = json.loads(texts[0])
@@ -171,6 +180,7 @@ class IssueHandler(logging.Handler):
             last = batch[-1][0]
             while self.waiting and self.waiting[0][0] <= last:
                 self.waiting.popleft()
+            self.sending = 0
             self.dropped -= dropped
             self.changed.notify_all()
         return True

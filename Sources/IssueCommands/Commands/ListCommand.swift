@@ -54,10 +54,6 @@ struct ListCommand: Command {
         let isRoomy = context.format == .human && context.width.map { $0 >= Self.roomyWidth } ?? false
         let hasSparkline = wantsSparkline || isRoomy
         let collector = try context.collector()
-        // A daemon without deployments would ignore this part of the filter, but rejects a query for deployments.
-        if filter?.sinceDeployment != nil {
-            _ = try collector.call(CollectorCalls.deployments, DeploymentsParameters(limit: 1))
-        }
         try paging.print(
             "groups", columns(hasSparkline: hasSparkline), empty: filter == nil ? "No issues." : "No issues match.",
             in: context

@@ -70,7 +70,7 @@ enum ConfigurationTable {
         rule("CreditCard", .creditcard, "Numbers of payment cards."),
         rule("IBAN", .iban, "International bank account numbers."),
         rule("Email", .email, "E-mail addresses."),
-        rule("IP", .ip, "IPv4 and IPv6 addresses, except those of this host."),
+        rule("IP", .ip, "IPv4 and IPv6 addresses, except loopback addresses and 0.0.0.0."),
         .init(list: "Keys", \.redaction.keys, .names, "More names of secret values."),
         .init(list: "PlainKeys", \.redaction.plainKeys, .names, "Names whose values are not secret."),
     ]
@@ -137,7 +137,7 @@ extension ConfigurationTable {
             "The maximum number of application names of one user."),
     ]
 
-    /// The reserves of the send rate, and when summaries are sent.
+    /// The reserves of the rate limits, and when summaries are sent.
     static let reserves: [ConfigurationKey<LimitSettings>] = [
         .init("CriticalReserve", \.criticalReserve, .share(0...99), "The share reserved for critical records."),
         .init("SummaryReserve", \.summaryReserve, .share(0...99), "The share reserved for summaries."),
