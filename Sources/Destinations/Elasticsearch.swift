@@ -12,7 +12,7 @@ package struct ElasticsearchFormat: HTTPFormat {
 
     package static let frame = BodyFrame.lines
     /// With the filter in the URL, an item of the response has about 30 bytes, or 80 bytes if it was rejected. Without
-    /// the filter, for example because a proxy removes the query, an item has up to 500 bytes.
+    /// the filter, for example because a proxy removes the query, an accepted item has up to 500 bytes.
     package static let responseBytesPerLine = 512
 
     package let http: HTTPSettings
@@ -28,14 +28,15 @@ package struct ElasticsearchFormat: HTTPFormat {
 
     package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
         request.url += request.url.hasSuffix("/") ? "_bulk" : "/_bulk"
-        // Requests only the members that `result` reads. A whole item repeats the index and the id, and an error
-        // repeats the document.
+        // Leaves out members that `result` does not read. A whole item repeats the index and the id, and an error may
+        // repeat a part of the document.
         request.url += "?filter_path=errors,items.*.status,items.*.error.type"
         request.headers = ["Content-Type": "application/x-ndjson"]
         if let token { request.headers.append(name: "Authorization", value: authorization(token)) }
     }
 
-    /// Sends a bulk request without an action, which is refused after the credential has been checked.
+    /// Completes the request with a body without an action, which the server refuses after it has checked the
+    /// credential.
     package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
         complete(&request, token: token)
         request.body = [UInt8(ascii: "\n")]
@@ -66,8 +67,7 @@ extension ElasticsearchFormat {
             DeliveryResult(verdict, ResponseSummary("\(status): \(text)"))
         }
         guard let items = try? JSONValue(json: response.body)["items"]?.asArray, items.count == lines else {
-            // The bulk request was processed, but its results are unknown. Each document has an id, so it is not stored
-            // twice.
+            // The documents may have been stored. Each has an id, so `create` rejects those that the index already has.
             return result(
                 .ambiguous(.noAnswer),
                 response.isTruncated ? "the response is too large" : "the response does not list the items")
@@ -106,7 +106,8 @@ extension ElasticsearchFormat {
         var isRefused: Bool { (400..<500).contains(status) && status != 409 && status != 429 }
     }
 
-    /// The errors of single documents in Elasticsearch and OpenSearch. Any other text may be a part of a record.
+    /// The types of the errors of single documents in Elasticsearch and OpenSearch. Any other text may be a part of a
+    /// record.
     private static let knownErrors: Set<String> = [
         "circuit_breaking_exception", "cluster_block_exception", "document_parsing_exception",
         "es_rejected_execution_exception", "illegal_argument_exception", "illegal_state_exception",
@@ -122,7 +123,7 @@ extension ElasticsearchFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
-            "The API key, or the password with User=, was rejected: replace the credential. A credential file is "
+            "The API key, or the password if User= is set, was rejected: replace the credential. A credential file is "
                 + "reloaded automatically; a systemd credential requires a restart."
         case .forbidden: "Access is denied: allow the API key or user to create documents in the index of Index=."
         case .manyLinesRefused:
@@ -133,7 +134,7 @@ extension ElasticsearchFormat {
     }
 }
 
-/// The lines. Each one consists of the two lines that `_bulk` requires for a document.
+/// The lines. For `_bulk`, each contains two lines of text: the action and the document.
 extension ElasticsearchFormat {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
@@ -178,7 +179,7 @@ extension ElasticsearchFormat {
         }
     }
 
-    /// Returns the line of a document. If a document with the id exists, `create` answers with 409 and stores nothing.
+    /// Returns the line of a document. If the index has a document with the id, `create` gives 409 and stores nothing.
     private func document(_ members: [JSONValue.Member], id: String) -> [UInt8] {
         let action = JSONValue.object([
             .init("create", .object([.init("_index", .string(index)), .init("_id", .string(id))]))

@@ -12,7 +12,7 @@ package struct OTLPFormat: HTTPFormat {
 
     package let http: HTTPSettings
 
-    /// Creates the format. An address without a path gets the default path, as in other exporters.
+    /// Creates the format. An address without a path gets the default path of OTLP.
     package init(_ http: HTTPSettings, _ options: [String: String]) {
         var http = http
         let address = http.address
@@ -30,7 +30,7 @@ package struct OTLPFormat: HTTPFormat {
 }
 
 extension OTLPFormat {
-    /// Sends a request without records.
+    /// Completes the request with a body without records.
     package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
         complete(&request, token: token)
         request.body = Array(#"{"resourceLogs":[]}"#.utf8)
@@ -81,7 +81,7 @@ extension OTLPFormat {
     }
 }
 
-/// The `ResourceLogs` of each record in the JSON encoding of OTLP.
+/// The lines, each of which is a `ResourceLogs` object in the JSON encoding of OTLP.
 ///
 /// Source: the OpenTelemetry protocol specification, "JSON Protobuf Encoding": names in lowerCamelCase, 64-bit integers
 /// as strings, enumerations as numbers.
@@ -104,7 +104,7 @@ extension OTLPFormat {
             attributes: attributes)
     }
 
-    /// Returns the attributes from which a receiver recognises an exception; empty if a record has neither an error
+    /// Returns the attributes by which a receiver recognises an exception; empty if a record has neither an error
     /// domain nor a backtrace.
     ///
     /// Source: the OpenTelemetry semantic conventions, "Exceptions in logs".

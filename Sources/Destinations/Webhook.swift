@@ -31,7 +31,7 @@ package struct Webhook: Sendable {
     package var template: WebhookTemplate?
     /// The path of a PEM file with the certificates of trusted authorities; nil for the authorities of the system.
     package var caFile: String?
-    /// The URL of the proxy; nil to use the environment.
+    /// The URL of the proxy; nil to use the environment, empty for no proxy.
     package var proxy: String?
     /// The time limit of a request.
     package var timeout: Duration
@@ -55,7 +55,8 @@ package struct Webhook: Sendable {
         template.map { WebhookContent(json: $0.body(of: message)) } ?? format.content(of: message)
     }
 
-    /// Connects to the host of a URL and sends nothing. Uses TLS if the scheme of the URL is `https`.
+    /// Connects to the host of a URL and sends nothing. Uses TLS if the scheme of the URL is `https`. If it is `http`
+    /// and there is an HTTP proxy, connects only to the proxy.
     package func probe(_ url: WebhookURL) -> DestinationProbe {
         DestinationProbe(
             connecting: request(to: url, within: min(timeout, .seconds(10))),
@@ -158,7 +159,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
     /// and no text has more characters than UTF-16 code units.
     private static let maxDiscordLength = 1900
 
-    /// Returns the part of a text that fits into a message for Discord. An escape is not split.
+    /// Returns the beginning of a text that fits into a message for Discord. An escape is not split.
     private static func prefix(of text: String) -> String {
         var (end, length) = (text.startIndex, 0)
         for index in text.indices {
@@ -179,8 +180,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
     /// Escapes the characters with which an application could mention a channel in Slack, or give a link another text.
     /// Slack still turns a plain URL into a link.
     ///
-    /// Each code point is examined and not each Swift character, because a character may consist of several code
-    /// points.
+    /// Examines code points instead of Swift characters, because a character may consist of several code points.
     ///
     /// - Parameter isBold: `true` for text between asterisks. An asterisk in it is replaced by a similar character.
     private static func slackEscaped(_ text: String, isBold: Bool = false) -> String {
@@ -352,7 +352,7 @@ package struct WebhookContent: Sendable {
     }
 }
 
-/// A JSON text with placeholders such as `{title}`, each within a JSON string.
+/// A text with placeholders such as `{title}`, which becomes JSON when they are replaced.
 package struct WebhookTemplate: Hashable, Sendable {
     package let text: String
 
@@ -361,8 +361,8 @@ package struct WebhookTemplate: Hashable, Sendable {
         "title", "text", "host", "notifier", "kinds", "severity", "count", "id", "attempt", "at",
     ]
 
-    /// Returns nil if a placeholder is unknown, if the text with the values is not valid JSON, or if it is longer than
-    /// 8 KiB.
+    /// Returns nil if a placeholder is unknown, if the text with sample values is not valid JSON, or if the template is
+    /// longer than 8 KiB.
     package init?(_ text: String) {
         self.text = text
         let sample = NotificationMessage(

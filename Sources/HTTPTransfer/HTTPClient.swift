@@ -15,7 +15,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     private var multi: UnsafeMutableRawPointer?
     private let sockets = TransferSockets()
 
-    /// Creates a client. This is cheap, because the first request initializes libcurl.
+    /// Creates a client. This is cheap: libcurl is initialized only by the first request.
     package init() {
         unsafe easy = nil
         unsafe multi = nil
@@ -36,7 +36,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - cancellation: Cancels the request from another thread; nil if the request cannot be cancelled.
-    /// - Returns: The response. Its body may be incomplete after an error status or above the limit.
+    /// - Returns: The response. If `isTruncated` is set, its body is incomplete.
     /// - Throws: `HTTPTransferError` if there was no usable response.
     package mutating func perform(
         _ request: HTTPRequest, cancellation: HTTPCancellation? = nil
@@ -77,8 +77,8 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Writes bytes to a connection without reading a response, and keeps the connection open for later writes. Uses TLS if
-/// the scheme of the URL is `https`.
+/// Writes bytes to a connection without interpreting a response, and keeps the connection open for later writes. Uses
+/// TLS if the scheme of the URL is `https`.
 ///
 /// `send` blocks the calling thread. Written bytes have been passed to the kernel, but may not have arrived. The
 /// process must ignore SIGPIPE.
@@ -92,7 +92,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     /// Receives libcurl's callbacks. It must live as long as the connection.
     private var exchange: HTTPExchange?
 
-    /// Creates a client. It connects when the first bytes are sent.
+    /// Creates a client. It connects at the first call of `send`.
     ///
     /// - Parameter cancellation: Cancels connecting and writing from another thread; nil if they cannot be cancelled.
     package init(cancellation: HTTPCancellation? = nil) {
@@ -115,8 +115,8 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Sends bytes over the open connection, or over a new one to the address of `request`. Only the address, the
-    /// timeouts, the proxy and the CA file of `request` are used.
+    /// Sends bytes over the open connection, or over a new one to the address of `request`. The method,
+    /// headers, body and response limit of `request` are ignored.
     ///
     /// - Throws: `HTTPTransferError`. Its `bodyFullySent` is `true` if some of the bytes may have arrived.
     package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {

@@ -1,6 +1,6 @@
 import CCurl
 
-/// One attempt to perform a request, and the interpretation of its result.
+/// Makes single attempts to perform a request, and interprets their results.
 @safe
 struct HTTPAttempt {
     private let easy: UnsafeMutableRawPointer
@@ -9,8 +9,8 @@ struct HTTPAttempt {
     private let origin: HTTPOrigin
     private let cancellation: HTTPCancellation?
 
-    /// Whether the connection ended while the body was being sent, and no response was received. The peer may have
-    /// rejected the request before the connection ended.
+    /// Whether, in the last attempt, the connection ended while the body was being sent, and no response was received.
+    /// The peer may have rejected the request before the connection ended.
     private(set) var mayHaveMissedRejection = false
 
     init(
@@ -24,7 +24,7 @@ struct HTTPAttempt {
         self.cancellation = cancellation
     }
 
-    /// Performs the attempt.
+    /// Makes an attempt.
     ///
     /// - Parameter expectsContinue: `true` to wait for "100 Continue" before the body is sent.
     mutating func perform(_ request: HTTPRequest, expectsContinue: Bool = false) throws(HTTPTransferError)
@@ -58,7 +58,7 @@ struct HTTPAttempt {
             info: info, exchange: exchange, bodyFullySent: isSent)
     }
 
-    /// Returns the response if it can be used; nil if libcurl's result is an error that makes it unusable.
+    /// Returns the response; nil if there is none, or if libcurl's result is an error that makes it unusable.
     private func response(to result: CURLcode, in exchange: HTTPExchange) -> HTTPResponse? {
         if result == CURLE_OK { return exchange.response(isTruncated: false) }
         guard let response = exchange.response(isTruncated: true) else { return nil }
@@ -146,7 +146,7 @@ extension HTTPAttempt {
         return results.first { $0 != CURLE_OK }
     }
 
-    /// Returns the duration in milliseconds, rounded up, and at least 1, because libcurl interprets zero as no limit.
+    /// Returns the duration in milliseconds, rounded up, and at least 1, because zero selects libcurl's default limit.
     private static func milliseconds(_ duration: Duration) -> Int {
         let (seconds, attoseconds) = duration.components
         // The limit of a month prevents an overflow.
@@ -313,8 +313,9 @@ extension HTTPExchange {
 struct HeaderList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 
-    /// Creates the list. Returns nil if a name is empty, if a name or value contains a character that HTTP does not
-    /// allow there, or if memory is exhausted.
+    /// Creates the list. Returns nil if memory is exhausted or a field is invalid. A valid name is not empty and
+    /// consists of printable ASCII characters except spaces, `:` and `;`. A valid value contains no control characters
+    /// except tabs.
     init?(_ headers: HTTPHeaders, expectsContinue: Bool) {
         unsafe first = nil
         // Waiting for "100 Continue" costs a round trip, and a delay if the peer does not support it. The empty field
@@ -349,15 +350,15 @@ struct HeaderList: ~Copyable {
     }
 }
 
-/// Properties of a completed transfer.
+/// Properties of a transfer that has ended.
 struct TransferInfo {
-    /// The number of bytes of the body that were passed to the kernel.
+    /// The number of bytes of the body that were sent on the last connection.
     let uploaded: Int
     /// The proxy's status for CONNECT; zero if there was no CONNECT.
     let proxyStatus: Int
     /// The kernel's errno of a failed connection.
     let systemError: CInt
-    /// OpenSSL's code for a certificate that was not trusted.
+    /// OpenSSL's result of verifying the certificate.
     let verification: Int
 
     init(_ easy: UnsafeMutableRawPointer) {

@@ -142,8 +142,8 @@ enum ProxyName {
 
     /// Returns the host and port of the proxy for a request; nil if it goes directly to the peer.
     ///
-    /// - Parameter environment: Returns the value of an environment variable. The proxy is determined from the same
-    ///   variables as in libcurl.
+    /// - Parameter environment: Returns the value of an environment variable. Only variables that libcurl reads
+    ///   are used.
     static func text(
         for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String? = variable
     ) -> String? {
@@ -180,11 +180,11 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
         case refused
         /// The connection was not established in time.
         case connectTimeout
-        /// The response was not complete in time.
+        /// After connecting, the transfer was not complete in time.
         case timeout
         /// A TLS failure: an untrusted certificate, a failed handshake, no TLS, or an unusable CA file.
         case tls
-        /// The connection ended before the response was complete.
+        /// The connection ended before the transfer was complete.
         case connectionLost
         /// The response is not HTTP, or has too many headers.
         case malformedResponse
@@ -306,7 +306,7 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
     /// The number of bytes by which the output grows at a time.
     private static let pieceBytes = 64 << 10
 
-    /// Creates a compressor. It uses 256 KiB of memory.
+    /// Creates a compressor. It uses about 256 KiB of memory.
     ///
     /// - Parameter level: The compression level, from 1 to 9; 0 stores the bytes uncompressed.
     package init(level: Int) throws(GzipError) {

@@ -21,7 +21,8 @@ package struct DestinationProbe: Equatable, Sendable {
         self.clockSkew = clockSkew
     }
 
-    /// Connects to the host of a request and sends nothing. Uses TLS if the scheme of its URL is `https`.
+    /// Connects to the host of a request and sends nothing. Uses TLS if the scheme of the URL is `https`. If it is
+    /// `http` and there is an HTTP proxy, connects only to the proxy.
     ///
     /// - Parameter message: The message if the connection succeeds.
     init(connecting request: HTTPRequest, _ message: String) {
@@ -37,7 +38,7 @@ package struct DestinationProbe: Equatable, Sendable {
     /// The largest difference between two clocks that causes no warning.
     package static let acceptableSkew: Duration = .seconds(60)
 
-    /// Whether the clocks differ so much that the times of records would be wrong.
+    /// Whether the clocks differ by more than `acceptableSkew`.
     package var hasClockSkew: Bool {
         guard let clockSkew else { return false }
         return clockSkew > Self.acceptableSkew || clockSkew < .zero - Self.acceptableSkew
@@ -80,8 +81,8 @@ extension HTTPFormat {
         return probe
     }
 
-    /// Returns how far the `Date` header is before the start or after the end of the request; zero if it may be between
-    /// them. Nil if there is no valid header.
+    /// Returns how far the `Date` header is after the end of the request or, as a negative value, before its start;
+    /// zero if it may be between them. Nil if there is no valid header.
     private static func clockSkew(
         of response: HTTPResponse, before: IssueTimestamp, now: IssueTimestamp
     ) -> Duration? {

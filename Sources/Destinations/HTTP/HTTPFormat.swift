@@ -19,15 +19,15 @@ package protocol HTTPFormat: Sendable {
     /// The default of `Credential=`; nil if the destination may work without a credential.
     static var defaultCredential: String? { get }
 
-    /// Whether the limits of `[Limits]` and `[Forward]` apply unless the section sets others. If not, there are no
-    /// limits by default, because users operate the server themselves.
+    /// Whether the limits of `[Limits]` and `[Forward]` apply unless the section sets others. If not, the send rate,
+    /// the daily bytes and the bursts are unlimited by default, because the server is self-hosted.
     static var isLimitedByDefault: Bool { get }
 
     /// Returns the address of the server.
     ///
     /// - Parameters:
     ///   - url: The value of `URL=`; nil if it is not set.
-    ///   - options: The values of `options`, by name. Receives the values that depend on the address.
+    ///   - options: The values of `options`, by name. Values that depend on the address are added.
     /// - Throws: `AddressError` if the keys determine no address.
     static func address(_ url: HTTPAddress?, _ options: inout [String: String]) throws(AddressError) -> HTTPAddress
 
@@ -59,7 +59,7 @@ package protocol HTTPFormat: Sendable {
     /// Returns a line that was too large, trimmed as far as possible; nil if it cannot be trimmed any further.
     func cut(_ line: [UInt8]) -> [UInt8]?
 
-    /// Completes a request to the destination's address: its path, query and headers.
+    /// Completes the path, query and headers of a request to the destination's address.
     ///
     /// - Parameters:
     ///   - request: A request whose URL has no query.
@@ -108,7 +108,7 @@ extension HTTPFormat {
 
 /// The reason why the keys of a section determine no address.
 package enum AddressError: Error, Equatable, Sendable {
-    /// None of the keys sets an address. `expected` describes them for an error message.
+    /// None of the keys is set. `expected` describes them for an error message.
     case missing(keys: Set<String>, expected: String)
     /// Two keys set an address. The error is reported for the second one.
     case both(String, String)
@@ -121,7 +121,7 @@ package struct DestinationOption: Sendable {
     package let name: String
     /// The default value; empty if there is none.
     package let defaultText: String
-    /// Whether the default is used only if it does not contradict `URL=`.
+    /// Whether the default is used only if it agrees with the address.
     package let dependsOnAddress: Bool
     /// A line of help.
     package let help: String
@@ -363,7 +363,7 @@ package struct Credential: Sendable {
     }
 }
 
-/// A credential of a destination. Its descriptions do not reveal it.
+/// A credential of a destination or webhook. Its descriptions do not reveal it.
 package struct ShippingToken: Hashable, Sendable {
     package static let maxBytes = 4096
 

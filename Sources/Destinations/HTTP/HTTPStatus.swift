@@ -2,9 +2,8 @@ package import HTTPTransfer
 package import IssueCore
 package import IssueProtocol
 
-// The texts below consist of the status, the host and port of the destination, numbers within known bounds, and fixed
-// text. They appear in the log. Text of a response is never used, because it may contain a credential or the record of
-// another user.
+// The texts below appear in the log. They never contain text of a response, because it may contain a credential or the
+// record of another user.
 
 extension HTTPFormat {
     /// Returns the meaning of a response for the lines of the request.
@@ -26,11 +25,11 @@ extension HTTPFormat {
 }
 
 extension DeliveryResult {
-    /// Classifies a response by its status alone.
+    /// Classifies a response by its status and its `Retry-After` header.
     ///
     /// A 413 (`tooLarge`) makes the forwarder send the lines in halves (`Bisection`).
     ///
-    /// - Parameter lines: The number of lines in the request; nil if its body does not consist of lines.
+    /// - Parameter lines: The number of lines in the request; nil if the request does not consist of lines.
     init(statusOf response: HTTPResponse, lines: Int?, from origin: String, at now: IssueTimestamp) {
         let status = response.status
         let lines = lines.map { Self.count($0) }
@@ -77,7 +76,7 @@ extension DeliveryVerdict {
             case 413: .tooLarge
             case 425: .again(.tooEarly, retryAfter: retryAfter)
             case 429: .again(.tooManyRequests, retryAfter: retryAfter)
-            // Any other client error means that this address does not accept lines. The lines are not at fault.
+            // Any other client error is taken to mean that this address does not accept lines, whatever they contain.
             case 400..<500: .paused(.methodNotAllowed)
             case 503: .again(.overloaded, retryAfter: retryAfter)
             default: .again(.serverError, retryAfter: retryAfter)
@@ -102,14 +101,14 @@ extension HTTPTransferError {
         case .refused: .again(.refused, retryAfter: nil)
         case .connectTimeout: .again(.timeout, retryAfter: nil)
         case .tls: .again(.tls, retryAfter: nil)
-        // In most of these cases the host was reached, so a test connection would add no information.
+        // In most of these cases, the host was reached.
         case .timeout, .connectionLost, .cancelled, .other: .again(.reset, retryAfter: nil)
         case .malformedResponse: .again(.serverError, retryAfter: nil)
         }
     }
 }
 
-/// Parses a `Retry-After` header: seconds, or a date in one of the three formats of HTTP.
+/// Parses a `Retry-After` header (seconds, or a date in one of the three formats of HTTP) or a `Date` header.
 package enum RetryAfter {
     /// The maximum wait, in seconds. Callers apply lower limits of their own.
     private static let maxRetryAfter: Int64 = 365 * 86_400

@@ -1,7 +1,7 @@
 package import IssueCore
 package import IssueProtocol
 
-/// The fields of lines for self-hosted stores, named like the columns of these stores.
+/// Fields of lines, with the names of the columns in self-hosted stores.
 package enum RecordColumns {
     /// Returns the fields of a record that do not depend on the store. The caller adds the time, the ids of the trace,
     /// span, request and user, the causes, and the metadata.
@@ -51,7 +51,7 @@ package enum RecordColumns {
 
     /// Returns a cause as an object.
     ///
-    /// - Parameter fit: Shortens a text.
+    /// - Parameter fit: Returns a text, shortened if necessary.
     static func object(of cause: IssueCause, fitting fit: (String) -> String = { $0 }) -> JSONValue {
         var members: [JSONValue.Member] = []
         members.put("domain", cause.domain.map(fit))
@@ -60,7 +60,7 @@ package enum RecordColumns {
         return .object(members)
     }
 
-    /// Returns the fields of a summary of suppressed records.
+    /// Returns the fields of a summary that do not depend on the store. The caller adds the times.
     package static func members(of summary: OutboundSummary) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("event_kind", "suppression_summary"), .init("event_id", .string(summary.eventID)),
@@ -80,7 +80,7 @@ package enum RecordColumns {
         return members + application(summary.application)
     }
 
-    /// Returns the fields that a correction shares with records.
+    /// Returns the fields that a correction shares with records, except the time.
     package static func members(of outbound: OutboundCorrection) -> [JSONValue.Member] {
         let correction = outbound.correction
         return [
@@ -134,9 +134,10 @@ extension RecordColumns {
     /// - numbers of more than 64 bytes,
     /// - integers that do not fit into 64 bits, because they would lose their last digits,
     /// - numbers that are infinite as a double, because the mapping of Protocol Buffers to JSON forbids them,
-    /// - numbers that are too small to be normal, because some receivers can't read their exponent.
+    /// - numbers that are too small to be normal, and zeros with an exponent other than zero, because some receivers
+    ///   can't read the exponent.
     ///
-    /// - Parameter spelling: The number, as in `JSONValue.number`.
+    /// - Parameter spelling: The value of a `JSONValue.number`.
     static func isFraction(_ spelling: String) -> Bool {
         let bytes = spelling.utf8
         guard bytes.count <= maxNumberBytes, let number = Double(spelling),
@@ -170,7 +171,8 @@ extension [JSONValue.Member] {
 }
 
 extension BacktraceFrame {
-    /// The frame as a line of text. If it has no symbol, the line contains the data needed to find the symbol.
+    /// The frame as a line of text. If the frame has no symbol, the line includes the build id, if known, which is
+    /// needed to find the symbol.
     package var text: String {
         var parts: [String] = []
         if let symbol { parts.append(symbol) }
@@ -186,8 +188,8 @@ extension BacktraceFrame {
 }
 
 extension StoredRecord {
-    /// The time of the record. If the time that the sender claims is implausible, this is the time of receipt, and
-    /// `repair` is a sentence that tells the user; otherwise `repair` is nil.
+    /// The time that the sender claims or, if it is missing or more than 7 days off, the time of receipt. `repair`
+    /// describes the replacement of a claimed time; nil if none was replaced.
     package var plausibleTime: (time: IssueTimestamp, repair: String?) {
         guard let claimed = record.occurredAt else { return (receivedAt, nil) }
         let (distance, overflow) = claimed.millisecondsSince1970.subtractingReportingOverflow(

@@ -18,7 +18,7 @@ final class StreamingCompressor: PreparedBody {
         var pieces: [[UInt8]] = []
         var hasAll = false
         var isAbandoned = false
-        /// The whole body; nil until the thread has ended, and if zlib failed.
+        /// The whole body; nil until the thread has ended, if compressing failed, and after `finish` has taken it.
         var output: [UInt8]?
         var isCompressed = false
         var hasEnded = false
@@ -121,7 +121,7 @@ final class StreamingCompressor: PreparedBody {
     private func startThread() {
         let (work, level, makeCompressor) = (work, level, makeCompressor)
         let thread = try? Thread.start(name: "compress") { Self.run(work, try? makeCompressor(level)) }
-        // If this failed, the next call of `passPiece` tries again.
+        // If no thread could be started, the next call of `passPiece` tries again.
         hasThread = thread != nil
     }
 

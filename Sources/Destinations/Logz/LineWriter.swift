@@ -115,7 +115,7 @@ extension LineWriter {
         putList("repairs", repairs.map { .string(fitted($0, as: "repairs")) })
     }
 
-    /// Writes an array of the first values that fit into a field together, and at least the first one.
+    /// Writes an array of the first values that fit into a field together, but at least one; nothing if there are none.
     private mutating func putList(_ key: String, _ values: [JSONValue]) {
         guard let first = values.first else { return }
         var included = [first]
@@ -269,21 +269,21 @@ extension LineDraft {
     }
 }
 
-/// The limits of a line, with a margin below the limits that Logz.io documents.
+/// The limits of a line. Where Logz.io documents a limit, these leave a margin.
 enum LineLimits {
     /// The maximum size of a line. The limit of Logz.io is 500,000 bytes. With the margin, it does not matter how
-    /// Logz.io counts them.
+    /// Logz.io counts the bytes.
     static let lineBytes = 450_000
     /// The maximum size of a text. Longer texts are not indexed, because the index limits the bytes of a term.
     static let textBytes = 32_700
     /// The size to which longer texts are cut.
     static let cutTextBytes = 32_000
-    /// The maximum nesting of objects and arrays; the line itself is the first level.
+    /// The maximum nesting of objects and arrays. The line is the first level, and the metadata object the second.
     static let depth = 10
     /// The maximum number of the sender's own fields in the metadata; a line may have 1,000 in total.
     static let metadataFields = 600
     static let causes = 100
-    /// The maximum number of cut fields that are listed. If there are more, the object that contains them is listed
+    /// The maximum number of cut metadata fields that are listed. If there are more, the metadata object is listed
     /// instead.
     static let truncatedNames = 50
     static let keyBytes = 256
@@ -316,7 +316,7 @@ struct TruncatedNames: Equatable {
         names.append(name)
     }
 
-    /// Adds the name of an object, and removes the names of the fields in it.
+    /// Adds the name of a member, and removes the names of fields in it.
     mutating func note(allOf object: String) {
         names.removeAll { $0 == object || $0.hasPrefix("\(object).") }
         names.append(object)

@@ -171,7 +171,7 @@ package enum LogzRegion: String, CaseIterable, Hashable, Sendable {
 
 /// The counters in Logz.io's 400 response.
 struct RejectionCounters: Equatable {
-    /// The number of accepted lines; nil if the response does not state it.
+    /// The number of accepted lines; nil if the response does not state a possible number.
     private(set) var successful: Int?
     /// The counters as text.
     let text: String
@@ -242,7 +242,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     package mutating func rereadCredential() -> Bool { credential.reread() }
 }
 
-/// The lines for a stream. The token is added to each when it is sent.
+/// The lines for a stream. The token is added to each line when it is sent.
 final class StreamLines: PreparedBody {
     private(set) var lines: [[UInt8]] = []
 
@@ -331,7 +331,7 @@ extension LogzFormat {
         return (renamed, keys.map { "the metadata key \($0) is reserved and was renamed" })
     }
 
-    /// Writes the part of the metadata that fits, and returns the rest and the changes to describe to the user.
+    /// Writes the part of the metadata that fits. Returns the rest, and a description of each renamed key.
     private func putMetadata(
         of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ cached: inout CachedLine
     ) -> (context: [JSONValue.Member], repairs: [String]) {

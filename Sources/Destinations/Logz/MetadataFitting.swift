@@ -120,7 +120,7 @@ struct MetadataFitting {
         return array
     }
 
-    /// Returns the depth of a member's value; nil if the destination does not accept the key.
+    /// Returns the depth of a member's value; nil if the destination does not accept the key at this place.
     ///
     /// The destination interprets each dot in a key as a nested object. The types of these objects are recorded.
     private mutating func enter(_ key: String, at path: String, depth: Int) -> Int? {
@@ -140,7 +140,7 @@ struct MetadataFitting {
     }
 
     /// Returns `true` if a floating-point field accepts a number. Such a field has single precision and rejects values
-    /// that are infinite in it.
+    /// that are infinite in single precision.
     static func isFraction(_ spelling: String) -> Bool {
         RecordColumns.isFraction(spelling) && Float(spelling)?.isFinite == true
     }
@@ -153,7 +153,7 @@ struct PlainMetadata {
     private static let maxMembers = 16
 
     private let name: String
-    /// The keys of the previous object, without duplicates, and the types of their fields.
+    /// The keys of the last object, without duplicates, and the types of their fields.
     private(set) var fields: [CachedLine.Field]
     private var json: [UInt8] = []
 
@@ -212,7 +212,7 @@ struct PlainMetadata {
         return count > 0
     }
 
-    /// Returns the type of a key's field; nil if it is unknown, or if the key is a duplicate or needs to be changed.
+    /// Returns the type of a key's field; nil if the type is unknown, or if the key is a duplicate or not plain.
     private mutating func kind(
         of key: JSONText, in bytes: Span<UInt8>, at index: Int, _ types: FieldTypes
     ) -> FieldTypes.Kind? {
@@ -256,6 +256,7 @@ struct PlainMetadata {
         json.append(UInt8(ascii: "\""))
     }
 
+    /// Returns `true` if the key is not reserved and consists of 1 to 256 letters, digits and underscores.
     private static func isPlain(_ key: String) -> Bool {
         !key.isEmpty && key.utf8.count <= LineLimits.keyBytes && key.utf8.allSatisfy(ReservedKeys.isFieldNameByte)
             && !ReservedKeys.contains(key)
@@ -269,7 +270,7 @@ enum ReservedKeys {
         "mobile", "reported_at", "token", "type",
     ]
 
-    /// The names of other members of a line, which the metadata object cannot have either.
+    /// The names of other members of a record's line, which the metadata object cannot have either.
     private static let others: Set<String> = [
         "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "request_id",
         "severity", "span_id", "suppressed_before", "trace_id", "truncated_fields", "uid", "unit", "user_id",
