@@ -8,14 +8,14 @@ package import UnixIO
 package struct BrowserSession<Failure: Error> {
     private let link: any BrowserLink
     private let makeFailure: (CollectorConnectionError) -> Failure
-    /// The timeout for an ordinary reply.
+    /// The timeout of a call that sets none itself.
     private let timeout: Duration
 
     /// Creates a session.
     ///
     /// - Parameters:
     ///   - link: The connection to the daemon.
-    ///   - timeout: The timeout for an ordinary reply.
+    ///   - timeout: The timeout of a call that sets none itself.
     ///   - makeFailure: Converts an error of the connection.
     package init(
         link: any BrowserLink, timeout: Duration = .seconds(45),
@@ -55,10 +55,10 @@ package struct BrowserSession<Failure: Error> {
         try run(call, parameters, receivesFile: false, progress: progress).answer
     }
 
-    /// Requests a copy of the daemon's store, and returns it as an open file.
+    /// Requests a copy of the daemon's store as an open file.
     ///
     /// - Parameter progress: Receives each reply before the last one.
-    /// - Returns: The last reply and the file. The file is nil if the daemon is too old to pass one.
+    /// - Returns: The last reply and the file. The file is nil if the daemon has passed none, because it is too old.
     package func backup(
         progress: (BackupReply) -> Void
     ) throws(Failure) -> (answer: BrowserReply<BackupReply>, file: PassedFile?) {
@@ -85,12 +85,13 @@ package struct BrowserSession<Failure: Error> {
         return (last, file)
     }
 
-    /// Calls a method with `more`, and passes each reply to `receive`, until it throws or the last reply has arrived.
+    /// Calls a method with Varlink's `more`, which allows any number of replies, and passes each reply to `receive`.
+    /// Returns after the last reply.
     ///
-    /// If `receive` throws, the connection cannot be used again.
+    /// If `receive` throws, the function throws that error, and the connection cannot be used again.
     ///
     /// - Parameter receivesFile: `true` to keep a file that is passed with the replies.
-    /// - Returns: The passed file; nil if there is none.
+    /// - Returns: The passed file; nil if none was passed or kept.
     @discardableResult
     package func stream<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, receivesFile: Bool = false,
@@ -140,14 +141,15 @@ package protocol BrowserLink: AnyObject {
         _ method: CollectorMethod, parameters: [UInt8], timeout: Duration
     ) throws(CollectorConnectionError) -> [UInt8]
 
-    /// Calls a method with `more` and passes each reply to `receive`, without a timeout, until the last one.
+    /// Calls a method with Varlink's `more`, which allows any number of replies, and passes each reply to `receive`.
+    /// There is no timeout.
     ///
     /// - Parameters:
     ///   - method: The method.
     ///   - parameters: The parameters as JSON.
     ///   - receivesFile: `true` to keep a file descriptor that is passed with the replies. Otherwise it is closed.
     ///   - receive: Receives a reply as JSON. Returns false to stop.
-    /// - Returns: The passed file; nil if there is none.
+    /// - Returns: The passed file; nil if none was passed or kept.
     func stream(
         _ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile?
@@ -161,7 +163,7 @@ extension BrowserLink {
 }
 
 /// Connects to the socket at a path. If the path is nil, connects to the socket of `ISSUED_SOCKET` or, if that is not
-/// set, to the first reachable one of the standard paths.
+/// set, to the first of the standard paths with a reachable and trusted server.
 package typealias LinkFactory = (String?) throws(CollectorConnectionError) -> any BrowserLink
 
 /// A reply in two forms: the daemon's JSON and the decoded value.

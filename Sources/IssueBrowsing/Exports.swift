@@ -1,5 +1,5 @@
-// The types of the wire protocol that applications use. They are imported one by one, since the other types of these
-// modules are not part of the API. `.ci/api` lists the API.
+// The types of the wire protocol that applications use. They are imported one by one, since the other types of
+// IssueProtocol and IssueWire are not part of the API. `.ci/api.txt` lists the API.
 @_exported public import struct IssueProtocol.DaemonStatus
 @_exported public import struct IssueProtocol.DeadLetter
 @_exported public import enum IssueProtocol.DeploymentChange

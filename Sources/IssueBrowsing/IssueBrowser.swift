@@ -11,16 +11,18 @@ public import Issues
 /// ```
 ///
 /// All users can see the issues that were reported under their own user id; readers and operators can see all issues.
-/// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for queries to one
-/// socket, one connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is cancelled.
-/// The daemon then cancels the query, too, unless it is a purge or a requeue.
+/// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for short queries to
+/// the same socket, one connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is
+/// cancelled. The daemon then cancels the query, too, but completes purges, requeues, flushes, and other changes that
+/// it has begun.
 public struct IssueBrowser: Sendable {
     private let socket: String?
 
     /// Creates a browser.
     ///
-    /// - Parameter socket: The path of the daemon's socket. Nil uses `ISSUED_SOCKET` of the environment. If that is not
-    ///   set, it uses the socket of the user's own daemon or, if that is not reachable, the system's.
+    /// - Parameter socket: The path of the daemon's socket. Nil uses the path in the environment variable
+    ///   `ISSUED_SOCKET`. If that is not set, the browser uses the socket of the user's own daemon or, if that is not
+    ///   reachable or not trusted, the socket of the system's daemon.
     public init(socket: String? = nil) {
         self.socket = socket
     }
@@ -34,8 +36,9 @@ public struct IssueBrowser: Sendable {
     ///   - order: The order of the issues.
     ///   - limit: The maximum number of issues on the page. Nil means 50; the daemon returns at most 1,000.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
-    ///   - sparkline: The number of buckets for the counts of each group, from the filter's `since` to its `until` or
-    ///     over the last 24 hours. Nil returns no counts.
+    ///   - sparkline: The number of buckets in which the records of each group are counted: at most 1,000, and at most
+    ///     100,000 divided by `limit`. They cover the time from the filter's `since`, by default 24 hours before the
+    ///     end, to its `until`, by default now. Nil returns no counts.
     /// - Returns: A page of issues.
     /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
     public func list(
@@ -102,14 +105,14 @@ public struct IssueBrowser: Sendable {
         try await call(CollectorCalls.status, NoParameters())
     }
 
-    /// Waits until no fate of a record is `pending`, and returns its fates.
+    /// Waits until no fate of a record is `pending`, and returns the fates.
     ///
     /// - Parameters:
     ///   - id: The id of the record.
-    ///   - destination: The name of a destination. Nil waits for all destinations.
+    ///   - destination: The name of the only destination whose fate is awaited and returned. Nil for all destinations.
     ///   - timeout: The time to wait. After it, the function returns the current fates. If the daemon has not answered
     ///     at all by then, the function waits up to 15 seconds longer.
-    /// - Returns: The fate of the record for each destination.
+    /// - Returns: The fate of the record at `destination`, or at each destination.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or destination exists, or with
     ///   another code if the daemon cannot be reached.
     public func fates(
@@ -124,12 +127,12 @@ public struct IssueBrowser: Sendable {
         }
     }
 
-    /// Returns records that were given up for a destination, newest first.
+    /// Returns dead letters, newest first: records, summaries and corrections that were given up for a destination.
     ///
     /// - Parameters:
     ///   - destination: The name of a destination. Nil returns the dead letters of all destinations.
     ///   - records: The ids of records. Nil returns the dead letters of all records.
-    ///   - hasLines: `true` to include the text that was to be sent.
+    ///   - hasLines: `true` to include the line that was to be sent for each dead letter.
     ///   - limit: The maximum number of dead letters on the page. Nil means 50; the daemon returns at most 500.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
     /// - Returns: A page of dead letters.
@@ -191,7 +194,8 @@ extension IssueBrowser {
     /// Counts records over time, including records that are no longer stored.
     ///
     /// - Parameters:
-    ///   - filter: Selects the records. Without a `since`, the last 24 hours are counted.
+    ///   - filter: Selects the records. Without a `since`, counting starts 24 hours before its `until` or, if that is
+    ///     not set either, 24 hours ago.
     ///   - bucket: The length of a bucket, in whole minutes. At most 1,000 buckets are allowed, so for 24 hours the
     ///     minimum is two minutes.
     ///   - dimension: The property that the series are split by.
@@ -208,7 +212,7 @@ extension IssueBrowser {
             return IssueDeliveryError(
                 .refused,
                 "Invalid bucket length \(bucket): use whole minutes, and at most 1,000 buckets "
-                    + "between the filter's since and until or in the last 24 hours (\(reason)).")
+                    + "for the time range of the filter, which is 24 hours without a since (\(reason)).")
         }
         return Histogram(start: reply.start, bucket: bucket, series: reply.series)
     }
@@ -233,8 +237,8 @@ extension StoredRecord {
 extension IssueBrowser {
     /// New records as they arrive; see ``IssueBrowser/follow(_:)``.
     ///
-    /// Each loop over the sequence uses a separate connection. Records that the loop has not requested yet stay in the
-    /// daemon or in the buffers of the connection.
+    /// Each loop over the sequence uses a separate connection. The iterator receives up to 500 records at once, and the
+    /// next ones only when the loop has taken these.
     public struct RecordSequence: AsyncSequence, Sendable {
         let socket: String?
         let filter: IssueFilter

@@ -212,7 +212,8 @@ package struct CommandFailure: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Ends the command with success if the reader has closed the output, as `head` does.
+    /// Ends the command because standard output cannot be written to. This is no failure if the reader has closed it,
+    /// as `head` does. `StandardOutput` reports all other errors, and the process then exits with 1.
     static let outputClosed = CommandFailure(.success, nil)
 }
 
@@ -247,7 +248,7 @@ extension CommandFailure {
             + subject
     }
 
-    /// The option for each field of a filter on the wire.
+    /// Options by the names of their fields in a filter on the wire.
     private static let filterOptions = [
         "apps": FilterOptions.app, "versions": FilterOptions.version, "environments": FilterOptions.environment,
         "domains": FilterOptions.domain, "codes": FilterOptions.code, "files": FilterOptions.file,
@@ -257,7 +258,7 @@ extension CommandFailure {
         "states": FilterOptions.state, "fates": FilterOptions.fate,
     ]
 
-    /// The option or argument for each parameter of a call that the daemon checks.
+    /// Options and arguments by the names of their parameters in calls.
     private static let argumentNames = [
         "app": "APP", "version": "VERSION", "at": DeployCommand.at.spelling, "commit": DeployCommand.commit.spelling,
         "note": DeployCommand.note.spelling, "reason": GroupCommand.reason.spelling,
@@ -297,11 +298,11 @@ extension CommandFailure {
             self.init(.refused, "invalid value for \(GroupCommand.template.spelling): \(reason)")
         case .invalidFilter("field", let reason):
             self.init(.refused, "invalid value for \(GroupCommand.by.spelling): \(reason)")
-        // The operands of `group merge`.
+        // The operands of `group merge`, or too many `--group` options.
         case .invalidFilter("groups", let reason): self.init(.refused, "invalid groups: \(reason)")
         case .invalidFilter("records", let reason): self.init(.usage, "too many IDs: \(reason)")
-        // The arguments are valid, but the destination or silence does not exist, or the state of the group forbids the
-        // change.
+        // The arguments are valid, but the destination does not exist, the state of the group forbids the change, or
+        // there are too many corrections or silences.
         case .invalidFilter("destination", let reason), .invalidFilter("group", let reason),
             .invalidFilter("silence", let reason):
             self.init(.refused, reason)

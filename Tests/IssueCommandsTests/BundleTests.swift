@@ -201,7 +201,7 @@ struct BundleTests {
         let text = try #require(saved.files.first).text
         #expect(
             text.contains(
-                "\nconfiguration  it has errors for user \(getuid()): the values of the lines without errors\n"))
+                "\nconfiguration  the errors for user \(getuid()), and the values of the lines without errors\n"))
         #expect(part("configuration", text).contains("# f:2: [Log] has no key Levle=.\n"))
         #expect(part("schema", text).hasPrefix("missing") == false)
         #expect(!text.contains("planted"))

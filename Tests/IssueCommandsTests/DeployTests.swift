@@ -45,7 +45,8 @@ struct DeployTests {
         #expect(
             absent.errors
                 == lines(
-                    "issuectl: no deployment of shop 9 was declared for you: see the column USER of issuectl deploys shop"
+                    "issuectl: no deployment of shop 9 was declared for you (for operators: for all users): see the "
+                        + "column USER of issuectl deploys shop"
                 ))
         #expect(issuectl(["deploy", "--remove", "shop", "9", "--at", "1h"]).code == .usage)
     }

@@ -178,8 +178,9 @@ struct HelpTests {
                   -U, --until TIME          Not newer than TIME
                       --new-since-deploy    Only issues first seen after the last declared
                                             deployment of their application
-                      --gone-since-deploy   Only issues last seen between the last two declared
-                                            deployments of their application
+                      --gone-since-deploy   Only issues last seen before the last declared
+                                            deployment of their application and after the
+                                            previous one, if any
 
                 Output:
                       --order ORDER         newest (default), oldest, most (most frequent) or

@@ -10,7 +10,8 @@ package struct ArgumentParser {
         self.options = options
     }
 
-    /// Parses the options before the first operand. Returns them and their number of words.
+    /// Parses the options before the first operand or `--`. Returns them, and the number of words that they and their
+    /// values take.
     func parseLeading(_ words: [String]) throws(UsageError) -> (arguments: ParsedArguments, count: Int) {
         var arguments = ParsedArguments()
         var rest = words[...]
@@ -172,8 +173,8 @@ package struct ParsedArguments: Equatable, Sendable {
         }
     }
 
-    /// Returns a description of the valid numbers, for the error about an invalid value. If the value is a number
-    /// outside the range of `Int64`, the description has both bounds, even if they are those of `Int64`.
+    /// Returns a description of the valid numbers, for the error about the invalid value `text`. If the value is a
+    /// number outside the range of `Int64`, the description has both bounds, even those that equal a limit of `Int64`.
     static func wholeNumber(in bounds: ClosedRange<Int64>, insteadOf text: String) -> String {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let isTooLarge = Int64(text) == nil && !digits.isEmpty && digits.allSatisfy { ("0"..."9").contains($0) }

@@ -31,7 +31,7 @@ struct Completion {
     private enum Position {
         case command
         case option([OptionSpecification])
-        /// A value. `prefix` is the part of the word before it, such as `--app=`.
+        /// An operand or the value of an option. `prefix` is the part of the word before it, such as `--app=`.
         case value(ValueSource, prefix: String)
     }
 
@@ -145,7 +145,7 @@ struct Completion {
         /// The option whose value is the next word.
         private var pending: OptionSpecification?
         private var operands: [String] = []
-        /// Whether options are still accepted: `--` ends them.
+        /// Whether options are still accepted. `--` after the command ends them.
         private var hasOptions = true
         /// Whether the command is unknown.
         private var isUnknown = false
@@ -193,7 +193,7 @@ struct Completion {
                 guard let option = options.first(where: { $0.short == letter }), option.placeholder != nil else {
                     continue
                 }
-                // The rest of the word is the value, if there is one.
+                // The value is the rest of the word or, if nothing follows the letter, the next word.
                 if index == word.count - 1 { pending = option }
                 return
             }

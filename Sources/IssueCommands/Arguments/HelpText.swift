@@ -74,7 +74,8 @@ enum HelpText {
 ///
 /// `scripts/install` writes the pages with the hidden command `__manual`.
 enum ManualPage {
-    /// The hidden command. Without arguments, it prints the names of all commands; with a command and a date, the page.
+    /// The hidden command. With the name of a command and a date, it prints the page; otherwise, the names of all
+    /// commands.
     static let command = "__manual"
 
     /// Returns the page of a command.
@@ -124,7 +125,7 @@ enum ManualPage {
         line(text.replacing("\\", with: "\\e").replacing("-", with: "\\-")[...])
     }
 
-    /// Escapes a period or an apostrophe at the beginning of a line, which roff would interpret as a request.
+    /// Escapes a period or an apostrophe at the beginning of a line, because roff would take the line for a request.
     private static func line(_ text: Substring) -> String {
         text.hasPrefix(".") || text.hasPrefix("'") ? "\\&\(text)" : String(text)
     }

@@ -8,12 +8,12 @@ struct BundleCollector {
     let context: CommandContext
     /// The configuration file that `issued --print-config` reads; nil for the standard files.
     var configuration: String?
-    /// The database; nil for the one that the configuration names or, if it names none, the one that the daemon
-    /// reports.
+    /// The path of the database (`--database`). Nil uses the path in the configuration or, if that is unknown or may
+    /// belong to another daemon, the path that the daemon reports.
     var database: String?
     /// The maximum number of newest records to include, anonymised.
     var recordCount = 0
-    /// Opens the database, or throws the reason why it cannot be opened.
+    /// Opens the database at a path, or at the default path if that is nil. Throws the reason why it cannot be opened.
     var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
 
     private static let statusTimeout: Duration = .seconds(10)
@@ -22,7 +22,8 @@ struct BundleCollector {
     /// The maximum duration of a query.
     private static let queryTime: Duration = .seconds(5)
 
-    /// Collects all parts. A part that can't be collected contains the reason.
+    /// Collects all parts. A part that can't be collected contains the reason, but `files` is left out if the path of
+    /// the database is unknown.
     func collect() -> SupportBundle {
         var parts = [system, program("versions", "versions of the programs", "issued", ["--version"])]
         let (printed, path, socket) = configurationPart()
@@ -104,7 +105,7 @@ struct BundleCollector {
         case .failed(_, let printed) where BundleFilters.value(of: "Path", in: "Store", of: printed) != nil:
             text = printed
             // The errors may concern files that only the daemon's user may access.
-            part.summary = "it has errors for user \(CurrentProcess.userID): the values of the lines without errors"
+            part.summary = "the errors for user \(CurrentProcess.userID), and the values of the lines without errors"
         case .failed(let reason, _):
             part.content = .missing(BundleFilters.configuration(reason))
             return (part, nil, nil)
@@ -130,13 +131,14 @@ struct BundleCollector {
 
     private var log: SupportBundle.Part {
         var part = program(
-            "log", "the daemon's log, at most \(Self.logLines) lines of 7 days", "journalctl",
+            "log", "the daemon's log, at most \(Self.logLines) lines of the last 7 days", "journalctl",
             [
                 "-u", "issued.service", "--no-pager", "--no-hostname", "-o", "short-iso", "-n", "\(Self.logLines)",
                 "--since", "-7d", "-q",
             ], filter: BundleFilters.log)
         if part.reason == "it is empty" {
-            part.content = .missing("the journal has no lines of issued.service for this user")
+            part.content = .missing(
+                "the journal has no lines of issued.service from the last 7 days that this user may read")
         }
         return part
     }
@@ -151,7 +153,8 @@ struct BundleCollector {
         }
         let plain = Painter(isColored: false)
         let names = [
-            ("status", "the daemon, its store and its destinations"), ("health", "the output of issuectl health"),
+            ("status", "the daemon, its store and its destinations"),
+            ("health", "the verdict of issuectl health and its reasons"),
             ("metrics", "the output of issuectl metrics"),
         ]
         switch facts.status {
@@ -323,7 +326,7 @@ struct BundleCollector {
     }
 }
 
-/// The queries of a bundle. Except for `messages`, they select no reported text other than the names of applications.
+/// The queries of a bundle. Only `messages` selects reported text.
 enum BundleQuery {
     /// The newest records: time, severity, count, message, metadata and details.
     static let messages = "SELECT received_at, severity, count, message, metadata, details FROM recent"

@@ -13,7 +13,7 @@ struct DeployCommand: Command {
         "The user of the application, by id or name (default: you; for operators, all users)")
 
     static let remove = OptionSpecification(
-        "remove", "Remove the last declared deployment of VERSION")
+        "remove", "Remove the latest declared deployment of VERSION")
 
     static let specification = CommandSpecification(
         name: "deploy", summary: "Declare that a version of an application was deployed",
@@ -22,11 +22,11 @@ struct DeployCommand: Command {
         notes: [
             "resolve, mute and list compare versions by the times of their deployments. VERSION is the version "
                 + "in the application's reports, with the build in parentheses if it has one. If VERSION is already "
-                + "in use, nothing is stored, so a service can run this command at every start.",
+                + "the version declared last, nothing is stored, so a service can run this command at every start.",
             "TIME is \(TimeExpression.forms). It must not be in the future.",
-            "--remove does not change the states of issues. If VERSION has sent reports, issuectl deploys lists "
-                + "it as seen in a report afterwards. Operators need --user to remove a deployment that was declared "
-                + "for one user.",
+            "--remove does not change the states of issues. If VERSION has sent reports and no other deployment "
+                + "declares it, issuectl deploys lists it as seen in a report afterwards. Operators need --user to "
+                + "remove a deployment that was declared for one user.",
         ],
         examples: [
             "issuectl deploy shop 2.4.0 --commit 3f1c9d2", "issuectl deploy shop 2.4.0 --at 2h",
@@ -73,8 +73,9 @@ struct DeployCommand: Command {
         let (app, version) = (parameters.app, parameters.version)
         let collector = try context.collector(
             notFound: { _ in
-                "no deployment of \(app) \(version) was declared for \(parameters.user.map { "user \($0)" } ?? "you")"
-                    + ": see the column USER of issuectl deploys \(app)"
+                let user = parameters.user.map { "user \($0)" } ?? "you (for operators: for all users)"
+                return "no deployment of \(app) \(version) was declared for \(user): see the column USER of "
+                    + "issuectl deploys \(app)"
             }, denied: denied)
         let answer = try collector.call(
             CollectorCalls.removeDeployment,

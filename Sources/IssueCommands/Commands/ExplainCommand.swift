@@ -8,7 +8,8 @@ import UnixIO
 struct ExplainCommand: Command {
     static let user = OptionSpecification(
         "user", value: "USER",
-        "The user of the application, by id or name (default: you, or the first user with an application of that name)")
+        "The user of the application, by id or name (default: you, or the first user who has an application of that "
+            + "name if you have none)")
     static let unit = OptionSpecification("unit", value: "NAME", "The systemd unit of the sender, for notifiers")
     static let list = OptionSpecification("list", "List the messages of the log and the errors that can be explained")
 
@@ -80,7 +81,7 @@ struct ExplainCommand: Command {
         }
     }
 
-    /// Returns `true` for a text in the form of the id of a group or of a record.
+    /// Returns `true` for a text in the form of a record's id, or of a group's id, which may be abbreviated.
     private static func isID(_ word: String) -> Bool {
         if AbbreviatedID.isBeginning(word, digits: 1..<17) { return true }
         let parts = word.split(separator: "-", omittingEmptySubsequences: false)
@@ -173,8 +174,9 @@ struct ExplainCommand: Command {
         return "computed by \(rule) from application, domain, code, module, file, function and template"
     }
 
-    /// Returns `true` if the record has the fingerprint and the template of its group. After a correction, a group can
-    /// have records with other fingerprints. If the sender chose the fingerprint, templates can differ.
+    /// Returns `true` if the record has the fingerprint of its group, and the sender did not choose it. After a
+    /// correction, a group can have records with other fingerprints. If the sender chose the fingerprint, templates can
+    /// differ.
     private static func isTypical(_ explanation: GroupExplanation) -> Bool {
         explanation.fingerprint == explanation.group.fingerprint && !explanation.isChosen
     }
@@ -268,7 +270,8 @@ struct ExplainedEntry: Sendable {
             || message == nil && name.split(separator: ".").last?.lowercased() == wanted
     }
 
-    /// Returns `true` if the word has the form of a name, so that it is not treated as a message to report.
+    /// Returns `true` if the word has the form of a full name. It is then not treated as a message, even if nothing has
+    /// this name.
     static func mayName(_ word: String) -> Bool {
         if word.hasPrefix("org.issued.Collector.") || word.hasPrefix("org.varlink.service.") { return true }
         let parts = word.split(separator: ".", omittingEmptySubsequences: false)
@@ -312,7 +315,8 @@ enum ForecastText {
         forecast.group?.title ?? (isOverflow(forecast) ? "(overflow issue)" : forecast.template)
     }
 
-    /// Returns `true` if the record would join an overflow group. Earlier daemons return the record's own fingerprint.
+    /// Returns `true` if the record would join an overflow group. Earlier daemons return the record's own fingerprint
+    /// even then.
     private static func isOverflow(_ forecast: RecordForecast) -> Bool {
         OverflowText.isOverflow(forecast.fingerprint, forecast.isChosen)
             || forecast.isNew && forecast.limits.contains { $0.available <= 0 }

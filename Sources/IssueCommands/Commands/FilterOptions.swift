@@ -92,7 +92,7 @@ enum FilterOptions {
         filter.states = try arguments.values(
             of: state, expected: nil, words: GroupState.allCases.map(\.name), GroupState.init(name:))
         filter.outcomes = try arguments.values(of: fate, expected: nil, words: IssueFate.Outcome.allCases.map(\.name)) {
-            // Accepts the spelling of tables as well.
+            // Also accepts a hyphen instead of the underscore, as tables show it.
             IssueFate.Outcome(name: $0.replacing("-", with: "_"))
         }
         filter.destination = arguments[destination]
@@ -205,8 +205,8 @@ extension PagingOptions {
         if next != nil, limit == nil { context.warn("more results: use --limit or --all") }
     }
 
-    /// Returns a hint for users who do not see the records of all users; nil for others, or if the daemon doesn't
-    /// reply.
+    /// Returns a hint for users who do not see the records of all users; nil for others, and if the daemon doesn't
+    /// reply or its database is not open.
     static func rightsHint(in context: CommandContext) -> String? {
         guard let store = try? context.collector().call(CollectorCalls.status).value.store, !store.id.isEmpty,
             store.bytes == nil
@@ -225,10 +225,11 @@ enum AbbreviatedID {
     /// The maximum number of pages of groups that are searched.
     private static let maxPages = 20
 
-    /// Calls the daemon with an id. If the daemon does not find it and the id of one group begins with it, calls the
-    /// daemon again with the whole id.
+    /// Calls the daemon with an id. If the daemon refuses an abbreviated id and the id of exactly one group begins with
+    /// it, calls the daemon again with the whole id.
     ///
-    /// - Throws: The failure of the call. If several groups begin with the id, a failure that lists some of them.
+    /// - Throws: The failure of the call. If the ids of several groups begin with `id`, a failure that lists some of
+    ///   them.
     static func call<Reply>(
         _ id: String, _ collector: Collector, _ request: (String) throws(CommandFailure) -> Reply
     ) throws(CommandFailure) -> Reply {
@@ -243,7 +244,8 @@ enum AbbreviatedID {
 
     /// Returns the ids with all abbreviated ones completed. Calls the daemon only if an id is abbreviated.
     ///
-    /// - Throws: `CommandFailure` if no group or several groups begin with an id, or if a call fails.
+    /// - Throws: `CommandFailure` if an abbreviated id is the beginning of the id of no group or of several groups, or
+    ///   if a call fails.
     static func completed(_ ids: [String], in context: CommandContext) throws(CommandFailure) -> [String] {
         guard ids.contains(where: { isBeginning($0) }) else { return ids }
         let collector = try context.collector()
@@ -295,7 +297,8 @@ enum AbbreviatedID {
         CommandFailure(CollectorConnectionError.refused(.notFound(id: id)))
     }
 
-    /// Returns the id of the only group whose id begins with `id`; nil if there is none. Throws if there are several.
+    /// Returns the id of the only group whose id begins with `id`, among the groups that are searched; nil if there is
+    /// none. Throws if there are several.
     private static func whole(_ id: String, _ collector: Collector) throws(CommandFailure) -> String? {
         let found = try groups(id, collector)
         guard found.count > 1 else { return found.first }

@@ -132,7 +132,7 @@ struct FlushCommand: Command {
     }
 }
 
-/// `issuectl dead-letters`: lists, requeues and exports dead letters.
+/// `issuectl dead-letters`: lists, shows, requeues and exports dead letters.
 struct DeadLettersCommand: Command {
     private enum Action: String, CaseIterable {
         case list, show, requeue, export

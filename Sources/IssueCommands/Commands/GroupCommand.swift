@@ -38,15 +38,16 @@ struct GroupCommand: Command {
         ],
         notes: [
             "merge GROUP GROUP... merges issues of one application into the first one. merge GROUP with filter "
-                + "options merges the issues that match. The number of issues is printed first; more than 50 need "
-                + "confirmation or --yes.",
+                + "options merges the issues that match into GROUP.",
             "split GROUP --template PATTERN moves the records whose title matches PATTERN to a new issue. split "
                 + "GROUP --by FIELD gives the records of each value of FIELD an issue of their own, except for the "
-                + "oldest value, whose records stay. The number of issues is printed first; more than 50 need "
-                + "confirmation or --yes. split GROUP without these options undoes the merges into the issue.",
+                + "oldest value, whose records stay. split GROUP without these options undoes the merges into the "
+                + "issue.",
             "rule lists corrections. rule add GROUP --template PATTERN merges all issues whose title matches "
                 + "PATTERN, including future ones. rule remove NUMBER... and undo NUMBER... undo corrections. suggest "
                 + "lists pairs of issues whose titles differ in one word.",
+            "merge with filter options, split --by and rule add print the number of issues first; more than 50 need "
+                + "confirmation or --yes.",
             "Corrections also apply to future records and can be undone. The ids of merged issues remain valid.",
             "A merged issue is open if one of its issues was open, otherwise resolved if one was resolved, and "
                 + "otherwise muted. It keeps the note of that state; the other states and notes are lost. After undo, "
@@ -245,7 +246,7 @@ struct GroupCommand: Command {
         let collector = try context.collector()
         var others = Array(ids.dropFirst())
         if let filter {
-            // If this group was merged into another one, the filter finds the other one, and `show` returns it.
+            // If the first operand was merged into another group, the filter finds that group, and `show` returns it.
             let target = try collector.call(CollectorCalls.show, IDParameters(id: ids[0])).value.group.id
             others = try matching(filter, collector).filter { $0 != target }
             try context.printNote("Matches \(Quantity.text(others.count, "issue")).")

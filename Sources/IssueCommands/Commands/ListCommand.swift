@@ -11,7 +11,9 @@ struct ListCommand: Command {
     static let newSinceDeploy = OptionSpecification(
         "new-since-deploy", "Only issues first seen after the last declared deployment of their application")
     static let goneSinceDeploy = OptionSpecification(
-        "gone-since-deploy", "Only issues last seen between the last two declared deployments of their application")
+        "gone-since-deploy",
+        "Only issues last seen before the last declared deployment of their application and after the previous one, "
+            + "if any")
 
     static let specification = CommandSpecification(
         name: "list", summary: "List issues, most recently active first",

@@ -8,17 +8,17 @@ struct HealthCommand: Command {
     static let standard = HealthThresholds()
 
     static let degradedAge = OptionSpecification(
-        "degraded-after", value: "TIME", "Degraded if a record has been pending for TIME (default 15min)")
+        "degraded-after", value: "TIME", "Degraded if a record or correction has been pending for TIME (default 15min)")
     static let failingAge = OptionSpecification(
-        "failing-after", value: "TIME", "Failing if a record has been pending for TIME (default 6h)")
+        "failing-after", value: "TIME", "Failing if a record or correction has been pending for TIME (default 6h)")
 
     static let specification = CommandSpecification(
         name: "health", summary: "Show in one word whether the daemon is healthy, and why not",
         sections: [("Options", [degradedAge, failingAge, CommonOptions.shortTimeout])],
         notes: [
             "Prints healthy, degraded, failing or unknown, and the reasons.",
-            "failing: reports are refused, the database cannot be opened, a record has been pending for too "
-                + "long, or the daemon does not reply.",
+            "failing: reports are refused, the database cannot be opened, a record or correction has been pending "
+                + "for too long, or the daemon does not reply.",
             "degraded: a destination is paused or late, a record became a dead letter in the last 24 hours and "
                 + "its destination has accepted nothing since, a report was refused in the last 15 minutes, a "
                 + "notifier does not deliver, or the store, the configuration or the ledger has a fault.",
@@ -119,7 +119,7 @@ struct MetricsCommand: Command {
         return .success
     }
 
-    /// Prints metrics as text or JSON, or writes them to the file of `--output`.
+    /// Prints metrics as text or JSON, or writes them to the file that `--output` names.
     private func write(
         _ text: String, _ values: [(family: MetricFamily, samples: [MetricSample])], in context: CommandContext
     ) throws(CommandFailure) {
