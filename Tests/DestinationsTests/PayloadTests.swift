@@ -111,6 +111,7 @@ import Testing
 
         for (platform, key) in [
             ("macOS", "macos"), ("", "linux"), ("Plan 9", "linux"), ("a.b", "linux"), ("ü", "linux"),
+            ("message", "linux"), ("App", "linux"), ("group_id", "linux"),
         ] {
             var record = Samples.full
             record.own.record.app?.platform = platform
@@ -125,6 +126,12 @@ import Testing
             var types = FieldTypes()
             let line = format(metadataKey: key).line(of: Samples.full, types: &types)
             #expect(try parsed(line)["linux.metadata"]?["attempt"] == 3, "\(key)")
+        }
+        for golden in Golden.all {
+            let members = try JSONValue(json: golden.line).asObject ?? []
+            for key in members.map(\.key) where key != "linux.metadata" {
+                #expect(!isUsable(metadataKey: key), "\(key) of \(golden.name)")
+            }
         }
         for key in ["context", "linux.metadata", "Ctx_1"] { #expect(isUsable(metadataKey: key), "\(key)") }
     }

@@ -362,7 +362,7 @@ extension LogzFormat {
     /// platform.
     private static func fieldName(of platform: String?) -> String {
         guard let platform = platform?.lowercased(), (1...32).contains(platform.utf8.count),
-            platform.utf8.allSatisfy(ReservedKeys.isFieldNameByte)
+            platform.utf8.allSatisfy(ReservedKeys.isFieldNameByte), ReservedKeys.isUsable(metadataKey: platform)
         else { return "linux" }
         return platform
     }
