@@ -8,14 +8,14 @@ package import IssueProtocol
 /// application's and the destination's limits have reserves for critical records, and for new groups and regressions;
 /// the destination's limit also has one for summaries (`SharedLimit`). The first record of a group and a regression
 /// skip the group's bucket. Users share the destination's limit and the daily bytes fairly (`FairBucket`,
-/// `DailyBudget`), regardless of the severity of their records.
+/// `DailyBudget`).
 ///
 /// All times, including those of summaries, are log times. If a record's time is `nextSummaryDue` or later, the caller
-/// must call `dueSummaries(at:)` before it evaluates the record. The rate limits therefore do not depend on when the
-/// log is processed, and are the same if it is processed again after a crash.
+/// must call `dueSummaries(at:)` before it calls `evaluate`. Buckets refill with log time, so processing the log later,
+/// or again after a crash, does not let more records pass.
 package struct Admission: Sendable {
-    /// The maximum sizes of the tables in memory. The state of evicted entries is stored. Suppressed records of an
-    /// evicted group are reported in the next summaries.
+    /// The maximum numbers of groups and applications in memory, and of separate summaries. The state of an evicted
+    /// group or application is stored. Suppressed records of an evicted group are reported in the next summaries.
     package struct Bounds: Equatable, Sendable {
         /// The maximum number of groups.
         package var groups = 20_000
@@ -54,7 +54,7 @@ package struct Admission: Sendable {
     let bounds: Bounds
     var groups: RecencyTable<GroupID, Group>
     var accounts: RecencyTable<AccountID, Account>
-    /// The last sequence number of the summaries that cover several groups, by application.
+    /// The last sequence number of the shared summaries (`SummaryPlan.merged`), by application.
     var sequences: RecencyTable<AccountID, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
@@ -68,8 +68,8 @@ package struct Admission: Sendable {
     /// - Parameters:
     ///   - settings: The limits.
     ///   - state: The stored state.
-    ///   - bounds: The sizes of the tables in memory.
-    ///   - history: The history so far; discarded if the limits have changed.
+    ///   - bounds: The maximum sizes of the tables in memory.
+    ///   - history: The history so far, which is discarded if the limits have changed; nil to start a new one.
     ///   - limits: Returns the limits of an application, by its account id.
     package init(
         settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds(),
@@ -114,8 +114,8 @@ package struct Admission: Sendable {
         (!knows(account: candidate.account), !knows(group: candidate.group))
     }
 
-    /// Returns `true` if a group's state is in memory. Otherwise its stored state must be adopted before one of its
-    /// records is evaluated.
+    /// Returns `true` if a group's state is in memory. Otherwise its stored state, if there is one, must be adopted
+    /// before one of its records is evaluated.
     package func knows(group: GroupID) -> Bool {
         groups.contains(group) || unsaved.evictedGroups[group] != nil
     }
@@ -165,7 +165,7 @@ package struct Admission: Sendable {
         history.removeExpired(at: now)
     }
 
-    /// Removes groups and applications that no longer exist from the history.
+    /// Removes from the history the given groups and applications, which no longer exist.
     package mutating func removeHistory(
         accounts: Set<AccountID>, groups: Set<GroupID>, at now: RecordLogInstant
     ) {
@@ -269,8 +269,8 @@ extension Admission {
 
     /// Decides whether a priority record may be sent before the backlog.
     ///
-    /// Takes tokens only from reserves and from the group's bucket, so the common buckets are unchanged when the cursor
-    /// reaches the record. If the result is nil, nothing is counted. The caller then sets `wasPriority` and calls
+    /// Takes tokens only from reserves and from the group's bucket, so that earlier records in the log can still use the
+    /// common buckets. If the result is nil, nothing is counted. The caller then sets `wasPriority` and calls
     /// `evaluate` when the cursor reaches the record.
     ///
     /// - Returns: The decision; nil if the record may not be sent before the backlog.
@@ -304,7 +304,8 @@ extension Admission {
         }
     }
 
-    /// Checks the limits in order. If none refuses the record, takes a token from each bucket that was checked.
+    /// Counts the record in the returned state of its group and checks the limits in order. Takes tokens only if no
+    /// limit refuses the record.
     private mutating func decide(
         _ candidate: AdmissionCandidate, claims: [BucketRole], at now: RecordLogInstant
     ) -> LimitVerdict {
@@ -405,13 +406,14 @@ extension Admission {
     var lastInterval: Duration { max(settings.summaryIntervalMax, firstInterval) }
 }
 
-/// The changes to the state of admission, to be stored in the transaction that moves the cursor.
+/// The changes to the state of admission, to be stored in one transaction with the decisions and summaries that caused
+/// them.
 package struct AdmissionChanges: Equatable, Sendable {
     package var buckets: [BucketRow] = []
     package var groups: [GroupRow] = []
     package var windows: [WindowRow] = []
     package var closedWindows: [WindowRow.Key] = []
-    /// The last sequence number of the summaries that cover several groups, by application.
+    /// The last sequence number of the shared summaries (`SummaryPlan.merged`), by application.
     package var accountSequences: [AccountID: Int64] = [:]
 
     package init() {}
@@ -421,7 +423,7 @@ package struct AdmissionChanges: Equatable, Sendable {
     }
 }
 
-/// The stored state from which admission continues after a restart.
+/// The stored state from which admission continues after a restart or reload.
 package struct AdmissionState: Equatable, Sendable {
     package var buckets: [BucketRow]
     /// In ascending order of their newest evaluated record.
@@ -457,7 +459,7 @@ package struct AdmissionCandidate: Equatable, Sendable {
     /// The record's row id.
     package var record: RowID
     package var group: GroupID
-    /// The account of the application. Applications of the same name of two users have different accounts.
+    /// The account of the application. If two users run applications with the same name, each has its own account.
     package var account: AccountID
     /// The user accountable for the sender (`AccountableUsers`).
     package var user: UInt32
@@ -508,9 +510,9 @@ package struct LimitForecast: Equatable, Sendable {
 }
 
 extension Admission {
-    /// Returns the levels of the buckets that a candidate has to pass, without unlimited ones. The group's bucket is
-    /// left out for the first record of a group and for a regression, and the application's if it is not in memory.
-    /// Nothing is counted.
+    /// Returns the levels of the limits that a candidate has to pass, without unlimited ones and the daily byte limit.
+    /// The group's limit is left out for the first record of a group and for a regression, and the application's limit
+    /// if the application is not in memory. Nothing is counted.
     ///
     /// The destination's level is what all users together have left. A single user may get less.
     package func levels(for candidate: AdmissionCandidate, at now: RecordLogInstant) -> [LimitForecast] {

@@ -11,7 +11,7 @@ package import IssueProtocol
 package struct CardinalityGuard: Sendable {
     package enum SeriesVerdict: Equatable, Sendable {
         case allow
-        /// The record joins the group's overflow series.
+        /// The record joins an overflow series of its group.
         case overflowSeries
         /// The record joins the application's overflow group.
         case overflowGroup
@@ -87,7 +87,7 @@ package struct CardinalityGuard: Sendable {
         self.users = RecencyTable(capacity: users)
     }
 
-    /// Applies new limits. The counters are kept.
+    /// Applies new limits. The counters are kept, with the window numbers of the old periods.
     package mutating func reload(_ settings: LimitSettings) {
         newGroups = Limit(settings.newGroupsPerApplication)
         newSeries = Limit(settings.newSeriesPerApplication)
@@ -108,8 +108,8 @@ package struct CardinalityGuard: Sendable {
         var owner = users.peek(user) ?? User()
         let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
-        // A new group has a new series. If each new group got an overflow series instead, the number of overflow series
-        // would be unlimited.
+        // A new group has a new series. If each new group got an overflow series instead, the limit on series would not
+        // limit the number of these.
         if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)
@@ -147,8 +147,8 @@ package struct CardinalityGuard: Sendable {
 
     private var senders: Limit { applications.times(Self.senderLimitFactor) }
 
-    /// Returns when the current windows began. After a restart, the store counts the groups, series and names that were
-    /// created since then.
+    /// Returns when the current windows began. After a restart, the store counts what was created since then. `names`
+    /// is for application names and sender kinds.
     package func windowStarts(at now: RecordLogInstant) -> (
         groups: RecordLogInstant, series: RecordLogInstant, names: RecordLogInstant
     ) {
@@ -199,13 +199,13 @@ package struct CardinalityGuard: Sendable {
     /// - Parameters:
     ///   - settings: The limits.
     ///   - application: The number of groups that the application has created in the window.
-    ///   - user: The number of groups that all applications of its user have created.
+    ///   - user: The number of groups that all applications of its user have created in the window.
     package static func groupsLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
         left(settings.newGroupsPerApplication, application: application, user: user)
     }
 
     /// Returns the number of series that an application may still create in the current window; nil if there is no
-    /// limit. The parameters are those of `groupsLeft`.
+    /// limit. The parameters are those of `groupsLeft`, with numbers of series.
     package static func seriesLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
         left(settings.newSeriesPerApplication, application: application, user: user)
     }
@@ -258,7 +258,7 @@ package struct CardinalityGuard: Sendable {
     }
 }
 
-/// A kind of limit that a user has exceeded, so that the guard combines records.
+/// A user who has exceeded a limit, so that the guard combines records, and the kind of limit.
 package struct CardinalityOverflow: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {
         /// Too many application names.
@@ -291,7 +291,7 @@ package struct OverflowWarningLimiter: Sendable {
 
     package init() {}
 
-    /// Records an overflow and returns `true` if it should be logged.
+    /// Returns `true` if an overflow should be logged, and then remembers the time.
     package mutating func shouldLog(_ overflow: CardinalityOverflow, at now: MonotonicInstant) -> Bool {
         if let last = loggedAt[overflow], last.duration(to: now) < Self.interval { return false }
         if loggedAt.count >= Self.maxEntries {

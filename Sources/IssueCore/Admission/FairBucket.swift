@@ -12,7 +12,7 @@ import IssueProtocol
 /// - Their outstanding tokens are at most twice the unreserved tokens left. A single user therefore gets two thirds of
 ///   the unreserved tokens at once and the whole refill afterwards, and many users get equal parts.
 ///
-/// The outstanding tokens of system users count against their reserve, so together they cannot starve ordinary users.
+/// The outstanding tokens of system users count against their reserve.
 ///
 /// As in `TokenBucket`, the state changes only when a token is taken. Queries change nothing.
 package struct FairBucket: Equatable, Sendable {
@@ -107,7 +107,7 @@ package struct FairBucket: Equatable, Sendable {
         guard !has(for: user, at: now) else { return now }
         let start = max(now, tokens.at)
         let missing = scale.capacity - tokens.filled(at: start)
-        // A full bucket has a token for every user. Until it is full, the result changes only once, from no to yes, so
+        // A full bucket has a token for any user. Until it is full, the result changes only once, from no to yes, so
         // a binary search finds the time.
         var (no, yes) = (Int64(0), missing / scale.partsPerMillisecond + 1)
         while yes - no > 1 {

@@ -89,8 +89,8 @@ package struct BucketDemand: Equatable, Sendable {
     private var at: RecordLogInstant
     /// The current period of the refill.
     private var window: Window
-    /// Whether the times of the counted records were not in ascending order. The excess may then be too low, by less
-    /// than one token.
+    /// Whether a record was counted after one with a later time. The excess may then be too low, by less than one
+    /// token.
     private var isEstimate = false
     private var hours = HourlyDemand()
 

@@ -3,8 +3,8 @@ package import IssueProtocol
 /// The number of records that the limits of one destination have held back in the last 24 hours. It is not stored.
 ///
 /// A limit gets an entry with the first record that it holds back. The tables are bounded. While a table is full, only
-/// every 64th call of `held` for a limit without an entry creates one. The new entry replaces the one that has held
-/// back the fewest records.
+/// every 64th call of `held` for a limit without an entry creates one. The new entry replaces that of the limit that
+/// has held back the fewest records.
 package struct LimitHistory: Sendable {
     /// The limit of a group or an application.
     struct Entry: Sendable {
@@ -59,12 +59,13 @@ package struct LimitHistory: Sendable {
             return 0
         }
 
-        /// Removes an entry. Returns the number of records that it has held back; 0 if there is none.
+        /// Removes the entry of a limit. Returns the number of records that the limit has held back in the last 24
+        /// hours; 0 if there is no entry.
         mutating func remove(_ key: Key, at now: RecordLogInstant) -> Int64 {
             entries.removeValue(forKey: key)?.demand.held(at: now) ?? 0
         }
 
-        /// Removes the entries that have held back nothing in the last 24 hours.
+        /// Removes the entries of limits that have held back nothing in the last 24 hours.
         mutating func removeExpired(at now: RecordLogInstant) {
             guard entries.values.contains(where: { $0.demand.held(at: now) == 0 }) else { return }
             entries = entries.filter { $0.value.demand.held(at: now) > 0 }
@@ -105,7 +106,7 @@ package struct LimitHistory: Sendable {
     /// Whether no rate limit has an entry. Records that pass need not be counted then.
     var isEmpty: Bool { groups.entries.isEmpty && applications.entries.isEmpty && global == nil }
 
-    /// Removes the entries that have held back nothing in the last 24 hours.
+    /// Removes the entries of groups and applications whose limits have held back nothing in the last 24 hours.
     mutating func removeExpired(at now: RecordLogInstant) {
         groups.removeExpired(at: now)
         applications.removeExpired(at: now)
@@ -127,7 +128,7 @@ package struct LimitHistory: Sendable {
         if count > 0 { unlisted.add(held: count, at: now) }
     }
 
-    /// Counts records of a user that the destination's limit has held back.
+    /// Counts records that the destination's rate limit has held back, for the user they belong to.
     mutating func held(of user: UInt32, _ count: Int64, at now: RecordLogInstant) {
         Self.add(count, of: user, to: &users, at: now)
     }
@@ -274,11 +275,10 @@ package struct LimitView: Sendable {
     private let offset: Int64
     /// The names of `accounts`, set by the caller. Accounts without a name are not listed.
     package var names: [AccountID: Application] = [:]
-    /// The keys of `groupIDs`, which clients see instead of ids. Set by the caller; groups without a key are not
-    /// listed.
+    /// The ids of `groupIDs` as clients see them, set by the caller. Groups without one are not listed.
     package var groupNames: [GroupID: String] = [:]
 
-    /// The maximum number of listed applications whose limits have held back nothing.
+    /// The maximum number of listed applications without an entry in the history.
     private static let maxQuietApplications = 256
 
     /// - Parameters:
@@ -314,7 +314,7 @@ package struct LimitView: Sendable {
 
     /// The accounts whose names are needed.
     package var accounts: Set<AccountID> { Set(applications.map(\.account)).union(groupLimits.keys) }
-    /// The groups whose names are needed.
+    /// The groups that need an entry in `groupNames`.
     package var groupIDs: [GroupID] { Array(history.groups.entries.keys) }
 
     /// Returns the status of each listed limit, and the number of records that limits without an entry have held back.

@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// A bucket of tokens that refills with log time. Each admitted record takes one token.
+/// A bucket of tokens that refills with log time.
 ///
 /// It counts in integer parts of a token. Many small refills therefore add up exactly to one large refill, and storing
 /// and restoring a bucket does not change it.
@@ -37,8 +37,8 @@ package struct TokenBucket: Equatable, Sendable {
     /// - Parameters:
     ///   - limit: The burst and the refill rate.
     ///   - level: The level in tokens; nil for a full bucket.
-    ///   - maxLevel: The capacity when the level was stored, in tokens; nil if it is still the same. If the capacity is
-    ///     larger now, the difference is added to the level.
+    ///   - maxLevel: The capacity when the level was stored, in tokens; nil if it is unknown. If the capacity is larger
+    ///     now, the difference is added to the level.
     ///   - at: The log time of the level.
     package init(_ limit: BucketLimit, level: Double? = nil, maxLevel: Double? = nil, at: RecordLogInstant) {
         scale = Scale(limit)
@@ -189,9 +189,9 @@ package struct BucketRow: Equatable, Sendable {
 
 /// One limit that is divided into buckets: one for each reserve, and a common one for the rest.
 ///
-/// Records without a reserve can empty only the common bucket. A record with a reserve takes from the reserve first,
-/// then from the common bucket. The shares add up to the limit. A very small limit may be exceeded, because each bucket
-/// holds at least one token.
+/// Records without a reserve can empty only the common bucket. A record with a reserve takes its token from the reserve
+/// or, if that is empty, from the common bucket. The shares add up to the limit. A very small limit may be exceeded,
+/// because each bucket holds at least one token.
 struct SharedLimit: Equatable, Sendable {
     private var common: FairBucket
     private var reserves: [BucketRole: FairBucket]
@@ -212,7 +212,7 @@ struct SharedLimit: Equatable, Sendable {
         self.reserves = Dictionary(uniqueKeysWithValues: reserved.map { ($0.key, bucket($0.key, $0.value)) })
     }
 
-    /// Returns the first role in `claims` whose bucket has a token; nil if none has.
+    /// Returns the first role in `claims` whose bucket has a token for the user; nil if none has.
     ///
     /// - Parameters:
     ///   - claims: The roles whose buckets may be used, in order of preference.
@@ -281,7 +281,8 @@ package struct Rate: Hashable, Sendable {
 package struct GroupRow: Equatable, Sendable {
     package var group: GroupID
     package var account: AccountID
-    /// The row id of the newest evaluated record. After a start, the groups with the newest records are loaded first.
+    /// The row id of the newest evaluated record. If not all groups fit into memory at a start, those with the newest
+    /// ones are loaded.
     package var lastRecord: RowID
     /// The number of occurrences in the records evaluated so far.
     package var occurrences: Int64

@@ -5,9 +5,9 @@ package struct ForwardingBatch: Equatable, Sendable {
     package var count: Int
     /// The size of all its lines in bytes, before compression.
     package var bytes: Int
-    /// Whether it has only critical or new records, which are sent before the backlog.
+    /// Whether it consists of priority records, which are sent before the backlog.
     package var isPriority: Bool
-    /// Lines that were sent before the daemon was restarted and whose arrival is unknown.
+    /// Lines that may have arrived before the forwarder was started.
     package var unacknowledged: LineSet
     /// The accountable user of each line, nil for a summary or a correction; empty if the users are unknown.
     package var users: [UInt32?]
@@ -25,15 +25,15 @@ package struct ForwardingBatch: Equatable, Sendable {
     }
 }
 
-/// Why records were put into a batch.
+/// What a batch was built from.
 package enum BatchKind: Int64, CaseIterable, Hashable, Sendable {
-    /// The destination's cursor reached them.
+    /// Records that the destination's cursor reached, and possibly summaries and corrections.
     case walk
-    /// The batch contains only summaries and corrections.
+    /// Only summaries and corrections.
     case summaries
-    /// They are critical or new and are sent before the backlog.
+    /// Priority records, which are sent before the backlog.
     case priority
-    /// They were dead letters and a user requeued them.
+    /// Dead letters that an operator requeued, the unfinished lines of a batch, or two batches that were merged.
     case requeued
 }
 
@@ -62,7 +62,7 @@ package struct BatchOutcome: Equatable, Sendable {
     package var maybeDuplicate: Bool
     /// The number of delivered lines that may have been delivered twice, without the lines of removed records.
     package var possibleDuplicates = 0
-    /// Whether the destination confirms delivery, so that delivered lines are known to have arrived.
+    /// Whether the delivered lines are known to have arrived, because no response left that open.
     package var isConfirmed = true
     /// The number of requests made since the batch was stored or loaded.
     package var requests: Int
@@ -77,11 +77,11 @@ struct BatchProgress: Sendable {
     var bisection: Bisection
     /// Measures how long the batch has been retried without success.
     var clock: RetryStopwatch
-    /// The time of the first response that refused lines since the last failed request; nil if there was none.
+    /// The time of the first response that refused lines since the last failure or pause; nil if there was none.
     var bisectingSince: MonotonicInstant?
     var requests = 0
     var requestsSinceStored = 0
-    /// The index after the last line that was sent at least once.
+    /// Lines with a lower index count as sent before, although some may not have been sent yet.
     var sentUpTo = 0
     /// Lines that may have arrived although no response confirmed it.
     var unacknowledged: LineSet
@@ -272,8 +272,8 @@ package struct LineSet: Equatable, Sendable {
 }
 
 extension Array {
-    /// Returns the index of the first element that fulfils a condition; the count if none does. All elements after it
-    /// must fulfil it too.
+    /// Returns the index of the first element that fulfils a condition; the count if none does. All following elements
+    /// must fulfil the condition too.
     func firstPosition(where isMet: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -1,15 +1,15 @@
 /// Finds the lines of a batch that the destination refuses, and delivers all others.
 ///
 /// A part with refused lines is halved until the bad line is sent alone. A line counts as refused only if it was
-/// refused alone, or if the destination's known rules explain exactly which lines a response refuses. One bad line
-/// among n costs at most 2·log2(n) additional requests, and a good line is resent at most log2(n) times, always with
-/// the same id. A part that is too large is halved as well.
+/// refused alone, or if it is known exactly which lines a response refuses. One bad line among n costs at most
+/// 2·log2(n) additional requests, and a good line is resent at most log2(n) times, always with the same id. A part that
+/// is too large is halved as well.
 ///
 /// A line may also make the destination hang or close the connection. A line that was sent alone and got no response is
 /// then sent alternately with other lines. It counts as refused only if it keeps getting no response while each request
-/// in between is accepted. In an outage no request is accepted, so no line is given up. The number of requests in
-/// between varies, so that a destination that fails for every second request is not mistaken for one that refuses the
-/// line.
+/// in between is accepted. In an outage no request is accepted, so no line is given up this way. The number of requests
+/// in between varies, so that a destination that fails for every second request is not mistaken for one that refuses
+/// the line.
 package struct Bisection: Equatable, Sendable {
     /// The lines to put into the next request.
     package struct Part: Equatable, Sendable {
@@ -24,7 +24,7 @@ package struct Bisection: Equatable, Sendable {
         /// The number of requests with only this line that got no response.
         var unansweredCount = 0
         /// The number of these requests that are proofs: each directly followed `acceptedNeeded` accepted requests.
-        /// Reset when a request that is not of a suspect fails.
+        /// Reset when a request that does not consist of a suspect fails.
         var provenCount = 0
         /// Whether the line, since its last proof, also got no response when no accepted request directly preceded it.
         var hasFailedAgain = false
@@ -68,7 +68,7 @@ package struct Bisection: Equatable, Sendable {
     /// accepted requests and got no response. Also the number of requests without a response after which a line becomes
     /// a suspect at the latest, and after which the batch is stuck.
     package static let maxUnanswered = 5
-    /// The number of proofs for further lines of a user after a line of theirs was given up this way.
+    /// The number of proofs that suffice if another line of the same user was already given up after proofs.
     package static let maxUnansweredOfKnownUser = 3
     /// Without a proof, other lines are sent before suspects only while there are fewer suspects than this.
     private static let maxSuspects = 8
@@ -89,7 +89,7 @@ package struct Bisection: Equatable, Sendable {
     /// The number of accepted requests since the last failed one. Includes requests of other batches.
     private var acceptedInSequence = 0
     private var hasSuspects = false
-    /// Whether the last failed request consisted of a suspect.
+    /// Whether the last failed request of this batch consisted of a suspect.
     private(set) var isLastFailureOfSuspect = false
     /// Whether uncertain refusals were kept after a failed request with a suspect.
     private var hasKeptRefusals = false
@@ -97,8 +97,8 @@ package struct Bisection: Equatable, Sendable {
     private var hasProof = false
     /// The number of requests without a response since the last accepted request.
     private var unansweredInSequence = 0
-    /// Whether `maxUnanswered` consecutive requests got no response or all remaining lines became suspects, and no
-    /// request of this batch was accepted since.
+    /// Whether `maxUnanswered` requests got no response without an accepted one in between, or all remaining lines
+    /// became suspects, and no request of this batch was accepted since.
     private(set) var isStuck = false
     /// The users of lines that were given up because they got no response, in this batch or earlier ones.
     package private(set) var unansweredUsers: Set<UInt32>
@@ -202,7 +202,7 @@ package struct Bisection: Equatable, Sendable {
         evidence.recordPart(refused: length - successful, of: length - unsent.count)
         let invalidLines = Set(answer.invalidLines.filter { (0..<length).contains($0) })
         if !invalidLines.isEmpty, invalidLines.count == length - successful {
-            // The known rules explain the response exactly.
+            // It is known which lines the response refuses.
             markDead(part, invalidLines, unsent: unsent)
         } else if length == 1 {
             dead.append(.init(line: part.range.lowerBound, reason: .refused))
@@ -312,7 +312,8 @@ package struct Bisection: Equatable, Sendable {
         }
     }
 
-    /// After enough accepted requests, moves a suspect to the top of the stack; otherwise a part that is no suspect.
+    /// After enough accepted requests, moves a suspect to the top of the stack. Otherwise replaces a suspect at the top
+    /// with a part that is not one, unless there is none or, without a proof, `maxSuspects` is reached.
     private mutating func orderSuspects() {
         guard parts.contains(where: \.isSuspect) else {
             hasSuspects = false
@@ -334,8 +335,8 @@ package struct Bisection: Equatable, Sendable {
         parts.append(parts.remove(at: index))
     }
 
-    /// Sends suspects without proof together again, after one of them was accepted: the destination was probably the
-    /// cause of their failures.
+    /// After a suspect was accepted, joins adjacent suspects without a proof into parts again: the destination was
+    /// probably the cause of their failures.
     private mutating func clearSuspects() {
         let cleared = parts.filter { $0.isSuspect && $0.provenCount == 0 }.map(\.range)
         parts.removeAll { $0.isSuspect && $0.provenCount == 0 }
@@ -369,7 +370,8 @@ package struct Bisection: Equatable, Sendable {
         return left
     }
 
-    /// Handles an inconsistent response: the part is sent once more, then treated as refused.
+    /// Handles an inconsistent response: the first time, the part is sent again; the second time, it is treated as
+    /// refused.
     private mutating func repeatOnce(_ part: Part) -> Step {
         repeated.insert(part.range)
         guard part.wasRepeated else {
@@ -438,7 +440,7 @@ package struct Bisection: Equatable, Sendable {
         return tried
     }
 
-    /// Moves the next lines without an outcome that belong to other users to the top of the stack.
+    /// Moves the next run of lines of users other than `known` to the top of the stack.
     ///
     /// - Returns: `false` if no other user has lines without an outcome.
     private mutating func moveToTop(otherThan known: Set<UInt32>) -> Bool {
@@ -464,7 +466,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// Takes back all refusals, because the lines are probably not the cause.
     ///
-    /// Lines that have not been tried yet are sent first at the next attempt.
+    /// These lines are sent last at the next attempt.
     package mutating func stop() {
         evidence.recordTakenBack(refused: refusedCount)
         let back = dead.filter { $0.reason == .refused }.map { Part($0.line..<$0.line + 1) }
@@ -472,14 +474,14 @@ package struct Bisection: Equatable, Sendable {
         parts = back.reversed() + parts.map { Part($0.range) }
     }
 
-    /// Takes back all refusals unless the majority of the lines was accepted. Later responses may show that the lines
-    /// are not the cause.
+    /// Takes back all refusals unless `isMajorityAccepted`. Later responses may show that the lines are not the cause.
     package mutating func takeBack() {
         hasKeptRefusals = false
         if refusedCount > 0, !isMajorityAccepted { stop() }
     }
 
-    /// Keeps uncertain refusals after a failed request with a suspect, until another line is accepted or fails.
+    /// Keeps uncertain refusals after a failed request with a suspect, until a request is accepted or a request with
+    /// other lines fails.
     ///
     /// If they were taken back, the refused lines would be sent again before the next request with the suspect. Their
     /// responses would reset the time for retries, and the proofs would be lost, so the batch would never end.
@@ -547,17 +549,17 @@ package struct Bisection: Equatable, Sendable {
     }
 }
 
-/// Judges whether refused lines are bad themselves, or whether the sender or the account is the cause.
+/// Judges whether refused lines are bad themselves, or whether the destination or the account there is the cause.
 struct RefusalEvidence: Equatable, Sendable {
-    /// The outcomes of lines that have already been removed from the batch.
+    /// The numbers of delivered and of refused lines that have already been removed from the batch.
     private var delivered = 0
     private var refused = 0
     /// The users of those lines.
     private(set) var triedUsers = TriedUsers()
     /// The largest number of refusals that were taken back.
     private var maxTakenBack = 0
-    /// The size of the largest part with refused lines, and how many of its lines were refused. If all lines are sent
-    /// at once, this is the whole batch.
+    /// The number of refused lines in the largest part that had any, and the number of lines sent in it. If all lines
+    /// are sent at once, this part is the whole batch.
     private var (largestRefused, largestCount) = (0, 0)
 
     /// Records a response that refuses lines of a part.
@@ -638,7 +640,7 @@ struct TriedUsers: Equatable, Sendable {
 package struct PartialAnswer: Equatable, Sendable {
     /// The number of accepted lines; nil if the response does not state it.
     package var successful: Int?
-    /// The indexes of the lines in the request that are known to break the destination's rules.
+    /// The indexes of the lines in the request that are known to be refused.
     package var invalidLines: [Int]
 
     package init(successful: Int?, invalidLines: [Int] = []) {

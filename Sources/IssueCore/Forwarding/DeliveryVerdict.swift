@@ -1,9 +1,10 @@
 /// The meaning of a destination's response for the records that were sent.
 package enum DeliveryVerdict: Equatable, Sendable {
     case accepted
-    /// Everything was sent. This destination never confirms delivery.
+    /// Everything was sent, but the destination does not confirm delivery, or rejected some records without stating
+    /// which ones. Nothing is sent again.
     case unconfirmed
-    /// Some records are refused permanently. Sending the same request again would not help.
+    /// Some or all records are refused permanently. Sending the same request again would not help.
     case partial(PartialAnswer)
     /// The records are fine, but an administrator must fix something.
     case paused(PauseReason)
@@ -11,10 +12,10 @@ package enum DeliveryVerdict: Equatable, Sendable {
     case tooLarge
     /// Send again later, unchanged.
     case again(FailureClass, retryAfter: Duration?)
-    /// Everything was sent, but no response came. Send again later, unchanged; the records may arrive twice.
+    /// Everything was sent, but no usable response came. Send again later, unchanged; the records may arrive twice.
     case ambiguous(FailureClass)
 
-    /// Whether no part of the request was sent.
+    /// Whether it is certain that no part of the request was sent.
     package var isUnsent: Bool {
         switch self {
         case .again(let failure, _): !failure.isReached
@@ -31,7 +32,8 @@ package struct DeliveryResult: Equatable, Sendable {
     /// Whether the request was made twice before this response, so accepted records may have arrived twice.
     package var mayHaveArrivedTwice: Bool
 
-    /// The number of rejected lines that the response does not identify.
+    /// If the verdict is `unconfirmed`, the number of lines that the destination rejected without identifying them;
+    /// otherwise 0.
     package var rejected: Int
     /// The lines, as indexes in the part, that were not sent because their records were removed. A partial verdict
     /// counts them as accepted, but they say nothing about the destination.
@@ -88,11 +90,11 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     case requestTimeout = "request_timeout"
     /// 425.
     case tooEarly = "too_early"
-    /// 429.
+    /// 429, or an error with the same meaning.
     case tooManyRequests = "too_many_requests"
-    /// 503.
+    /// 503, or an error with the same meaning.
     case overloaded
-    /// Any other 5xx.
+    /// Any other 5xx, or a response that is not valid HTTP.
     case serverError = "server_error"
     case refused
     case reset
@@ -100,7 +102,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     case timeout
     case unreachable
     case tls
-    /// Everything was sent, but no response came. The records may have arrived.
+    /// Everything was sent, but no usable response came. The records may have arrived.
     case noAnswer = "no_answer"
 
     /// Whether the destination asks the sender to slow down.
@@ -114,13 +116,13 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether the destination was reached, but sent no response.
+    /// Whether the destination was probably reached, but sent no usable response.
     var isWithoutResponse: Bool { self == .reset || self == .noAnswer }
 
     /// Whether the sender itself caused the failure by sending too often, so that it must wait longer.
     var isRateLimited: Bool { self == .tooManyRequests }
 
-    /// Whether a trusted connection was established.
+    /// Whether a trusted connection may have been established.
     package var isReached: Bool {
         switch self {
         case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .reset, .noAnswer: true
@@ -129,13 +131,13 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// Why sending to a destination is paused until an administrator acts.
+/// Why sending to a destination is paused. Usually, an administrator must act before it can continue.
 package enum PauseReason: String, CaseIterable, Hashable, Sendable {
-    /// 401.
+    /// 401, or an error with the same meaning.
     case unauthorised
-    /// 403.
+    /// 402, 403 or 451, or an error with the same meaning.
     case forbidden
-    /// 404.
+    /// 404 or 410, an unknown table, an invalid URL, or a response that is not from this kind of destination.
     case notFound = "not_found"
     /// 405 or another 4xx: this address does not accept records. Also a table or user of ClickHouse that is read-only.
     case methodNotAllowed = "method_not_allowed"
@@ -143,7 +145,7 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
     case redirected
     /// 407, which only proxies send.
     case proxyRefuses = "proxy_refuses"
-    /// Too many lines were refused. The cause is probably the sender or the destination, not the lines.
+    /// Too many lines were refused. Probably, the lines are not the cause.
     case manyLinesRefused = "many_lines_refused"
     /// No credential is available.
     case noCredential = "no_credential"

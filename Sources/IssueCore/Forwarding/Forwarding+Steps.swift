@@ -31,14 +31,14 @@ extension Forwarding {
         for one in [current, preempted].compactMap(\.self) {
             unacknowledged[one.batch.id] = one.unacknowledged
             unacknowledged[one.batch.id]?.formUnion(one.bisection.repeated)
-            // Accepted, but not stored yet. They are sent again after a stop.
+            // Accepted, but without a stored outcome. After a crash they are sent again.
             unacknowledged[one.batch.id]?.formUnion(LineSet(one.bisection.delivered))
         }
         return unacknowledged
     }
 
-    /// Returns the outcomes so far of a batch that is sent in parts, to store them before the batch is finished; nil
-    /// unless some lines have an outcome and others do not. Takes uncertain refusals back first.
+    /// Returns the outcomes so far of the current batch, to store them before the batch is finished; nil unless some of
+    /// its lines have an outcome and others do not. Takes uncertain refusals back first.
     package mutating func takeUnstored() -> (batch: BatchID, outcome: BatchOutcome)? {
         current?.bisection.takeBack()
         guard let current, current.bisection.hasPartialOutcome else { return nil }
@@ -141,7 +141,8 @@ extension Forwarding {
     }
 }
 
-/// Preemption: a batch that cannot be finished for now does not hold up critical or new records.
+/// Preemption: a batch that cannot be finished for now does not hold up priority records, or any other records if
+/// its lines are probably the cause.
 extension Forwarding {
     /// Returns how many priority records may be sent now, before the current batch, or when the next one may be sent;
     /// nil if none are waiting or if the batch can't be preempted.
@@ -199,7 +200,8 @@ extension Forwarding {
         return waitInPause(pause.reason, until: pause.until, at: now)
     }
 
-    /// Waits for the end of a pause, or for the time at which priority records may be sent before the batch.
+    /// Waits for the end of a pause or, if the reason is `manyLinesRefused`, for the time at which priority records may
+    /// be sent before the batch, whichever is earlier.
     func waitInPause(_ reason: PauseReason, until: MonotonicInstant, at now: MonotonicInstant) -> NextAction {
         guard reason == .manyLinesRefused, let pace = preemptionPace(at: now) else { return .wait(until: until) }
         switch pace {
@@ -234,9 +236,9 @@ extension Forwarding {
         swap(&current, &preempted)
     }
 
-    /// Preempts a batch with lines that the destination does not respond to, and asks for a batch of any other records.
-    /// If the other batch is accepted, the lines of the preempted one are the cause. Returns nil if no other records
-    /// may be sent now.
+    /// Preempts the current batch if it is blocked, and asks for a batch of any other records. If that is accepted, the
+    /// lines of the preempted batch are probably the cause. Returns nil if the current batch is not blocked, or if no
+    /// other records may be sent now.
     private mutating func overtake(at now: MonotonicInstant) -> NextAction? {
         guard let blocked = current, blocked.bisection.isBlocked, preempted == nil, !isStopping, pending.records > 0
         else { return nil }
@@ -502,7 +504,8 @@ extension Forwarding {
         }
     }
 
-    /// Records that the destination does not accept records now, and resets the state that assumed the opposite.
+    /// Records that the destination does not accept records now. An earlier pause no longer applies, and the time limit
+    /// for bisection starts again.
     ///
     /// - Parameters:
     ///   - failure: Why the request failed; nil if the destination is paused.
