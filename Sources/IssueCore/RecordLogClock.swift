@@ -3,8 +3,8 @@ package import IssueProtocol
 /// The clock of the record log. It gives each commit its log time and its wall time.
 ///
 /// The store keeps each record's wall time, and offsets (`log = wall + offset`), each of which applies to all records
-/// up to the next offset. The offset changes only when the daemon starts or the wall clock jumps. Wall times never go
-/// backwards while the offset stays the same.
+/// up to the next offset. The offset changes only when the daemon starts or the wall clock has drifted from the
+/// monotonic clock by more than `tolerance`. Wall times never go backwards while the offset stays the same.
 package struct RecordLogClock: Equatable, Sendable {
     /// The times of the last commit, from which the clock continues after a restart.
     package struct State: Equatable, Sendable {
@@ -43,8 +43,8 @@ package struct RecordLogClock: Equatable, Sendable {
 
     /// The state to store; nil before the first commit to an empty record log.
     package private(set) var state: State?
-    /// The clocks at the start of the current offset. Each commit is compared with these and not with the last commit,
-    /// so that many small steps of the wall clock are also detected.
+    /// The clocks at the first commit of this run or, if the offset has changed since, at its last change. Each commit
+    /// is compared with these and not with the last commit, so that many small steps of the wall clock are detected.
     private var anchor: ClockPair?
     /// The monotonic time of the last commit of this run.
     private var last: MonotonicInstant?

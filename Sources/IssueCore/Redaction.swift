@@ -63,7 +63,7 @@ private struct MarkedCopy {
 }
 
 extension Redactor {
-    /// Splits a message whose values are in `matches` into its template and parts.
+    /// Splits a message, in which `find` has found the values in `matches`, into its template and parts.
     ///
     /// If the sender gave no template, the template is computed from the message with a stand-in for each value. It
     /// therefore depends neither on the values nor on the marks that replace them: a message that the sender has
@@ -74,7 +74,7 @@ extension Redactor {
     ///   - start: The index of the message's first byte.
     ///   - end: The index after the message's last byte.
     ///   - sent: The sender's template, if it describes the message.
-    ///   - limit: The maximum number of bytes of the message that go into the template.
+    ///   - limit: The maximum number of bytes that the template covers, counting a stand-in for each value.
     ///   - template: The buffer the template is appended to.
     ///   - parts: The buffer for the parts.
     ///   - message: The buffer for the message with its values replaced.
@@ -233,7 +233,7 @@ package struct Anonymizer: Sendable {
         redactor = Redactor(settings)
     }
 
-    /// Returns a message as one line in which values are replaced.
+    /// Returns a message as one line in which values are replaced. A long message is cut.
     ///
     /// - Parameters:
     ///   - message: The message.

@@ -24,9 +24,9 @@ package struct Retention: Equatable, Sendable {
         case expire(RetentionSnapshot.AgedRange)
         /// Estimate the space of series without records, which is unknown after a start.
         case countUnreferenced
-        /// Remove the series without records of these users, with their groups and counts.
+        /// Remove those series of these users that have no records, with their groups and counts.
         case collect(Set<UInt32>)
-        /// Close the open range before it is full, because its first record is too old.
+        /// Close the open range before it is full, because it has been open for too long.
         case closeRange
         /// Do nothing and check again after this time.
         case wait(Duration)
@@ -93,7 +93,7 @@ package struct Retention: Equatable, Sendable {
         range.hasBatchInFlight ? maxAge + maxAge : maxAge
     }
 
-    /// Returns the maximum age from which a range is removed as a whole.
+    /// Returns the maximum age that applies to the removal of a whole range.
     private func maxAge(of range: RetentionSnapshot.ClosedRange) -> Duration {
         max(settings.maxAge, range.longestAge ?? settings.maxAge)
     }
@@ -152,8 +152,8 @@ package struct RetentionSettings: Hashable, Sendable {
 
     /// All maximum ages in ascending order, each once.
     package var ages: [Duration] { Set(applicationAges.map(\.maxAge) + [maxAge]).sorted() }
-    /// All maximum ages except the highest one. At these ages, the records of some applications are removed from a
-    /// range. At the highest age, the whole range is removed.
+    /// All maximum ages except the highest one. When a range reaches one of them, it may have records of applications
+    /// with a higher one, so only the records of some applications are removed from it.
     package var partialAges: [Duration] { ages.dropLast() }
     package var lowestAge: Duration { ages.first ?? maxAge }
     package var highestAge: Duration { ages.last ?? maxAge }
@@ -239,7 +239,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var range: ClosedRange
         package var user: UInt32
         package var bytes: Int64
-        /// Whether no record in the range is pending for a destination.
+        /// Whether no record in this or an earlier range is pending for a destination.
         package var isSettled: Bool
 
         package init(range: ClosedRange, user: UInt32, bytes: Int64, isSettled: Bool) {
@@ -254,7 +254,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package var oldest: ClosedRange?
     /// The next range in which records of some applications may be too old; nil if there is none.
     package var aged: AgedRange?
-    /// Whether more ranges must be searched for records of applications that are too old.
+    /// Whether more ranges must be searched for records that exceed the maximum age of their application.
     package var isSearchingAged = false
     /// The estimated space of series without records; nil if it has not been counted since the start.
     package var unreferenced: UnreferencedSeries? = UnreferencedSeries()
@@ -289,14 +289,14 @@ package struct RetentionSnapshot: Equatable, Sendable {
 /// Chooses which user's records are removed first if space is short.
 ///
 /// The user with the most data comes first, so no quiet user loses records because of others. Among the user's ranges,
-/// ranges without pending records come before the others, and older ranges before newer ones. Ranges with less than
-/// half of the user's average volume are skipped for now, because records were already removed from most of them.
+/// settled ranges come before the others, and older ranges before newer ones. Ranges with less than half of the user's
+/// average volume are skipped for now, because records were already removed from most of them.
 package enum EvictionPolicy {
     /// The maximum number of records of a rare group in a range. Records of rare groups are kept longer than others.
     /// The number is low because the blocks with such records must be rewritten without the other records.
     package static let maxRareRecords: Int64 = 16
 
-    /// Returns the range of a user from which records are removed next, or nil if no user has any.
+    /// Returns the user id and the range from which records are removed next; nil if no user has data.
     ///
     /// - Parameters:
     ///   - holdings: The data of each user id in each range.
@@ -312,7 +312,7 @@ package enum EvictionPolicy {
         return candidates.filter { $0.bytes >= mean / 2 }.min { $0.range.id < $1.range.id }
     }
 
-    /// Returns the user with the most data, or nil if no user has any.
+    /// Returns the user with the most data; nil if no user has data.
     ///
     /// - Parameters:
     ///   - shares: User ids with the bytes of their data.
@@ -385,7 +385,7 @@ package struct UnreferencedSeries: Equatable, Sendable {
     }
 
     /// Returns the users whose series without records exceed 256 KiB and a 1,024th of the maximum size. These series
-    /// are removed before any further records.
+    /// are removed before records are removed for lack of space.
     ///
     /// - Parameter maxSize: The maximum size of the database, in bytes.
     package func users(maxSize: Int64) -> Set<UInt32> {
@@ -402,7 +402,7 @@ package struct RetentionUsage: Equatable, Sendable {
         package var uid: UInt32?
         package var maxAge: Duration
         /// The time at which the newest record of their range was received. It determines when the records are removed.
-        /// Nil if all of them are in the open range, from which no records are removed.
+        /// Nil if there are none in closed ranges. No records are removed from the open range.
         package var newest: IssueTimestamp?
         package var records: Int64
 
@@ -438,7 +438,7 @@ package struct RetentionUsage: Equatable, Sendable {
     package static let emptyBytes: Int64 = 512 << 10
     /// The minimum size that is assumed for a record, in bytes.
     private static let minRecordBytes = 60.0
-    /// The minimum `period` from which growth is predicted. With a shorter one, the prediction could be based on one
+    /// The minimum `period` for a prediction of growth. With a shorter one, the prediction could be based on one
     /// burst of records.
     private static let minPeriod: Duration = .seconds(6 * 3600)
 
@@ -459,7 +459,7 @@ package struct RetentionUsage: Equatable, Sendable {
     /// Returns what retention removes next, and when.
     ///
     /// The number of records is nil for a limit on space, because it depends on the ranges that are closed before the
-    /// limit is reached. It is also nil for records that are all in the open range.
+    /// limit is reached. It is also nil for an age if no closed range has records that it applies to.
     ///
     /// New records are expected at the rate of the last day, with the average size of stored records or, if that is
     /// lower, of received records. A limit on space is not expected to be reached if records reach their maximum age
@@ -475,8 +475,7 @@ package struct RetentionUsage: Equatable, Sendable {
         // The database grows until the oldest records reach the general age.
         let firstRemoval =
             rules.first { $0.app == nil }?.at ?? oldest?.advanced(by: settings.maxAge)
-        /// Returns the time at which this number of bytes will have been added; nil if it is not expected to be
-        /// reached.
+        /// Returns the time at which more than `room` bytes will have been added; nil if this is not expected.
         func whenFull(_ room: Int64) -> IssueTimestamp? {
             if room < 0 { return now }
             guard let growth, growth > 0 else { return nil }

@@ -8,7 +8,7 @@ package struct SeriesDescription: Hashable, Sendable {
     package var domain: String?
     package var code: Int64?
     package var source = SourceLocation()
-    /// The fingerprint chosen by the sender; nil if it chose none.
+    /// The fingerprint chosen by the sender, or that of the group of an overflow series; nil if it is computed.
     package var fingerprint: String?
     package var template: [UInt8] = []
 
@@ -16,12 +16,12 @@ package struct SeriesDescription: Hashable, Sendable {
 
     /// Returns the description of the overflow series of a group or an application.
     ///
-    /// It has only the attributes on which forwarding depends. They have few values, so a sender cannot create many
-    /// overflow series by varying them.
+    /// Of the record's attributes, it has only those on which forwarding depends. They have few values, so a sender
+    /// cannot create many overflow series by varying them.
     ///
     /// - Parameters:
     ///   - series: The description of a record above a limit.
-    ///   - app: The name of the record's account.
+    ///   - app: The application name of the record's account.
     ///   - group: The fingerprint of the existing group that the record belongs to; nil if its group would be new.
     package static func overflow(
         of series: SeriesDescription, app: String, group: String? = nil
@@ -127,7 +127,7 @@ package enum SeriesKey {
         return output[0..<output.count]
     }
 
-    /// Returns the description from which a key was made; nil if the bytes are corrupt.
+    /// Returns the description from which a key was made; nil if the bytes are malformed.
     package static func decode(_ key: [UInt8]) -> SeriesDescription? {
         guard key.count >= headerSize else { return nil }
         let bytes = key.span

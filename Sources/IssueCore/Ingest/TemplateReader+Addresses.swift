@@ -2,8 +2,8 @@ import IssueProtocol
 
 /// Host names, network addresses, mailbox addresses and URLs.
 extension TemplateReader {
-    /// Returns the dotted name around a full stop if it is the name of a host or of an application; otherwise nil.
-    /// Names of classes, functions and files remain in the template.
+    /// Returns the dotted name around a full stop, with what belongs to it (`takeHost`), if a path follows the name or
+    /// the name looks like that of a host (`isHost`); otherwise nil.
     mutating func takeName() -> Token? {
         let dot = position
         position += 1
@@ -46,7 +46,7 @@ extension TemplateReader {
         return dots > 1 || shortWordEnd(from: label, in: ShortWords.domains) == last
     }
 
-    /// Returns a host name with its port and path.
+    /// Returns a host name with its port, and with its path or the IPv4 addresses that follow.
     mutating func takeHost(from first: Int, to last: Int) -> Token {
         let port = portEnd(from: last)
         if port + 1 < end, bytes[port] == UInt8(ascii: "/"), ByteClass.inPath(bytes[port + 1]) {
@@ -105,8 +105,8 @@ extension TemplateReader {
         return last
     }
 
-    /// Returns the end of an IPv4 address with its port or prefix length, or nil if there is none or the word
-    /// continues.
+    /// Returns the end of the IPv4 address that starts at an index, including its port or prefix length; nil if there
+    /// is no address, or if the word continues after it.
     func ipv4AddressEnd(from first: Int) -> Int? {
         guard let last = ipv4End(from: first) else { return nil }
         if last < end {
@@ -123,7 +123,7 @@ extension TemplateReader {
         return portEnd(from: last)
     }
 
-    /// Returns the end of four numbers separated by full stops, or nil if there are none.
+    /// Returns the end of four numbers of up to three digits, separated by full stops; nil if there are none.
     func ipv4End(from first: Int) -> Int? {
         var index = first
         for part in 0..<4 {
@@ -152,8 +152,8 @@ extension TemplateReader {
         colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
     }
 
-    /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal digits separated by
-    /// colons. Times of day and names with two colons but without digits are excluded.
+    /// Returns an IPv6 address, possibly with a zone or with brackets and a port, or a hardware address: groups of
+    /// hexadecimal digits separated by colons. Times of day are excluded, and names without a digit, such as `a::b`.
     mutating func takeHardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
             var last = colonGroupsEnd(from: first)
@@ -174,7 +174,7 @@ extension TemplateReader {
     }
 
     /// Returns the end of an IPv6 address (RFC 4291, section 2.2) or of a hardware address, which has six pairs of
-    /// hexadecimal digits; nil if neither starts at this index.
+    /// hexadecimal digits; nil if neither starts at this index. An IPv6 address must contain a decimal digit.
     private func colonGroupsEnd(from first: Int) -> Int? {
         var index = first
         var groups = 0
@@ -223,7 +223,7 @@ extension TemplateReader {
     func mailbox(from lowest: Int) -> (start: Int, sign: Int) {
         var index = lowest
         while index < end {
-            // The scan may read a vector that extends beyond the end.
+            // The scan tests only whole vectors. It may extend beyond the end, so that the last bytes are in one, too.
             index = bytes.scan(from: index, to: min(bytes.count, end &+ 15)) { $0 .== ByteMask.of("@") }
             while index < end, bytes[index] != UInt8(ascii: "@") { index += 1 }
             guard index < end else { break }

@@ -36,7 +36,8 @@ extension TemplateReader {
         return takeNumber(from: first, digits: digit, to: word.end)
     }
 
-    /// Returns a word together with its sign, unit and date, and with the list that it begins.
+    /// Returns a word that contains a digit, with the unit and the list that follow it. A word that begins with a digit
+    /// includes the sign before it, or the weekday and month.
     private mutating func takeNumber(from first: Int, digits digit: Int, to last: Int) -> Token {
         let last = listEnd(after: unitEnd(after: last), ofNumbers: first == digit)
         position = last
@@ -172,7 +173,8 @@ extension TemplateReader {
         return last
     }
 
-    /// Returns the index after an optional comma and spaces, at most three bytes in all; nil if there are none.
+    /// Returns the index after an optional comma and spaces, at most three bytes in all; nil if there are none or
+    /// nothing follows.
     func nextItem(after last: Int) -> Int? {
         var index = last
         if index < end, bytes[index] == UInt8(ascii: ",") { index += 1 }
@@ -180,7 +182,7 @@ extension TemplateReader {
         return index > last && index < end ? index : nil
     }
 
-    /// Returns the end of the value that starts at an index, or nil if there is none.
+    /// Returns the end of the value that starts at an index; nil if there is none that continues a list.
     private func itemEnd(from start: Int, ofNumbers isNumbers: Bool) -> Int? {
         var first = start
         if let last = monthEnd(from: first) { return last }
@@ -204,7 +206,7 @@ extension TemplateReader {
 
     // MARK: Dates
 
-    /// Returns the start of the names of weekday and month before a number, or the number's own start.
+    /// Returns the start of the weekday or month, or of both, before a number; the number's own start if there is none.
     private func dateStart(before number: Int) -> Int {
         var first = number
         if let month = word(before: first, in: ShortWords.months) { first = month }
@@ -227,7 +229,7 @@ extension TemplateReader {
         return first == start || !isWordByte(first - 1) ? first : nil
     }
 
-    /// Returns the end of the name of a month that starts at an index.
+    /// Returns the end of the capitalised name of a month that starts at an index; nil if there is none.
     @inline(__always)
     func monthEnd(from first: Int) -> Int? {
         guard ByteClass.isCapital(bytes[first]) else { return nil }

@@ -74,7 +74,7 @@ struct TemplateReader: ~Escapable {
     /// Returns a quotation with its quotation marks; nil if the mark does not begin one.
     ///
     /// A mark after a letter or digit, or without a closing mark, is an apostrophe. The request in an access log does
-    /// not count as a quotation, so that its method is kept. Neither does the text of a message (`isText`).
+    /// not count as a quotation, so that its method is kept. Nor does the text of a message (`isText`), or empty text.
     private mutating func takeQuoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
@@ -110,7 +110,8 @@ struct TemplateReader: ~Escapable {
 
     // MARK: key=value
 
-    /// Returns the value that is assigned to a name; nil if there is none, or if the name is a text key (`isTextKey`).
+    /// Returns the value directly after an equals sign, unless its name is a text key (`isTextKey`), or the truth value
+    /// after an equals sign and spaces; otherwise nil.
     private mutating func takeAssigned() -> Token? {
         let sign = position
         position += 1
@@ -154,12 +155,12 @@ struct TemplateReader: ~Escapable {
             index += 1
         }
         if depth > 0, firstStop > first { index = firstStop }
-        // A full stop or colon at the end belongs to the sentence.
+        // Punctuation at the end belongs to the sentence.
         while index > first, ByteClass.isSentencePunctuation(bytes[index - 1]) { index -= 1 }
         return index
     }
 
-    /// Returns `true` if the values of the key that ends here are sentences or kinds of events, not data.
+    /// Returns `true` if the values of the key that ends here are sentences, levels or kinds of events, not data.
     private func isTextKey(before sign: Int) -> Bool {
         var key: UInt64 = 0
         var index = sign
@@ -198,8 +199,8 @@ struct TemplateReader: ~Escapable {
 
     // MARK: Paths
 
-    /// Returns a path if the slash begins one or is in one, or an address after the name of its host, as in
-    /// `db/10.0.0.1`.
+    /// Returns the path that the slash begins or is in, or the IPv4 address after the slash together with the name
+    /// before it, as in `db/10.0.0.1`; otherwise nil.
     private mutating func takePath() -> Token? {
         let slash = position
         position += 1
@@ -242,7 +243,7 @@ struct TemplateReader: ~Escapable {
 
     mutating func takePath(from first: Int) -> Token {
         while position < end, ByteClass.inPath(bytes[position]) { position += 1 }
-        // A full stop or colon at the end belongs to the sentence.
+        // Punctuation at the end belongs to the sentence.
         while position > first + 1, ByteClass.isSentencePunctuation(bytes[position - 1]) { position -= 1 }
         return .part(.path, from: first, to: position)
     }
@@ -259,7 +260,7 @@ struct TemplateReader: ~Escapable {
 
     // MARK: Bytes
 
-    /// Returns the start of the word that ends before an index. It may contain underscores and hyphens.
+    /// Returns the start of the word that ends before an index. The word may contain underscores and hyphens.
     func wordStart(before index: Int) -> Int {
         var first = index
         while first > lowest, ByteClass.inWord(bytes[first &- 1]) || bytes[first &- 1] == UInt8(ascii: "-") {
@@ -289,7 +290,7 @@ struct TemplateReader: ~Escapable {
 
 /// The keys, units and names that have a meaning for a template.
 extension ShortWords {
-    /// The keys in `key=value` whose values are sentences or kinds of events.
+    /// The keys, as in `key=value` and `"key": "value"`, whose values are sentences, levels or kinds of events.
     static let textKeys = ShortWords([
         "msg", "message", "err", "error", "event", "reason", "cause", "level", "lvl", "severity", "type", "op",
         "action", "method",

@@ -2,10 +2,10 @@ package import IssueProtocol
 
 /// Decides which records are logged individually for operators, and counts the others for a later collective message.
 ///
-/// New groups have one budget, and critical and regressed records have another, so neither can use up the other. Each
-/// user has a limit, and all users share a second one (`FairBucket`). While at most `noisyUsers` users exceed their
-/// limit, only a user's own limit affects their alerts. If more users exceed it, the shared limit still reserves one
-/// alert for each of `quietUsers` quiet users.
+/// There is one budget for new groups and another for critical and regressed records, so a flood of one kind does not
+/// hide the other. In each budget, every user has a limit, and all users share a second one (`FairBucket`), which
+/// refills as fast as the limits of `noisyUsers` users together. The shared limit reserves one alert for each of
+/// `quietUsers` quiet users.
 package struct AlertRateLimiter: Sendable {
     /// Two buckets, one for new groups and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
@@ -29,7 +29,7 @@ package struct AlertRateLimiter: Sendable {
 
     /// The limit of one user in each budget.
     package static let userLimit = BucketLimit(burst: 10, refill: Rate(5, per: .seconds(60)))
-    /// The number of users who may use their full limit at the same time.
+    /// The number of users whose limits together refill as fast as the shared limit.
     package static let noisyUsers: Int64 = 4
     /// The number of quiet users for whom the shared limit reserves one alert each.
     package static let quietUsers: Int64 = 40
@@ -101,7 +101,8 @@ package struct AlertRateLimiter: Sendable {
         allDemand[reason]?.add(1, held: isHeld ? 1 : 0, at: now)
     }
 
-    /// Returns the status of the limits of all users together, and of each user who has used or exceeded theirs.
+    /// Returns the status of the limits of all users together, and of each user whose limit is partly used or has held
+    /// back alerts.
     package func statuses(at now: RecordLogInstant) -> [LimitStatus] {
         let kinds: [(PriorityReason, LimitStatus.Name)] = [
             (.firstOfGroup, .announcementsNew), (.critical, .announcementsUrgent),
@@ -165,11 +166,11 @@ package struct SuppressedAlerts: Equatable, Sendable {
     /// The maximum number of users listed individually.
     package static let maxUsers = 5
 
-    /// The number of new groups.
+    /// The number of new groups whose first record is not critical.
     package private(set) var new: Int64 = 0
-    /// The number of critical records.
+    /// The number of critical records that are not regressions.
     package private(set) var critical: Int64 = 0
-    /// The number of records that reopened a resolved group.
+    /// The number of regressions.
     package private(set) var regressed: Int64 = 0
     /// The users with the most suppressed alerts, in descending order.
     package var users: [User] = []
@@ -197,6 +198,6 @@ package struct SuppressedAlerts: Equatable, Sendable {
 package enum PriorityReason: Int64, CaseIterable, Hashable, Sendable {
     case critical = 1
     case firstOfGroup
-    /// The record reopens a resolved group.
+    /// The record reopens a resolved group or ends a mute.
     case regression
 }

@@ -190,7 +190,7 @@ package enum NotificationText {
     /// Returns a text as one line of limited length, with a space in place of each control, formatting, line-separating
     /// or private-use character.
     ///
-    /// An application chooses this text. With a line break or a bidirectional override, it could forge lines.
+    /// An application may have chosen the text. With a line break or a bidirectional override, it could forge lines.
     package static func line(_ text: String, maxCharacters: Int) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars.prefix(maxCharacters * 4) {

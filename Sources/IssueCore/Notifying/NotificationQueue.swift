@@ -35,11 +35,11 @@ package struct Notice: Equatable, Sendable {
 /// Limits the number of entries in a notifier's queue. It counts entries and does not hold them.
 ///
 /// Each user has a limited number of entries. Further events are only counted, so a flood from one user does not
-/// displace the events of others. The first event of each kind of a user always gets an entry, so a flood of new issues
-/// does not hide one that has escalated.
+/// displace the events of others. A user's first event of each kind always gets an entry, so a flood of new issues does
+/// not hide one that has escalated.
 package struct NoticeLimiter: Equatable, Sendable {
-    /// The maximum number of entries of one user, and of all users together. The first event of each kind may exceed
-    /// both.
+    /// The maximum number of entries of one user, and of all users together. A user's first event of each kind may
+    /// exceed both.
     package static let maxEntriesOfUser = 20
     package static let maxEntries = 1000
 
@@ -151,14 +151,15 @@ package struct NotificationDigest: Equatable, Sendable {
         }
     }
 
-    /// The maximum number of listed events, and of users whose other events are counted individually.
+    /// The maximum number of listed events, and of users whose other events are counted separately.
     package static let maxListed = 10
     package static let maxUsers = 5
 
-    /// The listed events, the most urgent first. They are chosen from each user in turn. The first event of each kind
-    /// of a user is chosen before their further events.
+    /// The listed events, the most urgent first. They are chosen from each user in turn. A user's first event of each
+    /// kind is chosen before their further events.
     package private(set) var listed: [Notice] = []
-    /// The other events: of the users with the most of them, of all remaining users together, and of the daemon itself.
+    /// The numbers of other events: of the users with the most of them, of all remaining users together, and of the
+    /// daemon itself.
     package private(set) var others: [Others] = []
     /// The number of all events, by kind. An event of two kinds counts for the more urgent one.
     package private(set) var counts: [Count] = []
@@ -213,8 +214,8 @@ package struct NotificationDigest: Equatable, Sendable {
 
 /// The age of a message. While the daemon runs, setting the wall clock does not change it.
 package struct MessageAge: Equatable, Sendable {
-    /// The maximum credible age of a stored message: twice the maximum of `RetryFor=`. A higher age means that the wall
-    /// clock was wrong.
+    /// The maximum credible age of a stored message: twice the maximum of `RetryFor=`. A higher age is attributed to
+    /// a wrong wall clock.
     package static let maxStored: Duration = .seconds(60 * 86_400)
 
     /// The time at which the message was created. It may be before the start of the host.
@@ -222,8 +223,8 @@ package struct MessageAge: Equatable, Sendable {
 
     /// Computes the age of a stored message, which an earlier run may have created.
     ///
-    /// Only the wall clock covers a restart. An age that can't be right counts as zero, so the message is retried from
-    /// now on.
+    /// Only the wall clock covers a restart. An age below zero or above `maxStored` counts as zero, so the message is
+    /// retried from now on.
     ///
     /// - Parameters:
     ///   - stored: The wall time at which the message was created.
@@ -245,7 +246,7 @@ package enum NotificationOutcome: Equatable, Sendable {
     case delivered
     /// Send it again after a delay. `mayHaveArrived` is `true` if the receiver may have acted on this attempt.
     case retry(after: Duration, mayHaveArrived: Bool)
-    /// The receiver will never accept it, or it was retried for too long.
+    /// The receiver will never accept it, or the next attempt would come too late.
     case givenUp
 
     private static let firstDelay: Duration = .seconds(1)
@@ -273,7 +274,7 @@ package enum NotificationOutcome: Equatable, Sendable {
         case .paused: mayHaveArrived = false
         case .ambiguous: mayHaveArrived = true
         case .again(let failure, let retryAfter):
-            // The wait that a server requests is limited so that one more attempt is made before `retryFor` ends.
+            // The wait that a server requests is limited, so that it alone never delays an attempt beyond `retryFor`.
             if let retryAfter { delay = max(delay, min(retryAfter, Self.maxRetryAfter, retryFor - age)) }
             switch failure {
             // A server may have acted on the request before it failed.

@@ -49,7 +49,8 @@ package enum QueryLimits {
             guard field.isHexadecimal, let other = values.first(where: { field.normalized($0) == nil }) else {
                 continue
             }
-            throw Excess(field: name, reason: "\"\(other)\" does not consist of 32 hexadecimal digits")
+            throw Excess(
+                field: name, reason: "\"\(other)\" is not a trace id (32 hexadecimal digits, not all 0)")
         }
         // Without fates, the destination would have no effect, and a purge would erase more than its user expects.
         guard filter.destination == nil || filter.outcomes != nil else {
@@ -89,7 +90,7 @@ package enum QueryLimits {
     ///
     /// - Parameters:
     ///   - buckets: The number of buckets of each sparkline.
-    ///   - groups: The number of groups in the reply.
+    ///   - groups: The maximum number of groups in the reply.
     /// - Throws: `Excess` if the sparklines have too many buckets.
     package static func check(sparkline buckets: Int, groups: Int) throws(Excess) {
         guard buckets <= maxSparklineBuckets else {

@@ -78,7 +78,7 @@ package struct ContextCondition: Equatable, Sendable {
 package struct MetadataCondition: Equatable, Sendable {
     /// The key. For a member of a nested object, it is the path of keys, separated by full stops.
     package let key: String
-    /// The values as text. The record's value must be equal to one of them.
+    /// The values as text. The record's value, or an element of it if it is an array, must be equal to one of them.
     package private(set) var values: [String]
 
     /// Returns the conditions for a filter's entries. The values of entries with the same key are alternatives.

@@ -84,7 +84,7 @@ package struct TextTerm: Equatable, Sendable {
     /// The failure function of Knuth, Morris and Pratt: for each length of a prefix of the term, the length of the
     /// longest shorter prefix with which that prefix ends.
     package let borders: [UInt16]
-    /// Whether all characters of the term are ASCII. If so, no other character can match.
+    /// Whether all characters of the term are ASCII. If so, no non-ASCII character can match.
     private let isASCII: Bool
     /// The part of the term that the fast search looks for; nil if the term has no suitable character.
     private let anchor: Anchor?
@@ -188,15 +188,16 @@ package struct TextTerm: Equatable, Sendable {
 
     // MARK: Fast search
 
-    /// Returns the first index near which the term may occur.
+    /// Returns the first index at which the term's anchor occurs, or an earlier one if there is no anchor or finding it
+    /// would take too long.
     ///
-    /// The index is that of a run of the term's characters (`Anchor`), so the occurrence may begin before the index.
+    /// The anchor need not be at the start of the term, so an occurrence of the term may begin before the index.
     ///
     /// - Parameters:
     ///   - bytes: UTF-8.
     ///   - start: The index of the first byte to search.
     ///   - end: The index after the last byte to search.
-    /// - Returns: Nil if the term does not occur.
+    /// - Returns: Nil only if the term does not occur.
     package func nextCandidate(in bytes: Span<UInt8>, from start: Int, to end: Int) -> Int? {
         switch candidate(in: bytes, from: start, to: end) {
         case .none: nil
@@ -207,7 +208,7 @@ package struct TextTerm: Equatable, Sendable {
     private enum Candidate {
         case none
         case at(Int)
-        /// The term may occur at or after this index, but a search for the anchor would take too long.
+        /// The search ended at this index, because there is no anchor or finding it would take too long.
         case unknown(Int)
     }
 
@@ -292,7 +293,7 @@ private struct Anchor: Sendable {
     private func rarity(at offset: Int) -> Int { min(Self.rarity(of: low[offset]), Self.rarity(of: high[offset])) }
 
     private static func rarity(of byte: UInt8) -> Int {
-        // The first byte of a non-ASCII character depends only on its script, so it is frequent.
+        // The first byte of a non-ASCII character depends mostly on its script, so it is frequent.
         if byte >= 0xC0 { return 4 }
         if byte >= 0x80 { return 30 }
         return frequent.firstIndex(of: LetterCase.folded(ascii: byte)) ?? frequent.count
@@ -335,7 +336,7 @@ package enum LetterCase {
     /// The end of the characters whose lower case is looked up in a table. After it, only a few scripts have case.
     private static let tableEnd: UInt32 = 0xAC00
 
-    /// The lower case of all characters below `tableEnd`. Created when the first non-ASCII character is compared.
+    /// The lower case of all characters below `tableEnd`. Created when the first non-ASCII character is folded.
     private static let table: [UInt16] = (0..<tableEnd).map { UInt16(mapping(of: $0)) }
 
     /// For each lower-case character below `tableEnd`, the other characters with this lower case.

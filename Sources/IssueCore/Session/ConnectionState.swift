@@ -20,7 +20,7 @@ package struct ConnectionState: Equatable, Sendable {
     /// The message that has been received, at least in part, but has not begun.
     private enum Intake: Equatable, Sendable {
         case none
-        /// - Parameter isReport: `true` if the message may have any size because it is a report.
+        /// - Parameter isReport: `true` if the message is known to be a report, so it may be larger than a query.
         case partial(since: MonotonicInstant, isReport: Bool)
         /// A complete message that waits for earlier calls, as its range in the receive buffer.
         case held(Range<Int>)
@@ -114,7 +114,7 @@ package struct ConnectionState: Equatable, Sendable {
         phase = .open(.partial(since: now, isReport: false), flow)
     }
 
-    /// Notes that the message being received is a report, which may have any size.
+    /// Notes that the message being received is a report, which may be larger than a query.
     package mutating func recognisedReport() {
         guard case .open(.partial(let since, _), let flow) = phase else { return }
         phase = .open(.partial(since: since, isReport: true), flow)
@@ -136,8 +136,8 @@ package struct ConnectionState: Equatable, Sendable {
         if case .open(.partial(let since, _), _) = phase { since } else { nil }
     }
 
-    /// Stops receiving calls, because the client has closed its side or sent an invalid message, or because the
-    /// connection is needed for another client.
+    /// Stops receiving calls, for example because the client has closed its side or sent an invalid message, or because
+    /// the daemon stops.
     ///
     /// - Returns: `enqueue` if the connection must be served at the end of this round. It is closed then if all calls
     ///   are answered.
@@ -444,7 +444,7 @@ package struct ConnectionState: Equatable, Sendable {
         case idle
         /// The client can resend or repeat its calls.
         case resumable
-        /// Calls are being answered, which does not take long.
+        /// Calls are being answered.
         case answering
 
         package static func < (left: Worth, right: Worth) -> Bool { left.rawValue < right.rawValue }
@@ -478,7 +478,7 @@ extension ConnectionState {
     private enum QueryState: Equatable, Sendable {
         enum PageState: Equatable, Sendable {
             case fetching
-            /// The next page is fetched when the client has read the previous one.
+            /// The next page is fetched when the previous one has been sent.
             case unread
         }
 
@@ -488,7 +488,7 @@ extension ConnectionState {
         case job
         /// The reply has several pages. The parameters request the next one.
         case pages(RecordsParameters, PageState)
-        /// New records above this row are sent once they are stored.
+        /// Records above this row are sent, new ones once they are stored.
         case following(IssueFilter, row: RowID, ChangePollGate)
         /// Waits until none of the records is pending, or until a time.
         case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)
@@ -604,7 +604,7 @@ extension ConnectionState {
         case send
         /// Send the reply as the last one, and call ``queryEnded()``.
         case finish
-        /// Send an error instead of the reply, because the client is no longer an operator.
+        /// Send an error as the last reply, because the client is no longer an operator, and call ``queryEnded()``.
         case deny
         /// Run the step again instead of sending the reply.
         case run(QueryStep)
@@ -665,7 +665,7 @@ extension ConnectionState {
         calls = .query(token: token, .following(filter, row: row, gate))
     }
 
-    /// Whether a follower has read all previous records and there may be new ones.
+    /// Whether a follower has been sent all previous records and there may be new ones.
     package var wantsNews: Bool {
         guard case .query(_, .following(_, _, let gate)) = calls else { return false }
         return gate.isDue && output == .idle
@@ -693,7 +693,7 @@ extension ConnectionState {
 
     /// Notes that one more destination has forwarded all pending records.
     ///
-    /// - Parameter queryToken: The query that asked for it. It may have ended meanwhile.
+    /// - Parameter queryToken: The token of the query that asked for the flush. The query may have ended meanwhile.
     package mutating func flushed(queryToken: UInt64) -> RequestAction {
         guard case .query(queryToken, .flushing(let parameters, let until, let remaining)) = calls else {
             return .none

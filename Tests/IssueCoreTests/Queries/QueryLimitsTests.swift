@@ -40,7 +40,7 @@ struct QueryLimitsTests {
         var filter = IssueFilter()
         filter.traceIDs = ["4BF92F3577B34DA6A3CE929D0E0E4736", "4bf92f35"]
         let excess = QueryLimits.Excess(
-            field: "trace_ids", reason: "\"4bf92f35\" does not consist of 32 hexadecimal digits")
+            field: "trace_ids", reason: "\"4bf92f35\" is not a trace id (32 hexadecimal digits, not all 0)")
         #expect(throws: excess) { try QueryLimits.check(filter) }
     }
 
