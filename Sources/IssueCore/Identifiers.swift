@@ -2,9 +2,9 @@ package import IssueProtocol
 
 /// The id of a row in one of the store's tables.
 ///
-/// Each table has a type of its own, so that the compiler rejects the id of one table where that of another is
-/// expected. An id takes as much memory as the integer that it wraps, and can be written as an integer literal. 0 is
-/// not the id of any row.
+/// Each type stands for one table, so that the compiler rejects the id of one table where that of another is expected.
+/// An id takes as much memory as the integer that it wraps, and can be written as an integer literal. 0 is not the id
+/// of any row.
 package protocol Identifier: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
     /// The integer in the database.
     var rawValue: Int64 { get }
@@ -16,7 +16,7 @@ extension Identifier {
     @inlinable
     package init(integerLiteral value: Int64) { self.init(rawValue: value) }
 
-    /// Creates an id from an integer of any type.
+    /// Creates an id from an integer, which must be in the range of `Int64`.
     @inlinable
     package init(_ value: some BinaryInteger) { self.init(rawValue: Int64(value)) }
 
@@ -32,8 +32,8 @@ extension Identifier {
     package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }
 
-/// The position of a record in the record log. Row ids ascend in the order in which records were committed, and no row
-/// id is assigned twice.
+/// The position of a record in the record log. Row ids ascend in the order in which records were committed, and no
+/// store assigns a row id twice.
 ///
 /// Valid row ids are greater than 0 and less than 2^60. Others may come from clients and from damaged files, so
 /// arithmetic is clamped to the range of `Int64` and never traps.
@@ -84,8 +84,8 @@ package struct RowID: Identifier, Strideable {
     package static func - (row: RowID, other: RowID) -> Int { other.distance(to: row) }
 }
 
-/// The id of a series: the records of one sender with the same `SeriesDescription`. They differ only in their times and
-/// counts, the variable parts of their message, their metadata and their details.
+/// The id of a series: the records of one sender with the same `SeriesDescription`. They differ only in their process,
+/// their times and counts, the variable parts of their message, their metadata and their details.
 package struct SeriesID: Identifier {
     package var rawValue: Int64
 
@@ -93,8 +93,7 @@ package struct SeriesID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The id of an account: one application of one user. Applications of the same name of two users have different
-/// accounts.
+/// The id of an account: one application of one user. If two users run an application, each has an account for it.
 package struct AccountID: Identifier {
     package var rawValue: Int64
 
@@ -112,7 +111,7 @@ package struct GroupID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The id of a stored batch of records that are sent to a destination.
+/// The id of a stored batch, whose lines are sent to one destination.
 package struct BatchID: Identifier {
     package var rawValue: Int64
 
@@ -132,7 +131,7 @@ package struct ProcessRowID: Identifier {
 /// The id of a stored record: the store that assigned it, and the record's row id.
 ///
 /// As text it is twelve characters for the store, a hyphen and the row id, in Crockford's base 32 (without i, l, o and
-/// u, so that it can be read aloud). Clients treat it as opaque.
+/// u). Clients treat it as opaque.
 package struct RecordID: Hashable, Sendable {
     /// The unique id of the store, in 60 bits.
     package var store: UInt64

@@ -3,10 +3,10 @@ package import IssueProtocol
 /// The state machine of one destination's forwarder, without network, store and clock.
 ///
 /// One batch is sent at a time. It is stored before its first request. Lines without a stored outcome are sent again
-/// after a stop or a crash. An unfinished batch may be preempted by a batch of critical or new records, or of any other
+/// after a stop or a crash. An unfinished batch may be preempted by a batch of priority records, or of any other
 /// records if the destination probably does not respond to the lines of the unfinished batch. At most one batch is
-/// preempted at a time. If enough lines of both batches get no response, the two are merged, so that other records can
-/// be sent before them.
+/// preempted at a time. If lines of the preempted batch, or of both batches, keep getting no response, the two may be
+/// merged, so that other records can be sent before them.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
@@ -48,18 +48,18 @@ package struct Forwarding: Sendable {
     package static let bisectionTimeout: Duration = .seconds(300)
     /// The maximum size of `unansweredUsers`. When there are more users, all are forgotten.
     static let maxUnansweredUsers = 100
-    /// The minimum delay before another batch is built after a build that found nothing and made no progress.
+    /// The minimum wait after a build that found nothing and made no progress. New records may end it early.
     static let minEmptyBuildDelay: Duration = .seconds(1)
     /// The number of requests for parts of a batch after which the outcomes so far are stored, unless they are
     /// uncertain.
     package static let maxUnstoredRequests = 64
     /// The maximum size of a merged batch in bytes. It is limited because all lines of the batch are kept in memory.
     static let maxMergedBytes = 16 << 20
-    /// The first delay between two batches that are sent before a blocked one, if no request gets a response. It
-    /// doubles with each batch.
+    /// The first value of `overtakingDelay`. It doubles with each batch that is sent before a blocked one without a
+    /// proof.
     static let firstOvertakingDelay: Duration = .seconds(60)
     static let maxOvertakingDelay: Duration = .seconds(3600)
-    /// The age from which pending records count as backlog.
+    /// The age above which pending records count as backlog.
     package static let freshness: Duration = .seconds(60)
     /// The interval at which one retry in an outage gets the full request timeout. Otherwise requests to a destination
     /// that is only slow would always time out.
@@ -74,9 +74,10 @@ package struct Forwarding: Sendable {
     var preempted: BatchProgress?
     /// The pause in effect when the batch was preempted: its reason and its end.
     var preemptedPause: (reason: PauseReason, until: MonotonicInstant)?
-    /// Whether the batch being built is old and uses the backlog's share of the send rate.
+    /// Whether the batch being built is backlog and uses the backlog's share of the send rate.
     var isBuildingBacklog = false
-    /// The counters before the last request, to be restored if nothing of it was sent.
+    /// Values before the last request. The counters are restored if nothing was sent, and `fullRequestStart` if the
+    /// request was not made at all.
     var sentBefore: (resent: Int64, upTo: Int, fullRequestStart: MonotonicInstant?) = (0, 0, nil)
     /// The pacer before the last request, to be restored if the request was not made.
     var pacerBefore: SendPacer
@@ -94,9 +95,9 @@ package struct Forwarding: Sendable {
     var pacer: SendPacer
     var size: AdaptiveBodyLimit
     var probeDelay = Self.firstProbeDelay
-    /// The end of the wait that the destination has requested, and the failure that caused it; nil if it requested none
-    /// or has accepted or rejected lines since. The wait also applies to the next batch if the current one ends during
-    /// the wait.
+    /// The end of the wait that the destination has requested, and the failure that caused the wait; nil if none was
+    /// requested, or if the destination has accepted or rejected lines since. The wait also applies to the next batch
+    /// if the current one ends during the wait.
     var requestedWait: (until: MonotonicInstant, failure: FailureClass)?
     var isFlushing = false
     var isStopping = false
@@ -105,16 +106,18 @@ package struct Forwarding: Sendable {
     /// are the cause; nil for any time. Reset by a response that accepts or rejects lines. The delay limits how many
     /// lines are sent in an outage, because lines may arrive although no response comes.
     var nextOvertaking: MonotonicInstant?
-    /// The minimum delay after the next batch that is sent before a blocked one without a proof. Only then may another
-    /// such batch be sent.
+    /// The minimum delay from the next batch that is sent before a blocked one without a proof until another batch may
+    /// be sent in this way.
     var overtakingDelay = Self.firstOvertakingDelay
     /// Why the last request failed; nil after a response that accepts or rejects lines, and after one that pauses the
     /// destination.
     var failing: FailureClass?
-    /// Why the last response paused the destination; nil if it did not. It stays set if all records of the batch are
-    /// removed, because nothing shows that the cause is fixed. Requests of other batches are then probes too.
+    /// Why the last request paused the destination; nil if it did not. It stays set if all records of the batch are
+    /// removed, because nothing shows that the cause is fixed: requests of other batches are then probes too. Without a
+    /// batch, a changed credential resets it.
     var pauseReason: PauseReason?
-    /// Whether records were accepted, according to the last response that states it; `false` after a failed request.
+    /// Whether records were accepted, according to the last response that states it; `false` after a failed request or
+    /// a pause.
     package var isAcceptingRecords = false
     var resent: Int64 = 0
 
@@ -133,7 +136,7 @@ package struct Forwarding: Sendable {
 
     package var isStopped: Bool { state == .stopped }
 
-    /// Handles the start of the daemon if the store holds an unfinished batch.
+    /// Handles the start of the forwarder if the store holds an unfinished batch.
     ///
     /// - Parameters:
     ///   - batch: The unfinished batch.
@@ -177,7 +180,7 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// Updates the counts of pending records while a batch is sent in parts.
+    /// Updates the counts of pending records, which are used at the next event.
     package mutating func learned(_ pending: PendingCounts) { self.pending = pending }
 
     /// Whether the last request had only a part of the batch.
@@ -195,14 +198,14 @@ package struct Forwarding: Sendable {
             }
             return .send(preemptedPause.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
         case .stopped:
-            // The batch was stored while a shutdown timed out. The next start finds it.
+            // The forwarder was stopped while the batch was being stored. The next start finds it.
             return .none
         case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
             preconditionFailure("A batch was stored in a state that did not ask for one")
         }
     }
 
-    /// Handles a scan of the log that found no records to send, so that there is no batch.
+    /// Handles a build that found no records to send, so that there is no batch.
     ///
     /// - Parameters:
     ///   - pending: The current counts of pending records.
@@ -323,10 +326,10 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// Handles the cancellation of the request in flight by a caller that is about to stop. It does not count as a
-    /// failure.
+    /// Handles the cancellation of the request in flight by a caller that is about to stop. The cancellation does not
+    /// count as a failure of the destination.
     ///
-    /// - Parameter mayHaveArrived: `true` if the whole request was sent.
+    /// - Parameter mayHaveArrived: `true` if the destination may have received the lines.
     package mutating func requestCancelled(mayHaveArrived: Bool) {
         switch state {
         case .sending, .probing:
@@ -336,7 +339,7 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// Stops at once. The next start continues with the unfinished batch.
+    /// Stops at once. The next start continues with the unfinished batches.
     package mutating func abandoned() {
         isStopping = true
         state = .stopped
@@ -360,7 +363,7 @@ extension Forwarding {
 
     /// The action after an event other than a response.
     package enum NextAction: Equatable, Sendable {
-        /// Scan the log, evaluate the records and store a batch of at most this size. Then call `batchStored` or
+        /// Build a batch of pending records within this limit, and store it. Then call `batchStored` or
         /// `nothingToSend`.
         case build(BatchLimit)
         /// Build a batch of priority records only. The current batch is preempted.
@@ -376,7 +379,7 @@ extension Forwarding {
     package enum AnswerAction: Equatable, Sendable {
         /// Some or all lines of the batch have an outcome: store it, then call `settled`.
         case settle(batch: BatchID, BatchOutcome)
-        /// Build a batch of priority records before the rest of this batch, as in `NextAction`.
+        /// Build a batch of priority records, which is sent before the rest of this batch (`NextAction.preempt`).
         case preempt(BatchLimit)
         /// Send another part of the same batch.
         case send(Shipment)
@@ -388,13 +391,13 @@ extension Forwarding {
         case pause(PauseReason, until: MonotonicInstant, RetryProgress)
         /// Stop. The batch remains in the store and the next start sends it again.
         case stop
-        /// Do nothing: the response arrived after the end.
+        /// Do nothing: the forwarder has already stopped.
         case none
     }
 
     package enum StopAction: Equatable, Sendable {
         case stop
-        /// A request is in flight. Its response completes the stop.
+        /// A request is in flight. Its response completes the stop, unless an outcome must then be stored (`settled`).
         case awaitAnswer
         /// Something is being stored. `batchStored`, `nothingToSend`, `settled` or `merged` completes the stop.
         case awaitStore
@@ -403,7 +406,7 @@ extension Forwarding {
 
 extension Forwarding {
     /// Whether the destination is paused and the forwarder waits for the next probe. Priority records may be sent
-    /// before it.
+    /// before that probe.
     package var isPaused: Bool {
         if case .paused = state { preemptedPause == nil } else { false }
     }
@@ -488,15 +491,15 @@ package struct ForwardingView: Equatable, Sendable {
 
 /// The counts and times of pending records, which determine when the next batch is sent.
 package struct PendingCounts: Equatable, Sendable {
-    /// The number of records.
+    /// The number of records, summaries and corrections. May be too high.
     package var records: Int
     /// The size of their lines in bytes. May be an estimate.
     package var bytes: Int
     /// The time since which the oldest record has waited; nil if none is waiting.
     package var oldest: MonotonicInstant?
-    /// The number of critical or new records.
+    /// The number of priority records.
     package var priorityRecords: Int
-    /// The time since which the oldest critical or new record has waited; nil if none is waiting.
+    /// The time since which the oldest priority record has waited; nil if none is waiting.
     package var oldestPriority: MonotonicInstant?
 
     package init(
@@ -522,15 +525,15 @@ package struct ForwardSettings: Hashable, Sendable {
     package var batchBytes: Int = 1 << 20
     /// The maximum time a record waits for a batch to fill.
     package var batchDelay: Duration = .seconds(5)
-    /// The maximum time a critical or new record waits for a batch to fill.
+    /// The maximum time a priority record waits for a batch to fill.
     package var criticalDelay: Duration = .seconds(1)
-    /// The maximum send rate, in records and real time.
+    /// The maximum number of records sent per period of real time.
     package var sendRate = Rate(600, per: .seconds(60))
     package var connectTimeout: Duration = .seconds(10)
     package var requestTimeout: Duration = .seconds(30)
     /// The time for which a batch is retried before its records are given up.
     package var retryFor: Duration = .seconds(7 * 86_400)
-    /// The share of the send rate that old records may use, so that new records need not wait for them.
+    /// The share of the send rate that the backlog may use, so that other records need not wait for it.
     package var backlogShare = Percentage(percent: 80)
     /// The maximum number of bytes sent per UTC day, before compression.
     package var dailyBytes: Int64 = 500 << 20

@@ -1,5 +1,5 @@
-/// The delay between one attempt and the next: random, up to a limit that doubles with each failure, so that many
-/// senders do not retry at the same time.
+/// The delay between one attempt and the next. It is random, so that many senders do not retry at the same time. Its
+/// limit doubles with each failure, up to a maximum.
 ///
 /// A destination that reports too many requests gets long delays. During an outage, however long it lasts, a probe is
 /// sent every few seconds: it costs one line and soon shows the end of the outage.
@@ -7,13 +7,14 @@ package struct RetrySchedule: Equatable, Sendable {
     package static let base: Duration = .seconds(1)
     /// The maximum delay for a destination that reports too many requests.
     package static let cap: Duration = .seconds(300)
-    /// The maximum delay from the start of an attempt in an outage to the start of the next one. If the attempt takes
-    /// longer, the next one follows after `floor`. A delay that the destination requests may be longer.
+    /// The maximum delay from the start of an attempt in an outage to the start of the next one, but the next one
+    /// follows no earlier than `floor` after the failure. A delay that the destination requests may be longer.
     package static let outageCap: Duration = .milliseconds(4500)
     /// The shortened timeout of an attempt in an outage.
     package static let outageTimeout: Duration = .seconds(4)
+    /// The minimum delay after a failure, unless the destination requested a delay.
     package static let floor: Duration = .milliseconds(250)
-    /// The maximum delay that a destination may request.
+    /// The maximum delay that a destination may request. Longer ones are shortened to it.
     package static let maxRetryAfter: Duration = .seconds(3600)
 
     /// The number of consecutive failures.
@@ -99,12 +100,13 @@ struct RetryStopwatch: Equatable, Sendable {
     }
 }
 
-/// The retry state of a batch. It is stored, so that a restart resets neither the number of failures nor the time that
-/// counts towards `RetryFor=`.
+/// The retry state of a destination. It is stored, so that a restart resets neither the number of failures nor the time
+/// that counts towards `RetryFor=`.
 package struct RetryProgress: Equatable, Sendable {
-    /// The number of consecutive failures.
+    /// The number of consecutive failures; at least `CircuitBreaker.threshold` if the breaker is open.
     package var attempts: Int
-    /// The part of `RetryFor=` that has elapsed, without the time in which the destination was paused.
+    /// The part of `RetryFor=` that has elapsed, without the time in which the destination was paused. With two
+    /// unfinished batches, the longer of their times.
     package var spent: Duration
 
     package init(attempts: Int = 0, spent: Duration = .zero) {
@@ -121,9 +123,10 @@ package struct CircuitBreaker: Equatable, Sendable {
         case slowStart(lines: Int)
     }
 
+    /// The number of consecutive failures that open the breaker.
     package static let threshold = 5
     package static let probeLines = 1
-    /// The maximum number of lines of a request after the first successful one.
+    /// The line limit after the first successful request.
     package static let firstLines = 10
 
     private var state: State
@@ -173,11 +176,11 @@ package struct CircuitBreaker: Equatable, Sendable {
 
 /// Decides which changes of a destination's state are logged.
 ///
-/// The beginning of an outage, each change of its reason, and its end are logged once. At most `maxEntries` outages or
-/// changes of the reason, and as many pauses, are logged per `period`, so that a destination whose state keeps changing
-/// does not flood the log. A condition that was left out is logged later if it lasts, with the number of changes that
-/// were left out. The end of an outage or pause is logged only if its beginning was. An outage that lasts across a
-/// restart is logged once more after it.
+/// The beginning of an outage or pause, each change of its reason, and its end are logged once. At most `maxEntries`
+/// entries about waiting or rejecting, and as many about pauses, are logged per `period`, so that a destination whose
+/// state keeps changing does not flood the log. A condition that was left out is logged later if it lasts, with the
+/// number of changes that were left out. An end is logged only if the last entry was about an outage or pause. An
+/// outage or pause that lasts across a restart is logged once more after the restart.
 package struct OutageLog: Equatable, Sendable {
     /// The logged part of a destination's state.
     package enum Condition: Hashable, Sendable {
@@ -185,10 +188,9 @@ package struct OutageLog: Equatable, Sendable {
         case accepting
         /// Records are not accepted. They are sent again automatically.
         case waiting(reason: String)
-        /// Nothing is sent until someone removes the cause.
+        /// Only probes are sent until someone removes the cause.
         case paused(reason: String)
-        /// The destination is reached, but rejects every record. This is logged only if it follows an outage or a
-        /// pause.
+        /// The destination is reached, but rejects every line of a batch. Logged only after an outage or a pause.
         case rejecting
     }
 
@@ -208,13 +210,13 @@ package struct OutageLog: Equatable, Sendable {
     /// The maximum number of entries about waiting or rejecting, and of entries about pauses, in `period`.
     package static let maxEntries = 10
     package static let period: Duration = .seconds(3600)
-    /// The reason for waiting if an earlier version stored the condition without a reason.
+    /// The reason if an earlier version stored the condition without one.
     private static let unknown = ""
     private static let rejecting = "rejecting"
 
     /// The condition of the last entry.
     private var logged: Condition
-    /// The condition at the last call of `entry(for:at:)`.
+    /// The last condition, whether it was logged or left out.
     private var last: Condition
     private var leftOut = 0
     /// The beginning of the outage; nil if there is none, or if it began before the start.
@@ -226,7 +228,7 @@ package struct OutageLog: Equatable, Sendable {
     /// The times of the last entries about pauses, at most `maxEntries`.
     private var pauses: [MonotonicInstant] = []
 
-    /// - Parameter stored: The `stored` of an earlier log; nil if there is none.
+    /// - Parameter stored: The value of `stored` in the last run.
     package init(stored: String? = nil) {
         if let stored {
             let parts = stored.split(separator: ": ", maxSplits: 1).map(String.init)
@@ -243,7 +245,7 @@ package struct OutageLog: Equatable, Sendable {
         isResumed = stored != nil
     }
 
-    /// The logged condition as a text that can be stored; nil if records are accepted.
+    /// The condition of the last entry as a text that can be stored; nil for `accepting`.
     package var stored: String? {
         switch logged {
         case .accepting: nil
@@ -253,7 +255,7 @@ package struct OutageLog: Equatable, Sendable {
         }
     }
 
-    /// Returns the entry to log for the current condition; nil if it is logged already or left out.
+    /// Returns the entry to log for the current condition; nil if there is nothing to log.
     package mutating func entry(for condition: Condition, at now: MonotonicInstant) -> Entry? {
         if condition == .rejecting, logged == .accepting { return nil }
         if logged == .waiting(reason: Self.unknown), case .waiting = condition {
@@ -288,7 +290,7 @@ package struct OutageLog: Equatable, Sendable {
         return entry
     }
 
-    /// Counts a change that is not logged. Returns nil.
+    /// Counts a condition that is not logged if it is a change. Returns nil.
     private mutating func leaveOut(_ isChange: Bool) -> Entry? {
         if isChange { leftOut += 1 }
         return nil

@@ -1,14 +1,14 @@
 package import IssueProtocol
 
-/// Limits the send rate in records, in real time. After an outage the backlog is sent at this rate.
+/// Limits the number of records sent per period of real time.
 ///
 /// It counts records and not requests, because services count records when they detect abuse, and one request may hold
-/// one record or five hundred. Records that are sent again count again. Old records additionally have a bucket of their
-/// own with their share of rate and burst. Another bucket counts only records that are sent for the first time.
-/// Priority records that preempt a retried batch use it, so that they neither wait for that batch nor exceed the rate.
+/// one record or five hundred. Records that are sent again count again. The backlog additionally has a bucket of its
+/// own with its share of rate and burst. A third bucket counts only records that are sent for the first time. It alone
+/// limits priority records that preempt a batch, so that they need not wait because lines of that batch are resent.
 ///
-/// The rate is halved each time the destination asks the sender to slow down, down to a tenth. It recovers by a
-/// twentieth of the full rate for each minute without such a response.
+/// The rate is halved each time the destination asks the sender to slow down, down to a tenth. An accepted request then
+/// raises it by a twentieth of the full rate for each minute since its last change.
 package struct SendPacer: Equatable, Sendable {
     package enum Pace: Equatable, Sendable {
         /// This many records may be sent now.
@@ -43,7 +43,7 @@ package struct SendPacer: Equatable, Sendable {
     private let rate: Rate
     private let capacity: Double
     private let share: Double
-    /// The maximum number of records that the level may be below zero.
+    /// How far a level may fall below zero, in records.
     private let maxDebt: Double
     /// The factor currently applied to the rate, from 0.1 to 1.
     package private(set) var factor = 1.0
@@ -87,11 +87,11 @@ package struct SendPacer: Equatable, Sendable {
         Saved(factor: factor, level: filled(at: now), backlog: filledBacklog(at: now))
     }
 
-    /// Returns how many of the wanted records may be sent now, or when they may be sent.
+    /// Returns how many of the wanted records may be sent now, or until when to wait before asking again.
     ///
     /// - Parameters:
     ///   - wanted: The number of records to send.
-    ///   - isBacklog: `true` if they are old.
+    ///   - isBacklog: `true` if they are backlog.
     ///   - now: The current time.
     package func pace(of wanted: Int, isBacklog: Bool = false, at now: MonotonicInstant) -> Pace {
         guard !rate.isUnlimited else { return .now(wanted) }
@@ -103,8 +103,8 @@ package struct SendPacer: Equatable, Sendable {
         return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
-    /// Returns how many of the wanted records may be sent now, ahead of a batch that is being retried; or when the next
-    /// one may be sent. The wanted records must not have been sent before.
+    /// Returns how many of the wanted records may be sent now, ahead of another batch, or until when to wait before
+    /// asking again. The wanted records must not have been sent before.
     package func paceOfFirst(_ wanted: Int, at now: MonotonicInstant) -> Pace {
         guard !rate.isUnlimited else { return .now(wanted) }
         let available = filledFirst(at: now)
@@ -114,12 +114,13 @@ package struct SendPacer: Equatable, Sendable {
         return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
-    /// Takes sent records from the level. A batch that is sent again may exceed it; the following batches then wait.
+    /// Takes sent records from the levels. A batch that is sent again may exceed a level; the following batches then
+    /// wait.
     ///
     /// - Parameters:
     ///   - count: The number of records sent.
     ///   - again: The number of those that were sent before.
-    ///   - isBacklog: `true` if they are old.
+    ///   - isBacklog: `true` if they are backlog.
     ///   - now: The current time.
     package mutating func sent(_ count: Int, again: Int = 0, isBacklog: Bool = false, at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
@@ -129,7 +130,7 @@ package struct SendPacer: Equatable, Sendable {
         if isBacklog { backlog = max(-maxDebt, backlog - Double(count)) }
     }
 
-    /// Halves the rate, because the destination asked the sender to slow down.
+    /// Halves the rate, down to a tenth, because the destination asked the sender to slow down.
     package mutating func slowedDown(at now: MonotonicInstant) {
         settle(at: now)
         factor = max(Self.minFactor, factor / 2)
@@ -147,7 +148,7 @@ package struct SendPacer: Equatable, Sendable {
 
     private var perSecond: Double { Double(rate.count) / (rate.period / .seconds(1)) * factor }
 
-    /// At least one record, or old records would never be sent.
+    /// At least one record; otherwise the backlog might never be sent.
     private var backlogCapacity: Double { max(1, capacity * share) }
 
     private mutating func settle(at now: MonotonicInstant) {
@@ -171,7 +172,7 @@ package struct SendPacer: Equatable, Sendable {
     private func seconds(until now: MonotonicInstant) -> Double { max(.zero, at.duration(to: now)) / .seconds(1) }
 }
 
-/// The bytes sent in the current UTC day, and the users they were sent for, against a daily limit.
+/// The bytes sent on one UTC day, in total and for each user, and the daily limit.
 ///
 /// A user may use up to a multiple of the bytes that are left. An eighth of the limit is reserved for users who have
 /// used at most a 512th of it, which suffices for 64 of them whatever others use. A tenth is reserved for system users.
@@ -190,8 +191,8 @@ package struct DailyBudget: Equatable, Sendable {
     /// The maximum number of users remembered. Above it, the user with the smallest use is forgotten; their use still
     /// counts in `charged`.
     private static let maxUsers = 256
-    /// The limits of the states, as multiples of the bytes left. They let a single user have 62 %, 69 % and 73 % of a
-    /// day's bytes.
+    /// The limits of the states, as multiples of the bytes left without the reserves. They let a single user have 62 %,
+    /// 69 % and 73 % of a day's bytes.
     private static let (plenty, scarce, critical): (Int64, Int64, Int64) = (4, 8, 16)
 
     private let limit: Int64
@@ -199,7 +200,7 @@ package struct DailyBudget: Equatable, Sendable {
     package private(set) var day: Int64
     /// All bytes sent, including summaries and resent records.
     package private(set) var bytes: Int64
-    /// The bytes sent for each user.
+    /// The bytes sent for each user. Not counted without a limit.
     package private(set) var users: [UInt32: Int64]
     /// The sum of the bytes sent for users, including users who were forgotten.
     package private(set) var charged: Int64
@@ -209,7 +210,7 @@ package struct DailyBudget: Equatable, Sendable {
     ///   - day: The day, in days since 1970-01-01 UTC.
     ///   - bytes: The bytes sent on that day.
     ///   - users: The bytes sent for each user.
-    ///   - charged: The bytes sent for all users, if larger than the sum of `users`.
+    ///   - charged: The bytes sent for all users, including forgotten ones. The sum of `users` is used if it is larger.
     package init(
         limit: Int64, day: Int64 = 0, bytes: Int64 = 0, users: [UInt32: Int64] = [:], charged: Int64? = nil
     ) {
@@ -237,7 +238,7 @@ package struct DailyBudget: Equatable, Sendable {
         for (user, count) in shares.sorted(by: { $0.key < $1.key }) { charge(count, to: user) }
     }
 
-    /// Counts bytes that are sent for a user on the same day.
+    /// Counts bytes for a user on `day`, without adding them to `bytes`.
     package mutating func charge(_ count: Int, to user: UInt32) {
         guard !isUnlimited, count > 0 else { return }
         users[user] = (users[user] ?? 0).clampedSum(Int64(count))
@@ -253,7 +254,7 @@ package struct DailyBudget: Equatable, Sendable {
         Self.day(of: now) != day ? 0 : bytes
     }
 
-    /// Returns the budget of the day of `now`. If that is not `day`, nothing of the returned budget is used yet.
+    /// Returns the budget of the day of `now`: this one, or an unused one if the day has changed.
     package func today(at now: IssueTimestamp) -> DailyBudget {
         let today = Self.day(of: now)
         // Any other day counts, even an earlier one: a clock that was once a year ahead must not block the destination
@@ -288,7 +289,7 @@ package struct DailyBudget: Equatable, Sendable {
     }
 }
 
-/// The maximum body size of a request in bytes, learned from bodies that were too large.
+/// The maximum body size of a request in bytes, learned from bodies that were too large. It slowly grows back.
 struct AdaptiveBodyLimit: Equatable, Sendable {
     private static let least = 16 << 10
     private static let backOff = 0.8
@@ -321,7 +322,7 @@ struct AdaptiveBodyLimit: Equatable, Sendable {
 package enum RoundRobinOrder {
     /// Returns the indexes of all entries: the first entry of each user, then the second of each, and so on.
     ///
-    /// In each round, entries of system users come first. Otherwise the order is unchanged.
+    /// In each round, entries of system users come first. Otherwise, a round keeps the order of the entries.
     ///
     /// - Parameter users: The user of each entry.
     package static func order(_ users: [UInt32]) -> [Int] {

@@ -30,13 +30,13 @@ package protocol Shipper: ~Copyable {
     /// - Parameters:
     ///   - body: A body returned by `prepare()`, with all lines added.
     ///   - limit: A shorter timeout for this request; nil for the usual one.
-    /// - Returns: The meaning of the response.
+    /// - Returns: The meaning of the response, or of the failure to get one.
     mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult
 
     /// Whether sending needs a credential and none is available.
     var lacksCredential: Bool { get }
 
-    /// Reads the credential again and returns `true` if it has changed.
+    /// Reads the credential again and returns `true` if it is available and has changed.
     mutating func rereadCredential() -> Bool
 }
 
@@ -79,24 +79,23 @@ package struct CachedLine: Sendable {
     package var parts: [[UInt8]] = []
     /// The name of the object that contains the metadata.
     package var metadataName = ""
-    /// The metadata keys of the last record, without duplicates.
+    /// The keys of the last metadata that was copied to a line unchanged, without duplicates.
     package var fields: [Field] = []
 
     package init() {}
 }
 
-/// A holder of the cached line parts of a series. One destination fills and uses it. It is discarded together with the
-/// cached series.
+/// A cached series, which also holds the cached parts of its lines. Only one destination fills and uses it.
 package protocol LineCache: AnyObject, Sendable {
     var cachedLine: CachedLine { get set }
 
-    /// Adds the fields that the series has in common to a record.
+    /// Adds to a record the fields that all records of the series have in common.
     func complete(_ record: inout IssueRecord)
 }
 
 /// A record to be sent, with the context that its destination receives.
 package struct OutboundRecord: Sendable {
-    /// The stored record. If `seriesCache` is set, without the fields that its series has in common.
+    /// The stored record. If `seriesCache` is set, it lacks the fields that all records of its series have in common.
     package var own: StoredRecord
     /// The metadata as stored JSON that has not been parsed; nil if `own` contains it.
     package var storedMetadata: String?
@@ -108,7 +107,7 @@ package struct OutboundRecord: Sendable {
     package var suppressedBefore: Int64
     /// The number of occurrences of its group so far, as counted for this destination.
     package var occurrences: Int64
-    /// The cached parts of the lines of its series; nil if the record differs from them.
+    /// The cache of its series; nil if `own` is complete.
     package var seriesCache: (any LineCache)?
     /// The user who is accountable for the record, such as the owner of a subordinate user id.
     package var user: UInt32
@@ -133,8 +132,8 @@ package struct OutboundRecord: Sendable {
     ///   - fingerprint: The fingerprint of its group.
     ///   - host: The name of this host.
     ///   - suppressedBefore: The number of records of its group that were suppressed since the last one sent.
-    ///   - occurrences: The number of occurrences of its group so far.
-    ///   - seriesCache: The cached parts of the lines of its series; nil if there are none.
+    ///   - occurrences: The number of occurrences of its group so far, as counted for this destination.
+    ///   - seriesCache: The cache of its series; nil if `stored` is complete.
     ///   - user: The user who is accountable for the record; nil for the sender.
     package init(
         stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
@@ -159,13 +158,13 @@ package struct OutboundSummary: Equatable, Sendable {
     package var eventID: String
     package var app: String
     package var host: String
-    /// Nil if the summary is for an application and not for one group.
+    /// Nil if the summary is for an application and not for one group, or if the group is gone.
     package var fingerprint: String?
     package var title: String
     package var domain: String?
     package var code: Int64?
-    /// The application as the newest series of the group describes it, for the `mobile` object. Only its name if the
-    /// summary is not for one group.
+    /// The application as the newest series of the group describes it, for the `mobile` object. Only its name if there
+    /// is no such series.
     package var application: Application
     package var severity: IssueLevel
     package var reason: SuppressionReason
@@ -244,8 +243,10 @@ package struct FieldTypes: Equatable, Sendable {
         self.kinds = kinds
     }
 
-    /// Returns `true` if a value can be sent under a path. Otherwise it has another type than the field, or there are
-    /// too many fields, and the caller sends it as text elsewhere. The first value of a field fixes its type.
+    /// Returns `true` if a value can be sent under a path, and adds the field if it is new.
+    ///
+    /// If not, the field has another type, or there are too many fields; the caller then sends the value as text
+    /// elsewhere.
     ///
     /// - Parameters:
     ///   - kind: The type of the value.
@@ -275,7 +276,8 @@ package struct FieldTypes: Equatable, Sendable {
 
 /// A correction of the grouping, or its undo, to be sent to a destination.
 ///
-/// Readers of the destination use it to map the ids in records sent before the correction to the current ids.
+/// People who search the destination use it to map the group ids and fingerprints in older lines to the current
+/// ones.
 package struct OutboundCorrection: Equatable, Sendable {
     /// The value of the field `correction_action`.
     package enum Action: String, CaseIterable, Sendable {

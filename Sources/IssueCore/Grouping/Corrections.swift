@@ -1,9 +1,9 @@
 package import IssueProtocol
 
-/// Selects the series that a split moves: by their title, or by the value of a field.
+/// Selects the series that a split moves, by their titles or by the value of a field.
 package enum SplitSelector: Equatable, Sendable {
     case title(TitlePattern)
-    /// The value has at most 200 bytes, as in `Fields`.
+    /// A value of more than 200 bytes matches no series, because `Fields` cuts values to this size.
     case field(IssueSplitField, value: String)
 
     /// The maximum size of a value, in bytes of UTF-8. The rest is cut off.
@@ -105,7 +105,7 @@ package enum SplitSelector: Equatable, Sendable {
     }
 }
 
-/// Finds groups that may be the same issue: those whose titles differ in one word.
+/// Finds groups that may be the same issue: those that have the same context and whose titles differ in one word.
 package enum MergeSuggestions {
     /// A group with the attributes that are compared.
     package struct Candidate: Sendable {
@@ -130,9 +130,10 @@ package enum MergeSuggestions {
     /// The maximum number of words in a title. Longer titles are not compared.
     private static let maxWords = 40
 
-    /// Returns pairs of groups whose titles differ in one word, in the order of the candidates.
+    /// Returns pairs of groups with the same context whose titles differ in one word, ordered by the later candidate of
+    /// each pair.
     ///
-    /// The number of table entries is linear in the number of words of all titles. Titles of fewer than three words are
+    /// The number of table entries is at most the number of words of all titles. Titles of fewer than three words are
     /// left out, because too few of their words would be equal. A group is compared only with the first group that has
     /// the same other words, so a thousand similar groups make about a thousand pairs, not half a million.
     ///

@@ -3,9 +3,9 @@ import IssueProtocol
 /// Assigns numbers, counted from 0, to distinct byte strings (runs).
 ///
 /// A hash table with open addressing. The number of slots is a power of two, and at most half of them are used. Runs
-/// are compared byte by byte, so correctness does not depend on the hash. A lookup probes at most `maxProbes` slots,
-/// which is more than random hashes ever need. An insertion that would need more replaces another run, which is then no
-/// longer found. A sender of colliding runs therefore cannot slow down the table.
+/// are compared byte by byte, so correctness does not depend on the hash. A lookup probes at most `maxProbes` slots;
+/// random hashes rarely need as many. An insertion that would need more replaces another run, which is then no longer
+/// found. A sender of colliding runs therefore cannot slow down the table.
 struct InternTable: Sendable {
     /// Everything needed to find a run, stored together. If thousands of runs alternate, cache misses are the main
     /// cost.
@@ -36,7 +36,7 @@ struct InternTable: Sendable {
     /// The number of runs.
     var count: Int { ranges.count }
 
-    /// The total size of the runs and their notes, in bytes.
+    /// The total size of the runs and the room for their notes, in bytes.
     var byteCount: Int { bytes.count }
 
     /// Returns the run that starts at an index; nil if it is unknown. No run may be a prefix of another one.
@@ -70,8 +70,8 @@ struct InternTable: Sendable {
         return kept.word(at: start &+ 8)
     }
 
-    /// Notes a value, and the bytes that it is for, after a run that was inserted with room for both. Finding the run
-    /// loads the note into the processor's cache too.
+    /// Notes a value, and the bytes that it is for, after a run that was inserted with enough room. Finding the run
+    /// usually loads the note into the processor's cache too.
     mutating func note(_ value: UInt64, for input: Span<UInt8>, after number: Int) {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]
@@ -90,7 +90,7 @@ struct InternTable: Sendable {
     ///   - end: The index after the run's last byte.
     ///   - hash: The hash of the run.
     ///   - tag: A value chosen by the caller, returned by `find`.
-    ///   - room: The size of the note after the run, in bytes.
+    ///   - room: The room for a note after the run, in bytes, including `noteHeaderSize`; 0 for no note.
     mutating func insert(
         _ input: Span<UInt8>, from start: Int, to end: Int, hash: UInt64, tag: UInt32 = 0, room: Int = 0
     ) -> Int {
@@ -109,7 +109,7 @@ struct InternTable: Sendable {
         return ranges.count - 1
     }
 
-    /// Removes all runs and keeps the memory. A full table usually fills again soon, with runs of the same sender.
+    /// Removes all runs and keeps the memory, because a full table usually fills again soon.
     mutating func removeAll() {
         for index in slots.indices { slots[index] = Slot() }
         ranges.removeAll(keepingCapacity: true)
@@ -138,7 +138,7 @@ struct InternTable: Sendable {
 
 /// Assigns numbers, counted from 0, to ids in the order of their first occurrence.
 ///
-/// It is called for each record during a commit, so it uses an open-addressing table that is at most half full.
+/// Commits look up an id for each record, so the table uses open addressing and is at most half full.
 package struct IDInterner<ID: Identifier> {
     /// The ids, indexed by their numbers.
     @usableFromInline

@@ -1,10 +1,11 @@
 package import IssueProtocol
 
-/// The common text of similar messages, with placeholders for numbers, names and addresses.
+/// The common text of similar messages, with placeholders for the parts that vary, such as numbers and addresses.
 ///
 /// A placeholder is a single control character, so it cannot be confused with a sender's text. A message that contains
-/// control characters other than line breaks and tabs is stored whole in addition to its template. For other messages,
-/// the replaced parts are stored in order, separated by `separator`, and restore the message exactly.
+/// control characters other than line breaks and tabs, or is longer than its template may cover, is stored whole in
+/// addition to its template. For other messages, the replaced parts are stored in order, separated by `separator`, and
+/// restore the message exactly.
 package enum MessageTemplate {
     /// The kind of text that was replaced.
     package enum Placeholder: UInt8, CaseIterable, Sendable {
@@ -135,7 +136,8 @@ package enum MessageTemplate {
         byte < 0x20 && byte != 0x0A && byte != 0x09 && byte != 0x0D || byte == 0x7F
     }
 
-    /// Returns `true` if a template has values of the sender, but no letters or digits outside placeholders.
+    /// Returns `true` if a template has values of the sender, but no letters, digits or non-ASCII characters outside
+    /// placeholders.
     package static func consistsOfValues(_ template: [UInt8]) -> Bool {
         var hasValue = false
         for byte in template {
@@ -156,7 +158,7 @@ package enum MessageTemplate {
     }
 }
 
-/// A message in the form in which another store holds it: a template and its parts.
+/// A message in the form in which another store holds it: the template, and either the parts or the whole message.
 package struct SplitMessage: Equatable, Sendable {
     let form: DecodedRecord.MessageForm
     let template: [UInt8]
@@ -356,7 +358,7 @@ extension RecordDecoder {
         return form
     }
 
-    /// Reads the values, whose types `readFields` has checked. Returns `false` if there are too many.
+    /// Reads the values, whose types `readFields` has checked. Returns `false` if there are more than `limits.parts`.
     private mutating func readSentValues(_ scanner: borrowing JSONScanner) -> Bool {
         guard let range = fields.parts else { return true }
         var values = JSONScanner(scanner.bytes, from: range.lowerBound)

@@ -66,9 +66,9 @@ package struct DecodedRecord: Sendable {
     package init() {}
 }
 
-/// A range of bytes in a batch, stored in eight bytes.
+/// A range of bytes in a buffer, stored in eight bytes.
 public struct ByteRange: Equatable, Sendable {
-    /// The index of the first byte, as stored.
+    /// The index of the first byte.
     public var start: UInt32
     /// The number of bytes.
     public var count: UInt32
@@ -90,8 +90,8 @@ public struct ByteRange: Equatable, Sendable {
     /// Creates a range from two indexes.
     ///
     /// - Parameters:
-    ///   - start: The index of the first byte.
-    ///   - end: The index after the last byte.
+    ///   - start: The index of the first byte, less than 2^32.
+    ///   - end: The index after the last byte. The range must have fewer than 2^32 bytes.
     @inlinable @inline(__always)
     public init(from start: Int, to end: Int) {
         self.start = UInt32(truncatingIfNeeded: start)
@@ -115,7 +115,7 @@ public struct ByteRange: Equatable, Sendable {
 /// key.
 ///
 /// The decoder adds series to it and gives each batch a copy. Adding a key to a copied directory copies only `tail`,
-/// which is short. The list of full pieces is copied once per piece.
+/// which is short. The list of full pieces is copied only when a piece becomes full.
 package struct SeriesDirectory: Sendable {
     /// The identity of a numbering. A directory and all its copies share it, even after series were added to one of
     /// them.

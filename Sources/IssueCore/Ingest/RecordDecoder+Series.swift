@@ -72,7 +72,8 @@ extension RecordDecoder {
         batch.directory.generation != series.directory.generation
     }
 
-    /// Gives the batch a copy of the current directory. If that is a new one, the batch's records are renumbered.
+    /// Gives the batch a copy of the decoder's directory. If the numbering has changed, the batch's records get new
+    /// numbers.
     private mutating func renewDirectory(of batch: inout RecordBatch) {
         if isRenumbered(batch) {
             for index in batch.records.indices {
@@ -96,7 +97,7 @@ extension RecordDecoder {
         }
     }
 
-    /// Writes a short key, which identifies the series as long as the cached sources and applications keep their
+    /// Writes the short key of the record's series to `shortKey`. It represents the source and the application by their
     /// serials.
     ///
     ///     short ::= head code source app lengths domain fingerprint template
@@ -163,7 +164,7 @@ struct SeriesKeyCache: Sendable {
     private(set) var directory: SeriesDirectory
     /// All series of the directory, by whole keys.
     private var series = InternTable()
-    /// Short keys. A full table is cleared, because most of its keys then contain serials that are no longer used.
+    /// Short keys. A full table is cleared, because many of its keys may contain serials that are no longer used.
     private var keys = InternTable()
     /// The series number of each short key, indexed by the key's number in `keys`.
     private var numbers: [UInt32] = []
@@ -281,8 +282,8 @@ struct ObjectCache: Sendable {
             room: container == .source ? InternTable.noteHeaderSize + Self.maxExpected : 0)
     }
 
-    /// Returns the number of the last series of a source if it has this short key and was noted for this generation;
-    /// otherwise nil.
+    /// Returns the number of the series that was last noted for a source, if this is its short key and the generation
+    /// is the same; otherwise nil.
     @inline(__always)
     func expected(_ key: Span<UInt8>, from source: Int, generation: UInt32) -> UInt32? {
         guard let note = table.note(for: key, after: source), UInt32(truncatingIfNeeded: note >> 32) == generation
@@ -290,7 +291,8 @@ struct ObjectCache: Sendable {
         return UInt32(truncatingIfNeeded: note)
     }
 
-    /// Notes the last series of a source. The same source location usually reports the same series.
+    /// Notes the last series of a source, unless its short key is too long. The same source location usually reports
+    /// the same series.
     mutating func expect(_ series: UInt32, for key: Span<UInt8>, from source: Int, generation: UInt32) {
         guard key.count <= Self.maxExpected else { return }
         table.note(UInt64(generation) << 32 | UInt64(series), for: key, after: source)
@@ -314,7 +316,7 @@ struct ObjectCache: Sendable {
     /// Returns the hash of an object.
     ///
     /// The end of an object is unknown until it is decoded. The hash therefore covers the bytes up to the first closing
-    /// brace, at most `maxBytes`.
+    /// brace, at most `maxBytes`. It may leave out up to fifteen bytes at the end of the input.
     @inline(__always)
     private func hash(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> UInt64 {
         var hash = seed ^ (container == .app ? 0x9E37_79B9_7F4A_7C15 : 0xE703_7ED1_A0B4_28DB)

@@ -21,7 +21,7 @@ package struct RecordDecoder: Sendable {
     var template = ByteBuffer()
     var parts = ByteBuffer()
     var sentTemplate = SentTemplate()
-    /// How another store split the message of the record; nil for a record of a client.
+    /// How another store split the message of the record; nil if the message is split here.
     private var splitMessage: SplitMessage?
     var redactor: Redactor
     /// The message of the record without secrets; valid if `isRedacted` is set.
@@ -185,7 +185,7 @@ package struct RecordDecoder: Sendable {
     }
 
     /// Sets `template` and `parts` to those of the other store, and returns the form of the message there. Returns nil
-    /// for a record of a client, and if the other store's template and parts do not represent the message.
+    /// if `splitMessage` is nil, or does not represent the message.
     private mutating func takeSplitMessage(
         _ message: Span<UInt8>, from start: Int, to end: Int
     ) -> DecodedRecord.MessageForm? {

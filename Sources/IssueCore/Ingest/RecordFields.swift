@@ -13,7 +13,7 @@ struct RecordFields: Sendable {
     var metadata: Range<Int>?
     var causes: Range<Int>?
     var backtrace: Range<Int>?
-    /// The values that belong to the sender's template.
+    /// The range of the values that belong to the sender's template; nil if absent.
     var parts: Range<Int>?
     /// Whether the record may have ids of the context.
     var hasContext = false
@@ -186,7 +186,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
 
     static let textCount = 16
 
-    /// Returns `true` if the text with an index in `RecordFields.texts` is a name in a program.
+    /// Returns `true` if the text with this index in `RecordFields.texts` is the name of a file, function or module.
     static func isCode(_ index: Int) -> Bool { (fileID.textIndex...module.textIndex).contains(index) }
 
     /// The index of the member's text in `RecordFields.texts`.
@@ -309,7 +309,7 @@ struct RecordMemberTable: Sendable {
         return member
     }
 
-    /// Returns the member with a key in an object; nil if the key is unknown.
+    /// Returns the member with a key in an object; nil if objects of this kind have no such member.
     mutating func member(_ key: JSONKey, in container: RecordContainer) -> RecordMember? {
         var index = key.hash(bits: Self.bits)
         while let slot = slots[index] {
@@ -387,7 +387,7 @@ package struct RecordLimits: Equatable, Sendable {
     /// The maximum size of each text that describes a series, such as the function, in bytes of JSON. The rest is cut
     /// off, because caches hold the texts of thousands of series.
     package var attributeBytes = 2048
-    /// The number of bytes of a message that its template covers. The rest is not part of the fingerprint.
+    /// The maximum number of bytes of a message that its template covers. The rest is not part of the fingerprint.
     package var templateBytes = 1024
     /// The maximum number of values that belong to a sender's template.
     package var parts = 64
