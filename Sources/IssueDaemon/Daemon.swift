@@ -19,7 +19,7 @@ package final class Daemon {
     private var configuration: Configuration { effective.configuration }
     private let corruptionCheck = CorruptionCheck()
     private let storeLock = StoreLock()
-    /// The current registry; nil before the first attempt to open the database.
+    /// The current registry; nil until the first attempt to open the database has ended.
     private var statusRegistry: StatusRegistry?
     /// Whether readiness was reported to the service manager.
     private var isReady = false
@@ -98,7 +98,7 @@ package final class Daemon {
         CurrentProcess.setFileMask(0o077)
         // Each connection needs a descriptor, and the soft limit of a shell is low.
         _ = try? CurrentProcess.raiseOpenFileLimit()
-        // A write to a closed connection raises SIGPIPE, also within a library. The write reports an error instead.
+        // Otherwise a write to a closed connection, even within a library, would end the process with SIGPIPE.
         try Signal.pipe.ignore()
         signals = try SignalReceiver([.terminate, .interrupt, .hangUp])
         notification = ServiceNotification.takeFromEnvironment()
@@ -125,7 +125,7 @@ package final class Daemon {
         }
     }
 
-    /// Closes the connections that wait at a socket of the service manager, because the program exits with an error
+    /// Closes the connections that wait at sockets of the service manager, because the program exits with an error
     /// instead of running the daemon.
     ///
     /// The program would fail in the same way at every start, so the connections would wait forever.
@@ -228,8 +228,8 @@ package final class Daemon {
         try? notification.ready(status: run?.statusRegistry.summary ?? "Could not open the database")
     }
 
-    /// Reads the configuration. Looking up its groups in a directory service may take long, so the watchdog is notified
-    /// meanwhile, for up to a minute.
+    /// Reads the configuration. Looking up its groups and users in a directory service may take long, so the watchdog
+    /// is notified meanwhile, for up to a minute.
     ///
     /// - Parameter run: The current run; nil if there is none.
     private func readConfiguration(_ run: DaemonRun?) -> EffectiveConfiguration {
@@ -285,7 +285,7 @@ package final class Daemon {
         }
         do throws(Errno) {
             return try ListenerMonitor(path: path, log: log) { [self] () throws(Errno) in
-                // Only an ordinary user's default path gets a private folder: other paths are for all users.
+                // The folder is private only for an ordinary user's default path. Other sockets are for all users.
                 let isOwn = environment.isOrdinaryUser && path == environment.userConfiguration.socket.path
                 try makeFolders(FileSystem.parentFolder(of: path), mode: isOwn ? 0o700 : 0o755)
                 return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
@@ -296,8 +296,8 @@ package final class Daemon {
         }
     }
 
-    /// Returns why the socket can't be created. If an ordinary user has used the path of the host's daemon, adds what
-    /// to do.
+    /// Returns why the socket can't be created. If the path comes from the host's configuration and an ordinary user
+    /// can't use it, adds what to do.
     static func socketHint(
         _ error: Errno, at path: String, _ source: ConfigurationSource, _ environment: HostEnvironment
     ) -> String {
@@ -322,12 +322,12 @@ package final class Daemon {
             try FileSystem.checkWritable(folder: location.folder)
         } catch {
             throw .unusableLocation(
-                "the state directory \(location.folder) can't be written to: \(error)\(sandboxHint(location.folder))")
+                "the folder \(location.folder) can't be written to: \(error)\(sandboxHint(location.folder))")
         }
     }
 
-    /// Returns advice for a folder outside the state directory, which the unit's sandbox may make read-only. Returns an
-    /// empty text for other folders, and if the service manager has set no state directory.
+    /// Returns advice if the folder is outside the state directory, because the unit's sandbox may make it read-only.
+    /// Returns an empty text if it is inside, or if the service manager has set no state directory.
     private func sandboxHint(_ folder: String) -> String {
         let states = environment.stateFolders
         guard !states.isEmpty, !states.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else {
@@ -336,7 +336,7 @@ package final class Daemon {
         return "; add ReadWritePaths=\(folder) to the [Service] section of the unit with systemctl edit issued"
     }
 
-    /// Creates a folder if it is missing. The temporary folder of an ordinary user must be private.
+    /// Creates a folder if it is missing. Throws if it is an ordinary user's temporary folder and is not private.
     private func makeFolders(_ folder: String, mode: UInt32) throws(Errno) {
         if folder == environment.userTemporaryFolder {
             try DaemonFolder.prepare(folder)
@@ -390,7 +390,7 @@ extension Daemon {
         }
     }
 
-    /// A registry for the configured database, which continues the counts.
+    /// A new registry for the configured database, which continues the counts of the current one.
     private var nextStatusRegistry: StatusRegistry {
         StatusRegistry(path: configuration.store.path, after: statusRegistry)
     }
@@ -425,7 +425,7 @@ struct DaemonFailure: Error {
     var message: String
 }
 
-/// Wakes the main thread when the store must be opened again, for example because it is damaged.
+/// Wakes the main thread when the store must be opened again, because it may be damaged or a file of it is missing.
 final class DaemonWakeUp: Sendable {
     let counter: EventCounter
     private let damage = Mutex(false)
@@ -439,7 +439,7 @@ final class DaemonWakeUp: Sendable {
         counter.signal()
     }
 
-    /// Returns `true` if `storeDamaged()` was called since the last call.
+    /// Returns `true` if `storeDamaged()` was called since this function was last called.
     func takeDamage() -> Bool {
         damage.withLock { isDamaged in
             defer { isDamaged = false }

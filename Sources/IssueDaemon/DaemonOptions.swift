@@ -68,7 +68,7 @@ package struct DaemonOptions: Hashable, Sendable {
                     "unexpected argument \(argument.truncatedForLog); name a file with --config.")
             }
         }
-        // A request for help takes precedence over everything else.
+        // A request for help takes precedence over other actions.
         let wantsHelp = actions.contains { $0.action == .printHelp }
         guard wantsHelp || actions.count <= 1 else {
             throw UsageError("\(actions[0].name) and \(actions[1].name) can't be combined.")

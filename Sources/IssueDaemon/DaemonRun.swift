@@ -7,7 +7,7 @@ import UnixIO
 /// All services, from opening the store to closing it.
 ///
 /// If the store must be opened again, for example because it is damaged, the run ends. The next run uses the same
-/// socket, and a new database file if the old one was damaged. Clients resend unanswered reports.
+/// socket, and a new database if the old one can't be used. Clients resend unanswered reports.
 final class DaemonRun {
     let statusRegistry: StatusRegistry
     let socket: SocketService
@@ -26,7 +26,7 @@ final class DaemonRun {
     private let log: Log
     /// The settings of the socket, and the path of the database. They stay the same until the end of the run.
     private let fixed: (socket: SocketSettings, path: String)
-    /// Whether a forwarding service could not be started and must be started later.
+    /// Whether forwarding services must be started later, because an attempt to start services has failed.
     private var lacksForwarding = false
     /// Whether the thread of a notifier could not be started and must be started later.
     private var lacksNotifiers = false
@@ -35,7 +35,7 @@ final class DaemonRun {
 
     /// How long queries may continue after a stop has begun.
     private static let queryStopTimeout: Duration = .seconds(1)
-    /// How long to wait for the threads that read the store.
+    /// How long to wait, during a stop, for the threads that read the store.
     private static let readerStopTimeout: Duration = .seconds(5)
 
     /// Opens the store and starts all services.
@@ -153,7 +153,7 @@ final class DaemonRun {
         let socket = socket
         let isRetryOfNotifiers = lacksNotifiers && !lacksForwarding
         do {
-            // Notifiers start first, so that they learn of destinations that pause immediately.
+            // Notifiers start first, so that they learn of a destination that is paused as soon as it starts.
             let notifiers = notifiers
             lacksNotifiers = try !notifiers.start(
                 configuration, path: fixed.path, writer: writer, statusRegistry: statusRegistry, log: log)
@@ -176,7 +176,7 @@ final class DaemonRun {
     }
 
     /// Applies a new configuration, except for `[Socket]` and the path of the database. Blocks until the forwarding
-    /// services and notifiers have stopped, for up to about two seconds each.
+    /// services and notifiers have stopped, up to about two seconds for either kind, and have been started again.
     func reload(_ configuration: Configuration) throws {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
         let redactor = RedactionKeyFile(nextTo: fixed.path).redactor(configuration.redaction, log)
@@ -266,7 +266,7 @@ enum Clock {
 
 extension Configuration {
     /// The settings of retention, with the mapping of this host's user ids to accountable users. `keepFree` is at least
-    /// the space that the store itself needs.
+    /// the free space without which the store could refuse reports.
     fileprivate var retentionOnThisHost: RetentionSettings {
         var settings = retention
         settings.users = AccountableUsers.onThisHost(access)

@@ -13,7 +13,7 @@ final class Destinations: Sendable {
     /// Starts a forwarding service for each destination that has none.
     ///
     /// - Parameters:
-    ///   - path: The path of the database. A new one in the configuration takes effect after a restart.
+    ///   - path: The path of the open database. A new path in the configuration takes effect after a restart.
     ///   - limitMonitor: Notified of the limits that hold records back.
     ///   - paused: Called on a destination's thread when the destination is paused, with a text that contains its name
     ///     and the reason.
@@ -25,7 +25,7 @@ final class Destinations: Sendable {
         limitMonitor: LimitMonitor, paused: @escaping @Sendable (String) -> Void,
         fatesChanged: @escaping @Sendable () -> Void
     ) throws {
-        // Records are kept for misconfigured destinations like for any other.
+        // Records are also kept for misconfigured destinations.
         let configured =
             configuration.destinations.map {
                 StoreWriter.ConfiguredDestination(
@@ -55,27 +55,27 @@ final class Destinations: Sendable {
         }
     }
 
+    /// Tells the services that records or corrections were stored.
     func recordsArrived() {
         for (service, _) in running.withLock({ $0 }) { service.recordsArrived() }
     }
 
-    /// Tells the services that records were erased, so that lines of unfinished batches are not sent.
+    /// Tells the services that records were erased, so that their lines in unfinished batches are not sent.
     func recordsErased() {
         for (service, _) in running.withLock({ $0 }) { service.recordsErased() }
     }
 
-    /// Flushes the service with a name, or all services if the name is nil. Each of them calls `completed` once.
+    /// Flushes the service with a name, or all services if the name is nil. Each flushed service calls `completed`
+    /// once.
     ///
-    /// - Returns: The number of these services.
+    /// - Returns: The number of flushed services.
     func flush(_ name: String?, _ completed: @escaping @Sendable () -> Void) -> Int {
         let selected = running.withLock { $0 }.filter { name == nil || $0.service.destination.name == name }
         for (service, _) in selected { service.flush(completed) }
         return selected.count
     }
 
-    /// Stops all services, and waits for their threads.
-    ///
-    /// Idle services stop at once. A request that is not finished at the timeout is cancelled.
+    /// Stops all services, and waits for their threads. Requests that are not finished at the timeout are cancelled.
     func stop(timeout: Duration) {
         let stopped = running.withLock { running in
             defer { running = [] }
@@ -115,7 +115,7 @@ extension DestinationConfiguration {
     }
 }
 
-/// Reports to notifiers when a limit of a destination begins or stops holding records back.
+/// Reports to notifiers when a limit of a destination begins or stops holding records back, as `LimitWatch` decides.
 ///
 /// It outlives the forwarding services, so a reload does not report the same limit again.
 final class LimitMonitor: Sendable {
@@ -128,7 +128,7 @@ final class LimitMonitor: Sendable {
     }
 
     /// Records the limits that have held back records of a destination, and reports those that have begun or stopped
-    /// doing so. If the name of an application can't be read, the text does not contain it.
+    /// doing so. If the name of an application can't be read, the event names only its user.
     func heldBack(_ limits: Set<ReachedLimit>, by destination: String, _ reader: StoreReader) {
         let now = Clock.monotonic
         let (ended, begun) = watch.withLock { watch in
@@ -148,7 +148,7 @@ final class LimitMonitor: Sendable {
         }
     }
 
-    /// Returns the earliest time at which a limit of a destination may stop holding records back; nil if none does.
+    /// Returns the earliest time at which a reported limit of a destination may be over; nil if there is none.
     func nextEnd(of destination: String) -> MonotonicInstant? {
         watch.withLock { $0.nextEnd(of: destination) }
     }

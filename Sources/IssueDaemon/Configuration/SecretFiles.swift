@@ -22,8 +22,8 @@ package struct TokenFile: Hashable, Sendable {
 
     /// Reads the token.
     ///
-    /// - Parameter userID: The daemon's user. An `ownFile` of any other user except root is not trusted.
-    /// - Throws: `TokenFileError` if the file can't be read, is not private or does not contain a token.
+    /// - Parameter userID: The daemon's user. An `ownFile` must belong to this user or to root.
+    /// - Throws: `TokenFileError` if the file can't be read, is not private or trusted, or is not a token.
     package func read(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
         guard kind != .notPassed else { throw .notPassed }
         let (status, content) = try readAll()
@@ -40,8 +40,8 @@ package struct TokenFile: Hashable, Sendable {
         return token
     }
 
-    /// Reads the token with the original rights of the process if it is a credential, since the service manager reads
-    /// credentials as root. Otherwise reads it like `read(asUser:)`.
+    /// Reads the token for `--check`. A credential is read with the original rights of the process, since the service
+    /// manager reads credentials as root. Any other file is read with the current rights.
     func readForCheck(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
         guard kind == .credential else { return try read(asUser: userID) }
         return try CurrentProcess.withOriginalRights { () throws(TokenFileError) in try read(asUser: userID) }
@@ -91,7 +91,7 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
         case .empty:
             "it is empty"
         case .notAToken:
-            "it contains more than a token: blanks, control characters or several lines"
+            "it is not a token: it contains blanks, control characters or several lines, is not UTF-8, or is too long"
         case .notPassed:
             "systemd did not pass it"
         }
@@ -114,7 +114,7 @@ struct RedactionKeyFile {
 
     /// Returns the redactor for the settings. Creates the key if it is needed and missing.
     ///
-    /// Without a key, values are masked instead of hashed.
+    /// If the key can't be read or created, logs an error, and values are masked instead of hashed.
     func redactor(_ settings: RedactionSettings, _ log: Log) -> Redactor {
         guard settings.needsKey else { return Redactor(settings) }
         do throws(Errno) {

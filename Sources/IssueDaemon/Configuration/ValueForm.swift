@@ -12,7 +12,7 @@ struct ValueForm<Value>: Sendable {
     /// Whether error messages may quote an invalid value. `false` if it may be a token in the wrong place.
     var isQuotable = true
 
-    /// Returns the same syntax for an optional value. An empty text means nil.
+    /// Returns the same syntax for an optional value, which is printed as an empty text if it is nil.
     func optional() -> ValueForm<Value?> {
         let form = self
         return ValueForm<Value?>(
@@ -38,7 +38,7 @@ extension ValueForm where Value == Bool {
 extension ValueForm where Value: BinaryInteger & Sendable {
     /// A number in decimal digits.
     ///
-    /// - Parameter zero: The meaning of 0 if 0 is valid although it is outside the bounds; otherwise nil.
+    /// - Parameter zero: What 0 means, which makes 0 valid even outside the bounds; nil if 0 has no special meaning.
     static func count(_ bounds: ClosedRange<Value>, zero: String? = nil) -> Self {
         ValueForm(
             expected: "a number from \(bounds.lowerBound) to \(bounds.upperBound)\(zero.map { ", or 0: \($0)" } ?? "")",
@@ -50,7 +50,7 @@ extension ValueForm where Value: BinaryInteger & Sendable {
             }, text: { "\($0)" })
     }
 
-    /// A size in bytes. `zero` is the meaning of 0, as for `count`.
+    /// A size in bytes. See `count(_:zero:)` for `zero`.
     static func size(_ bounds: ClosedRange<Value>, zero: String? = nil) -> Self {
         let from = SizeText.text(Int64(clamping: bounds.lowerBound))
         let to = SizeText.text(Int64(clamping: bounds.upperBound))
@@ -147,10 +147,10 @@ extension ValueForm where Value == [HostGroup] {
 }
 
 extension ValueForm where Value == [String] {
-    /// Names of secret values, or of values that are not secret, separated by blanks. Each name has at least a letter.
+    /// Names separated by blanks, each with at least one letter.
     static var names: Self {
         ValueForm(
-            expected: "names of at most 64 letters, digits, “_”, “-” and “.”, separated by blanks",
+            expected: "names of at most 64 letters, digits, “_”, “-” and “.”, each with a letter, separated by blanks",
             parse: { text in
                 let names = text.split(whereSeparator: \.isBlank).map(String.init)
                 return names.allSatisfy { ValueForm<String>.name().parse($0) != nil && $0.contains(where: \.isLetter) }
@@ -184,7 +184,7 @@ extension ValueForm where Value == String {
         }
     }
 
-    /// The syntax of a key that only one kind of destination has.
+    /// The syntax of the values of a key that only some kinds of destination have.
     static func option(_ option: DestinationOption) -> Self {
         option.expected.map { expected in .init(expected) { option.accepts($0) } } ?? name()
     }
@@ -202,7 +202,7 @@ extension ValueForm where Value == String {
 
     static var proxy: Self {
         .init(
-            "the URL of a proxy, such as http://proxy.example.com:3128, without a password", isQuotable: false,
+            "the URL of a proxy, such as http://proxy.example.com:3128, without a user or path", isQuotable: false,
             where: ProxyURL.isUsable)
     }
 }
@@ -231,8 +231,8 @@ struct DecimalNumber {
 
     /// Parses the number at the start of `text` and removes it.
     ///
-    /// Returns nil if there is no number, if it does not fit into 64 bits, or if a decimal point is not followed by one
-    /// to six digits.
+    /// Returns nil if there is no number, if its whole part does not fit into 64 bits, or if a decimal point is not
+    /// followed by one to six digits.
     init?(takenFrom text: inout Substring) {
         let digits = text.prefix { $0.isASCIIDigit }
         guard !digits.isEmpty, let whole = Int64(digits) else { return nil }
@@ -262,11 +262,12 @@ extension Character {
     var isASCIILetter: Bool { isASCII && isLetter }
 }
 
-/// Durations in the syntax of systemd.time(7): `5s`, `2min 30s`, `7d`. A number without a unit is in seconds.
+/// Durations such as `5s`, `2min 30s` or `7d`, in the syntax of systemd.time(7) but without months and years.
 package enum DurationText {
     /// Returns the duration; nil if the text is invalid.
     ///
-    /// - Parameter bareUnit: The unit, in nanoseconds, of a number without a unit; nil if each number must have a unit.
+    /// - Parameter bareUnit: The unit of a number without a unit, in nanoseconds; by default a second. Nil if each
+    ///   number must have a unit.
     package static func parse(_ text: String, bareUnit: Int64? = 1_000_000_000) -> Duration? {
         var rest = text[...].trimmingBlanks
         var sum: Int64 = 0
@@ -285,7 +286,7 @@ package enum DurationText {
         return .nanoseconds(sum)
     }
 
-    /// Returns a text such as `2min 30s` that `parse(_:)` reads as the same duration, rounded down to microseconds.
+    /// Returns the duration, rounded down to microseconds, as a text such as `2min 30s` that `parse` accepts.
     package static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         var rest = seconds
@@ -367,7 +368,7 @@ enum ProxyURL {
     }
 }
 
-/// Rates: a count per duration, as in `1/5min` or `60/min`. `0` means no limit.
+/// Rates: a count per duration, such as `1/5min` or `60/min`. A count of 0 means no limit.
 package enum RateText {
     private static let maxCount: Int64 = 1_000_000_000
 

@@ -38,7 +38,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return try buildAhead(limit) ?? store(try scan(limit))
     }
 
-    /// Builds a batch from the records after the cursor, with summaries first.
+    /// Builds a batch from the lines of summaries and corrections, followed by records after the cursor.
     func scan(_ limit: BatchLimit) throws -> OutboxScan {
         var scan = OutboxScan(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
         for id in try unsentSummaries(limit: min(limit.records, Self.maxSummaries)) {
@@ -110,7 +110,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
     }
 
-    /// Returns the ids of summaries and lines of corrections that wait to be sent. If there are fewer than `limit`,
+    /// Returns the ids of the lines of summaries and corrections that wait to be sent. If there are fewer than `limit`,
     /// first makes the lines of further corrections.
     private func unsentSummaries(limit: Int) throws -> [Int64] {
         let id = service.destination.id
@@ -207,7 +207,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return scan.lineCount == 0 ? nil : try store(scan)
     }
 
-    /// Stores a batch of priority records while the batch in flight can't be finished.
+    /// Stores a batch of priority records that is sent before the rest of the current batch.
     func buildPreempting(_ limit: BatchLimit) throws -> Forwarding.NextAction {
         admission.dailyBytes = budget.today(at: Clock.wall)
         return try buildPriority(limit, isPreempting: true)
@@ -257,7 +257,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         scan.batch.changes = admission.takeChanges()
         scan.batch.fieldTypes = types.takeAdded()
         guard scan.lineCount == 0 else { return try store(scan) }
-        // None was admitted. That is stored, so that these records are not evaluated again, and the scan is next.
+        // None was admitted. This is stored, so that only the scan, which is next, evaluates these records again.
         let refused = scan.finished
         _ = try service.writer.perform { try $0.store(refused) }
         priority = max(priority, refused.priorityThrough ?? priority)
@@ -293,7 +293,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if lacks.group, let row = try reader.limits(ofGroup: candidate.group, id) { admission.adopt(row) }
     }
 
-    /// Returns the limiter with its stored state and the limits of each application.
+    /// Returns the limiter with its stored state, and with the limits of each application in that state.
     static func admission(_ service: ForwardingService, _ reader: StoreReader) throws -> Admission {
         let limits = service.settings.limits
         let state = try reader.admissionState(of: service.destination.id)
@@ -325,13 +325,13 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 }
 
-/// The lines of the batch in flight: their number and size, and the request body with all of them.
+/// The lines of an unfinished batch: their number and size, and the request body with all of them.
 ///
 /// The individual lines are made only when they are needed, for example to send a part of the batch.
 struct BatchLines {
     private(set) var count = 0
     private(set) var bytes = 0
-    /// The number of bytes of each user's lines; an estimate after lines were removed.
+    /// The number of bytes of each user's lines; an estimate after lines were removed or replaced.
     private(set) var users: [UInt32: Int] = [:]
     /// The user of each line; nil for a summary or a correction.
     private(set) var lineUsers: [UInt32?] = []
@@ -350,7 +350,7 @@ struct BatchLines {
         whole = body
     }
 
-    /// Adds a line; nil for one whose record was removed. The body is then built when it is sent, without that line.
+    /// Adds a line; nil for one whose record was removed. The request body is then not kept, but built when it is sent.
     mutating func add(_ line: [UInt8]?, of user: UInt32?) {
         count += 1
         lineUsers.append(user)
@@ -363,7 +363,7 @@ struct BatchLines {
         if let user { users[user, default: 0] += line.count + 1 }
     }
 
-    /// Returns the body with all lines if a range covers all of them and the body can be sent again; otherwise nil.
+    /// Returns the body with all lines if a range covers all of them and the body can be sent; otherwise nil.
     func body(for range: Range<Int>) -> (any PreparedBody)? {
         guard let whole, !whole.isBroken, range.count == count else { return nil }
         return whole
@@ -384,7 +384,7 @@ struct BatchLines {
     /// have not been made.
     var removed: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 
-    /// Keeps only these lines. The individual lines must have been built.
+    /// Keeps only these lines. The individual lines must have been made.
     mutating func keep(_ left: LineSet) {
         all = all.map { all in all.indices.filter { left.contains($0) }.map { all[$0] } }
         count = all?.count ?? 0
@@ -393,7 +393,7 @@ struct BatchLines {
         (users, bytes, whole) = (users(in: left), left, nil)
     }
 
-    /// Adds the lines of another batch. The individual lines of both must have been built.
+    /// Adds the lines of another batch. The individual lines of both must have been made.
     mutating func merge(_ other: BatchLines, order: MergedLines) {
         all = order.values(ofFirst: all ?? [], ofSecond: other.all ?? [])
         lineUsers = order.values(ofFirst: lineUsers, ofSecond: other.lineUsers)
@@ -419,25 +419,26 @@ struct BatchLines {
 struct BatchInFlight {
     var batch: StoredBatch
     var lines: BatchLines
-    /// The last reply that rejected lines of the batch, and the last one that accepted some.
+    /// The last reply to a request of which lines were rejected, or that was too large; nil if there was none.
     var refusal: String?
+    /// The last reply to a request of which no line was rejected; nil if there was none.
     var acceptance: String?
     /// Whether some of its lines were delivered.
     var hasDelivered = false
     /// The number of attempts until the batch was preempted.
     var attempts: Int64 = 0
 
-    /// The batch for the state machine, before any attempt.
+    /// The batch for the state machine, without the results of earlier attempts.
     var fresh: ForwardingBatch {
         ForwardingBatch(
             id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority,
             users: lines.lineUsers)
     }
 
-    /// The batch of the last run for the state machine.
+    /// Returns the batch of an earlier run for the state machine.
     ///
-    /// - Parameter unacknowledged: Lines that may have arrived. Without an entry for the batch, each of its lines may
-    ///   have arrived.
+    /// - Parameter unacknowledged: For each batch, the lines that may have arrived. Without an entry for this batch,
+    ///   each of its lines may have arrived.
     func resumed(_ unacknowledged: [BatchID: LineSet]) -> ForwardingBatch {
         var resumed = fresh
         resumed.unacknowledged = unacknowledged[batch.id] ?? LineSet([0..<lines.count])
@@ -497,8 +498,8 @@ extension OutboundCorrection {
             isUndone: event.isUndone, fingerprint: event.fingerprint, otherFingerprint: event.otherFingerprint)
     }
 
-    /// Returns the `event_id`. It depends on the time, since a database that replaces a lost one assigns the same
-    /// numbers again.
+    /// Returns the `event_id`. It depends on the correction's time, since a database that replaces a lost one assigns
+    /// the same numbers again.
     private static func id(of event: CorrectionEvent, host: String) -> String {
         var hash = SipHash(key0: 6)
         hash.append(field: host)

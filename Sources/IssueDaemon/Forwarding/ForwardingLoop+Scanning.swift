@@ -56,7 +56,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         _ scan: inout OutboxScan
     ) throws {
         guard let series = position.runs.info(at: number) else {
-            // Counted like a record that needs no decision. Otherwise the batch would count as outdated forever.
+            // The series is lost. If the row were not counted, each new batch with it could count as outdated.
             scan.batch.gone += 1
             return
         }
@@ -177,7 +177,7 @@ struct OutboxScan {
         if let limit = ReachedLimit(reason, account: account, user: user) { reachedLimits.insert(limit) }
     }
 
-    /// The batch with all its totals.
+    /// The batch with the totals of withheld and summarised records.
     var finished: NewBatch {
         var batch = batch
         batch.withheldTally = Array(withheld.values)
@@ -300,7 +300,7 @@ struct SuppressedRuns {
 
 /// Publishes the state of the limits for `Limits`, so that no query needs this thread.
 extension ForwardingLoop where Destination: ~Copyable {
-    /// The state of the last publication, and the names in it.
+    /// The time of the last publication, the rows that had been examined by then, and the names in it.
     struct PublishedLimits {
         var cursor: RowID?
         var priority: RowID?
@@ -312,7 +312,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// The minimum interval between publications. Each one copies some tables, so not every batch causes one.
     private static var limitsInterval: Duration { .seconds(1) }
 
-    /// When the limits must be published; nil if they have not changed.
+    /// When the limits must be published; nil if `cursor` and `priority` are the same as at the last complete
+    /// publication.
     var limitsDue: MonotonicInstant? {
         guard published.cursor != cursor || published.priority != priority else { return nil }
         return published.cursor == nil ? published.at : published.at.advanced(by: Self.limitsInterval)

@@ -72,8 +72,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// may crash during the request.
     private func markUnacknowledged(_ shipment: Forwarding.Shipment) throws {
         guard let known = state.unacknowledged[shipment.batch], !known.contains(shipment.range) else { return }
-        // A single line is a probe of a bisection and is added alone. Any other request is followed by more, so all
-        // lines of the batch are marked at once, by removing the entry. Later requests then need not store anything.
+        // A request with a single line marks only that line. Any other request marks all lines of the batch, by
+        // removing the entry, so that later requests need not store anything.
         state.unacknowledged[shipment.batch] = nil
         if shipment.range.count == 1 {
             var known = known
@@ -132,7 +132,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         return all
     }
 
-    /// Returns all lines of the batch; nil for lines whose record was removed. Builds them when they are first needed.
+    /// Returns all lines of the current batch; nil for lines whose record was removed. Makes them when they are first
+    /// needed.
     private func allLines() throws -> [[UInt8]?] {
         guard let current else { return [] }
         if let all = current.lines.all { return all }
@@ -345,7 +346,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         switch view.state {
         case .paused: condition = .paused(reason: reason)
         case .waiting:
-            // Another wait, such as for the send rate, is no outage.
+            // A wait for another reason, such as the send rate, is no outage.
             guard FailureClass(rawValue: reason) != nil else { return }
             condition = .waiting(reason: reason)
         case .idle, .sending:
@@ -367,7 +368,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let leftOut = entry.leftOut > 0 ? "\(entry.leftOut)" : nil
         switch entry.condition {
         case .accepting:
-            // The lines of summaries and corrections are pending until the batch is settled.
+            // Lines of summaries and corrections count as pending until the batch is settled, although they were sent.
             let settled = current?.batch.summaries.count ?? 0
             service.log.log(
                 .notice, .destinationAvailable,
@@ -408,7 +409,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 }
 
 extension DeliveryResult {
-    /// Whether there was no usable reply to the request.
+    /// Whether the lines must be sent again unchanged.
     fileprivate var isFailure: Bool {
         switch verdict {
         case .again, .ambiguous: true
@@ -416,7 +417,7 @@ extension DeliveryResult {
         }
     }
 
-    /// Whether the destination may have received the lines although it did not reply.
+    /// Whether the lines of a failed request may have arrived.
     fileprivate var mayHaveArrived: Bool {
         if case .ambiguous = verdict { true } else { mayHaveArrivedTwice }
     }

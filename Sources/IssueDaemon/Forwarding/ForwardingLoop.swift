@@ -23,8 +23,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var state: DestinationRow.State
     var outages: OutageLog
     var current: BatchInFlight?
-    /// A batch that waits while `current` is sent first; nil if there is none. `current` then has priority records, or
-    /// any records if the destination does not respond to this batch.
+    /// The other unfinished batch, which waits while `current` is sent; nil if there is none.
     var preempted: BatchInFlight?
     /// The part of the machine's count of resent lines that `state.resent` already includes.
     var countedResent: Int64 = 0
@@ -62,7 +61,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     func run() throws {
-        // Flushes are completed also after an error, because nothing else completes them.
+        // Flushes are completed even after an error, because nothing else would complete them.
         defer { for flush in flushes { flush.completed() } }
         try perform(try begin())
         publishStatus()
@@ -219,7 +218,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         publishLimits()
     }
 
-    /// The state of the machine, with advice that is specific to this kind of destination.
+    /// The state of the machine, or a pause if the credential is missing. A pause has advice that is specific to this
+    /// kind of destination.
     var view: ForwardingView {
         var view = machine.view
         if [.idle, .sending].contains(view.state), shipper.lacksCredential {
@@ -294,7 +294,7 @@ final class ForwardingService: Sendable {
         self.log = log
     }
 
-    /// Tells the service that records were stored.
+    /// Tells the service that records or corrections were stored.
     func recordsArrived() {
         let wasEmpty = inbox.withLock { inbox in
             defer { inbox.hasChanges = true }
@@ -318,14 +318,14 @@ final class ForwardingService: Sendable {
 
     /// Sends pending records without waiting for a full batch.
     ///
-    /// - Parameter completed: Called when all records that are pending now have a fate, or earlier if the destination
-    ///   is paused or the service stops.
+    /// - Parameter completed: Called when no record that is pending now is pending any more, or earlier if the
+    ///   destination is paused, or the service stops or fails.
     func flush(_ completed: @escaping @Sendable () -> Void) {
         inbox.withLock { $0.flushes.append(completed) }
         inbox.signal()
     }
 
-    /// Stops the service, after the reply to the request in flight has arrived. Returns immediately.
+    /// Makes the service stop after the reply to the request in flight has arrived. Returns immediately.
     func stop() {
         inbox.withLock { $0.isStopping = true }
         inbox.signal()

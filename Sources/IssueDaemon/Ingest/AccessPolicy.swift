@@ -55,7 +55,7 @@ extension AccessPolicy {
 
 extension AccountableUsers {
     /// Reads from `/etc/subuid` and `/etc/passwd` which user ids share the limits of one user. A file that can't be
-    /// read counts as empty.
+    /// read, or is larger than 4 MiB, counts as empty.
     static func onThisHost(_ settings: AccessSettings) -> AccountableUsers {
         let maxBytes = 4 << 20
         let subordinates = try? FileSystem.read("/etc/subuid", limit: maxBytes)

@@ -108,7 +108,8 @@ struct SocketUsers {
 
     /// Handles the answer to a report of a closed connection.
     ///
-    /// - Returns: The bytes that are released; 0 while other reports of the connection are unanswered.
+    /// - Returns: The bytes that are released; 0 while other reports of the connection are unanswered, or if the
+    ///   connection is unknown.
     mutating func answeredOrphan(_ connection: UInt64) -> Int {
         guard var orphan = orphans[connection] else { return 0 }
         orphan.reports -= 1

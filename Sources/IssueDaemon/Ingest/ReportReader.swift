@@ -56,7 +56,8 @@ struct ReportReader {
     ///
     /// If it throws or returns nil, the batch is unchanged.
     ///
-    /// - Returns: nil if the rest of the message is unusual, so that the message must be parsed again as a whole.
+    /// - Returns: nil if what follows the parameters is unusual or invalid, so that the message must be parsed again as
+    ///   a whole.
     /// - Throws: The error with which the report is refused.
     mutating func readInOnePass(
         _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
@@ -77,8 +78,8 @@ struct ReportReader {
         return report
     }
 
-    /// Reads the members after the parameters, and returns the value of `oneway`, or `false` without it. Returns nil if
-    /// a member is unknown or invalid.
+    /// Reads the rest of the message, and returns the value of `oneway`, or `false` without it. Returns nil if a member
+    /// is unknown or the rest is invalid.
     private static func readRest(_ scanner: inout JSONScanner) -> Bool? {
         var oneway = false
         do throws(JSONError) {
@@ -176,7 +177,7 @@ struct ReportReader {
             throw .invalidRecord(index: nil, field: "records", reason: "a call needs at least one record")
         }
         if let id {
-            // The sequence numbers of the call's records, and of the following records, must not overflow.
+            // The sequence numbers of the call's records, and of a further call of the maximum size, must not overflow.
             guard let number, number >= 0, number < Int64.max - 1000 - Int64(call.count) else {
                 throw .invalidParameter("sequence")
             }
@@ -282,7 +283,7 @@ struct ParameterTable: Sendable {
 
 /// Remembers how the last call wrote its producer id, because most calls of a connection write it in the same way.
 struct NumberingReader {
-    /// The bytes between the records and the number in the last call, starting with the comma.
+    /// The bytes between the records and the number in the last call that was remembered, starting with the comma.
     private var before = ByteBuffer()
     private var producer: ProducerID?
 

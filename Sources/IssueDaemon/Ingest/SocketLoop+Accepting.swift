@@ -61,7 +61,7 @@ extension SocketLoop {
                     acceptor.refused.answerAll()
                     continue
                 }
-                // The user with the most connections loses one, as when the limit is reached.
+                // Frees resources by closing a connection of the user with the most connections.
                 guard let largest = acceptor.shares.largest, makeRoom(of: largest.owner) else { return pause(error) }
             }
         }
@@ -140,7 +140,7 @@ extension SocketLoop {
         service.statusRegistry.counted(connections: connections.count)
     }
 
-    /// Reads a sender's process metadata. If that fails, frees the spare descriptors and tries again.
+    /// Reads a sender's process metadata. If no descriptor is available, frees the spare ones and tries again.
     private func readMetadata(
         of peer: PeerCredentials, on descriptor: borrowing FileDescriptor
     ) throws(Errno) -> ProcessMetadata? {
@@ -169,8 +169,9 @@ extension SocketLoop {
         acceptor.refused.add(descriptor, at: Clock.monotonic)
     }
 
-    /// Closes one of a user's connections: the one with the lowest `worth`, and of several such connections the one
-    /// that was read least recently. Avoids idle connections with unread bytes.
+    /// Closes one of a user's connections: the one with the lowest `worth` and, among those with the same `worth`, the
+    /// one that was read least recently. Avoids idle connections with unread bytes. Never closes a connection of root
+    /// or of the daemon's user, or one whose calls are being answered.
     ///
     /// - Returns: `false` if none was closed. One may then be drained, so that a later attempt succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
@@ -187,7 +188,7 @@ extension SocketLoop {
             candidate = candidates.first { $0.state.worth != .idle || !hasBytes($0) } ?? candidate
         }
         guard candidate.state.worth != .answering else {
-            // Not an idle one, whose unread bytes may be a report.
+            // An idle connection is not drained, because its unread bytes may be a report.
             let open = replaceable.filter { $0.state.isOpen && $0.state.worth == .answering }
             if let next = open.min(by: closesBefore) { drain(next) }
             return false
@@ -245,7 +246,7 @@ struct DescriptorReserve {
 /// Clients that connect again as soon as they are refused would otherwise keep the socket thread and the processors
 /// busy. Connections that were refused together are answered a few at a time.
 struct RefusedConnections {
-    /// How long a refused client waits for its answer.
+    /// How long a refused client normally waits for its answer.
     static let delay: Duration = .milliseconds(250)
     /// The maximum number of connections that are answered without a pause.
     static let portion = 16
