@@ -159,6 +159,9 @@ package final class Daemon {
             CurrentProcess.returnFreeMemory()
             log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
             try? notification.ready(status: run.statusRegistry.summary)
+        } else {
+            // Replaces the status of an earlier run, or of a database that could not be opened.
+            try? notification.status(run.statusRegistry.summary)
         }
         if try serve(run, socket) == .storeDamaged {
             run.end(drainTimeout: .seconds(1), flushTimeout: .seconds(1))

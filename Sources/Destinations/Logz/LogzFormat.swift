@@ -231,7 +231,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
         do throws(HTTPTransferError) {
             try client.send(bytes, to: format.http.request(within: limit))
             return DeliveryResult(
-                .unconfirmed, ResponseSummary("\(DeliveryResult.count(lines.count)) sent, unconfirmed"))
+                .unconfirmed, ResponseSummary("sent \(DeliveryResult.count(lines.count)), unconfirmed"))
         } catch {
             return DeliveryResult(error)
         }

@@ -87,10 +87,20 @@ package struct CardinalityGuard: Sendable {
         self.users = RecencyTable(capacity: users)
     }
 
-    /// Applies new limits. The counters are kept, with the window numbers of the old periods.
+    /// Applies new limits. The counters of a limit whose period has changed start again at zero, because their windows
+    /// are numbered by the old period.
     package mutating func reload(_ settings: LimitSettings) {
+        let (oldGroups, oldSeries) = (newGroups, newSeries)
         newGroups = Limit(settings.newGroupsPerApplication)
         newSeries = Limit(settings.newSeriesPerApplication)
+        if newGroups.window != oldGroups.window {
+            accounts.updateAll { $1.groups = WindowCount() }
+            users.updateAll { $1.groups = WindowCount() }
+        }
+        if newSeries.window != oldSeries.window {
+            accounts.updateAll { $1.series = WindowCount() }
+            users.updateAll { $1.series = WindowCount() }
+        }
         applications = Limit(Rate(settings.applicationsPerUser, per: Self.applicationPeriod))
     }
 

@@ -188,8 +188,8 @@ package struct DailyBudget: Equatable, Sendable {
     }
 
     private static let day: Int64 = 86_400_000
-    /// The maximum number of users remembered. Above it, the user with the smallest use is forgotten; their use still
-    /// counts in `charged`.
+    /// The maximum number of users remembered. A further user takes the place of the one with the smallest use, and
+    /// continues with their count. So a count may be too high, but no user can escape theirs by being forgotten.
     private static let maxUsers = 256
     /// The limits of the states, as multiples of the bytes left without the reserves. They let a single user have 62 %,
     /// 69 % and 73 % of a day's bytes.
@@ -202,7 +202,7 @@ package struct DailyBudget: Equatable, Sendable {
     package private(set) var bytes: Int64
     /// The bytes sent for each user. Not counted without a limit.
     package private(set) var users: [UInt32: Int64]
-    /// The sum of the bytes sent for users, including users who were forgotten.
+    /// The sum of the bytes sent for all users.
     package private(set) var charged: Int64
 
     /// - Parameters:
@@ -241,12 +241,15 @@ package struct DailyBudget: Equatable, Sendable {
     /// Counts bytes for a user on `day`, without adding them to `bytes`.
     package mutating func charge(_ count: Int, to user: UInt32) {
         guard !isUnlimited, count > 0 else { return }
-        users[user] = (users[user] ?? 0).clampedSum(Int64(count))
         charged = charged.clampedSum(Int64(count))
-        guard users.count > Self.maxUsers,
-            let least = users.min(by: { ($0.value, $0.key) < ($1.value, $1.key) })?.key
-        else { return }
-        users[least] = nil
+        var used = users[user] ?? 0
+        if used == 0, users.count >= Self.maxUsers,
+            let least = users.min(by: { ($0.value, $0.key) < ($1.value, $1.key) })
+        {
+            users[least.key] = nil
+            used = least.value
+        }
+        users[user] = used.clampedSum(Int64(count))
     }
 
     /// Returns the number of bytes sent on the day of `now`.

@@ -23,6 +23,22 @@ struct CardinalityGuardTests {
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(900)) == .allow)
     }
 
+    @Test("After the period of a limit was changed, its counters start again at zero")
+    func changedPeriod() {
+        var guardian = CardinalityGuard(settings: settings)
+        for _ in 0..<3 { _ = guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(9000)) }
+        var longer = settings
+        longer.newGroupsPerApplication = Rate(2, per: .seconds(86_400))
+        guardian.reload(longer)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(9000)) == .allow)
+        // The period of the limit for series is the same, so the fifth series in it is one too many.
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: false, at: at(9000)) == .allow)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: false, at: at(9000)) == .overflowSeries)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(86_400)) == .allow)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(86_400)) == .allow)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(86_400)) == .overflowGroup)
+    }
+
     @Test("New series of known groups above the limit join the group's overflow series")
     func series() {
         var guardian = CardinalityGuard(settings: settings)

@@ -80,6 +80,16 @@ struct DailyBudgetTests {
         #expect(budget.users.count <= 256)
         #expect(budget.charged == (1000..<3000).reduce(0) { $0 + $1 / 100 })
     }
+
+    @Test("A user who is one too many to be remembered is limited, too")
+    func oneTooMany() {
+        var budget = DailyBudget(limit: 50 << 20)
+        for user in 1001...1256 as ClosedRange<UInt32> { budget.sent(2000, for: [user: 2000], at: Self.midnight) }
+        _ = exhaust(&budget, 2000)
+        #expect(budget.state(of: 2000) == .spent)
+        #expect(budget.state(of: 2001) == .plenty)
+        #expect(budget.users.count == 256)
+    }
 }
 
 struct UserTurnsTests {
