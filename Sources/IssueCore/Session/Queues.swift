@@ -1,8 +1,9 @@
 /// A queue of work for the writer that is fair between users and between the connections of each user.
 ///
 /// Users take turns. In each turn, a user may spend a quantum, from which the cost of the taken items is deducted. A
-/// user who exceeds the quantum waits longer for the next turn. A user who sends little therefore never waits for all
-/// items of another user, however many connections that user has. The items of a connection keep their order.
+/// user who exceeds the quantum waits longer for the next turn. A user who sends little therefore need not wait until
+/// the long queue of another user is empty, however many connections fill it. The items of a connection keep their
+/// order.
 package struct FairQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var schedule: DeficitRoundRobin<UInt64>
@@ -49,7 +50,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
     /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at least one item
     /// unless the queue is empty.
     ///
-    /// An item that costs more than the limit is taken alone, so that no other items wait for it.
+    /// An item that costs more than the limit is taken alone: items taken with it would have to wait for its end.
     package mutating func take(upTo limit: Int) -> [Item] {
         var taken: [Item] = []
         var spent = 0
@@ -71,9 +72,9 @@ package struct FairQueue<Item: Sendable>: Sendable {
 
 /// A scheduler in which each key may spend the same cost per turn (deficit round robin).
 ///
-/// A key with credit is served whatever its item costs, and an excess is deducted from its following turns. Costs
-/// therefore need not be known in advance, and expensive items are not skipped. A new key with a small first item gets
-/// the next turn, once.
+/// A key with credit is served whatever its item costs, and an excess is deducted from its following turns. Expensive
+/// items are therefore not skipped. A new key with a small first item is served before the others, but only with that
+/// item.
 struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     private let quantum: Int
     /// The keys in the order of their turns.
@@ -129,7 +130,7 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// A first-in, first-out queue. Removing takes constant time on average.
+/// A first-in, first-out queue. `removeFirst` takes constant time on average.
 struct Queue<Element> {
     private var elements: [Element] = []
     private var start = 0
@@ -217,11 +218,12 @@ package struct ReadOrder: Sendable {
 package struct TimeShareQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var items = Queue<Item>()
-        /// The time that the user's items have taken.
+        /// The time that the user's items have taken. When the user begins, or returns after a pause, it is raised to
+        /// `level`.
         var spent: Duration
         /// The number of the user's items that run now.
         var running = 0
-        /// The number of the user's last turn, or of their return after a pause, in the order of all turns and returns.
+        /// The value of `lastSequence` when the user last got a turn, or began or returned after a pause.
         var sequence: UInt64
     }
 
@@ -233,8 +235,8 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     private var level: Duration = .zero
     private var lastSequence: UInt64 = 0
 
-    /// The number of users in memory above which users without work are forgotten at once. Up to it, they are
-    /// remembered until their spent time no longer affects the order.
+    /// The number of users in memory above which all users without work are forgotten, even those whose spent time
+    /// would still affect the order.
     private static var maxIdleUsers: Int { 4096 }
 
     /// - Parameters:
@@ -326,7 +328,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 /// A queue of keys with deadlines, earliest first.
 ///
 /// Each key is in the queue at most once, with its earliest deadline. When that has passed, the caller computes the
-/// current deadline and adds the key again if that deadline is later. A deadline that every message postpones therefore
+/// current deadline and, if it is in the future, adds the key again. A deadline that every message postpones therefore
 /// costs only one comparison per message.
 package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {

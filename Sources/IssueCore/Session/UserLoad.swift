@@ -5,15 +5,15 @@
 /// first would use the whole limit.
 ///
 /// There are two exceptions. One connection with an incomplete message may always be read; otherwise several such
-/// connections could block each other forever. A connection with very little in flight may be read too; otherwise one
-/// busy connection would delay the user's other connections.
+/// connections could block each other forever. A connection with very little in flight may also be read and begin
+/// calls; otherwise one busy connection would delay the user's other connections.
 ///
 /// Replies are limited in a similar way: above half the limit, only connections with very few unread bytes may begin
 /// further calls. Otherwise one connection that reads nothing would block the others.
 package struct UserLoad: Sendable {
     /// The limits for one user, in bytes.
     package struct Limits: Equatable, Sendable {
-        /// The limit for calls: unanswered reports, and messages that were received but have not begun.
+        /// The limit for calls: unanswered reports, and received messages whose calls have not begun.
         package var calls: Int
         /// The limit for replies: unread replies, and running queries at their typical size.
         package var replies: Int
@@ -41,7 +41,7 @@ package struct UserLoad: Sendable {
     package private(set) var connections = 0
     /// The size of unanswered reports, in bytes.
     package private(set) var unanswered = 0
-    /// The size of messages that were received but have not begun, in bytes.
+    /// The size of received messages whose calls have not begun, in bytes.
     package private(set) var received = 0
     /// The size of unread replies and running queries, in bytes.
     package private(set) var replies = 0
@@ -73,10 +73,10 @@ package struct UserLoad: Sendable {
 
     // MARK: Bytes in flight
 
-    /// Adds to the size of unanswered reports, in bytes. Negative when reports are answered.
+    /// Adds `difference` bytes to the size of unanswered reports; negative when reports are answered.
     package mutating func changed(unanswered difference: Int) { unanswered += difference }
 
-    /// Adds to the size of messages that were received but have not begun, in bytes. Negative when they begin.
+    /// Adds `difference` bytes to the size of received messages whose calls have not begun; negative when calls begin.
     package mutating func changed(received difference: Int) { received += difference }
 
     /// Handles the first bytes in flight on a connection that had none.
@@ -85,7 +85,7 @@ package struct UserLoad: Sendable {
     /// Handles the end of the last bytes in flight on a connection.
     package mutating func ended() { active -= 1 }
 
-    /// Adds to the size of unread replies and running queries, in bytes. Negative when they are read.
+    /// Adds `difference` bytes to the size of unread replies and running queries; negative when replies are read.
     package mutating func changed(replies difference: Int) { replies += difference }
 
     /// Handles the end of a message. Afterwards, another connection may be read above the limit.
@@ -109,8 +109,8 @@ package struct UserLoad: Sendable {
         replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
-    /// Returns the size of the calls of a connection, in bytes, that may begin before the limit is exceeded; negative
-    /// if it is exceeded already.
+    /// Returns how many bytes of a connection's calls may begin before the limit is exceeded; negative if it is
+    /// exceeded already.
     ///
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.
@@ -139,7 +139,7 @@ package struct UserLoad: Sendable {
         return maxBytes
     }
 
-    /// Returns the bytes that each connection may have in flight above half the limit.
+    /// Returns the bytes that each connection may have in flight while the user is above half the limit.
     private func share(of calls: Int) -> Int { calls / max(1, active) }
 
     /// Returns `true` if a connection may be read in a round in which other users are waiting too.
@@ -173,7 +173,7 @@ package struct UserLoad: Sendable {
         within allowance: Allowance, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
     ) -> [UInt64] {
         guard !waiting.isEmpty, unanswered <= allowance.calls, replies <= allowance.replies else { return [] }
-        // Above half the limit, only connections with at most half of their share in flight continue.
+        // Above half the limit, only connections whose bytes in flight are at most half of their share continue.
         let maxOwn = unanswered > allowance.calls / 2 ? share(of: allowance.calls) / 2 : .max
         let woken = waiting.filter { own($0) <= maxOwn && mayQuery(unread: unread($0), within: allowance) }
         guard !woken.isEmpty else { return [] }
@@ -185,9 +185,9 @@ package struct UserLoad: Sendable {
 
 /// Maps each user id to the user who is accountable for it, so that limits apply to people instead of ids.
 ///
-/// One person can use many user ids: those assigned in `/etc/subuid`, and those of containers started by systemd-nspawn
-/// or systemd-nsresourced. A limit per id would not limit that person. The mapping is only for limits. Access rights
-/// depend on the user id that the kernel reports.
+/// One person can use many user ids: those assigned in `/etc/subuid`, and those that systemd-nspawn or
+/// systemd-nsresourced assigns to containers. A limit per id would not limit that person. The mapping is only for
+/// limits. Access rights depend on the user id that the kernel reports.
 package struct AccountableUsers: Hashable, Sendable {
     /// The ids that systemd assigns to containers, 65,536 to each.
     ///
@@ -198,7 +198,7 @@ package struct AccountableUsers: Hashable, Sendable {
     package static let firstSubordinate: UInt32 = 65_536
     /// The number of ids of a container.
     private static let containerSize: UInt32 = 65_536
-    /// The maximum number of lines of `/etc/subuid` that are read.
+    /// The maximum number of valid lines of `/etc/subuid` that are used.
     package static let maxRanges = 4096
 
     private struct Range: Hashable, Sendable {
@@ -217,7 +217,7 @@ package struct AccountableUsers: Hashable, Sendable {
         self.hasContainerUsers = hasContainerUsers
     }
 
-    /// Reads the owners of subordinate ids. Invalid lines are skipped.
+    /// Reads the owners of subordinate ids. Invalid lines, and valid ones beyond `maxRanges`, are skipped.
     ///
     /// - Parameters:
     ///   - subordinates: The content of `/etc/subuid`; see `subuid(5)`.

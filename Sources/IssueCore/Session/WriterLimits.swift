@@ -1,9 +1,9 @@
-/// Chooses how many records a commit may hold.
+/// Chooses the maximum cost of a commit.
 ///
 /// Large commits are cheapest per record, but every report that arrives during a commit waits for it. While only bulk
 /// senders are active, that latency harms no one. After a low-volume connection was seen, commits stay small for
-/// `smallCommitPeriod`. A connection with few records so far may turn out to be low-volume, so commits are small for
-/// `smallCommitMoment` after each of its reports.
+/// `smallCommitPeriod`. A connection whose recent reports cost little may turn out to be low-volume, so commits are
+/// small for `smallCommitMoment` after each of its reports.
 package struct CommitSizePolicy: Sendable {
     private let bulk: Int
     private let shared: Int
@@ -12,9 +12,9 @@ package struct CommitSizePolicy: Sendable {
     /// The cost of the reports in the last interval and in the one before it, by connection.
     private var last: [UInt64: Int] = [:]
     private var beforeLast: [UInt64: Int] = [:]
-    /// The end of this interval; nil between the end of an interval and the next report, which begins another one.
+    /// The end of this interval; nil before the first report. The first report after this time begins another interval.
     private var end: MonotonicInstant?
-    /// The time until which commits are small; nil if no low-volume connection has been seen.
+    /// The time until which commits are small; nil before the first report of a connection that may be low-volume.
     private var sharedUntil: MonotonicInstant?
 
     /// The interval over which the cost of a connection's reports is added.
@@ -24,12 +24,12 @@ package struct CommitSizePolicy: Sendable {
     /// How long commits stay small after a report of a connection that may be low-volume. A bulk sender that has just
     /// started counts as one too.
     package static let smallCommitMoment: Duration = .milliseconds(250)
-    /// A connection whose reports cost at most this much per interval is low-volume.
+    /// A connection is low-volume if its reports cost at most this much in each of three consecutive intervals.
     private static let lowVolumeLimit = 1000
 
     /// - Parameters:
     ///   - bulk: The maximum cost of a commit while only bulk senders are active, in the units of `ReportCost`.
-    ///   - shared: The maximum cost of a commit after a low-volume connection was seen.
+    ///   - shared: The maximum cost of a commit after a report of a connection that is or may be low-volume.
     package init(bulk: Int, shared: Int) {
         self.bulk = bulk
         self.shared = shared
@@ -105,9 +105,9 @@ package struct CheckpointPolicy: Equatable, Sendable {
         case none
         /// Commit the waiting reports first, because all reports wait during a checkpoint.
         case commitFirst
-        /// Copy the frames that no reader needs any longer. Does not wait.
+        /// Copy the frames up to the oldest snapshot that a reader holds. Does not wait.
         case copy
-        /// Wait briefly for readers, then reset the WAL, so that it is overwritten from its start.
+        /// Wait briefly for readers and, if none is left, reset the WAL, so that it is overwritten from its start.
         case restart
     }
 
@@ -173,19 +173,19 @@ package struct CheckpointPolicy: Equatable, Sendable {
 package struct WALLimits: Equatable, Sendable {
     package enum Pressure: Int, Comparable, Sendable {
         case none
-        /// New snapshots must wait until the WAL has been reset.
+        /// New snapshots must wait until the daemon has tried to reset the WAL.
         case closed
-        /// Queries that hold a snapshot are interrupted.
+        /// In addition, queries that hold a snapshot are interrupted.
         case interrupting
-        /// Commits must wait until the WAL has been reset.
+        /// In addition, commits must wait until the WAL has been reset.
         case full
 
         package static func < (left: Pressure, right: Pressure) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// The size that the WAL never reaches, in bytes.
+    /// The size that the WAL must not reach, in bytes.
     package static let maxBytes: Int64 = 64 << 20
-    /// The size that the WAL never reaches while a backup holds a snapshot, in bytes. Only operators can start a
+    /// The size that the WAL must not reach while a backup holds a snapshot, in bytes. Only operators can start a
     /// backup.
     package static let maxBytesDuringBackup: Int64 = 512 << 20
     /// The size, in bytes, above which the WAL file is truncated when the WAL is reset.
@@ -243,18 +243,18 @@ package struct GrowthReserve: Equatable, Sendable {
     /// reports could be refused although records could be removed.
     package static let sufficientBytes: Int64 = 16 << 20
 
-    /// The free space, in bytes, above which no check is needed. So much space is not expected to fill up between two
+    /// The free space, in bytes, above which no check is needed, because it is not expected to be used up between two
     /// checkpoints.
     private let plenty: Int64
-    /// The maximum size of the WAL before it is reset, in bytes.
+    /// The size that the WAL usually does not exceed before it is reset, in bytes.
     private let maxWALBytes: Int64
-    /// The bytes that stay free for other files that SQLite writes, unless a commit may use the reserve.
+    /// The bytes that must stay free for other files that SQLite writes, unless a commit may use the reserve.
     private let minFreeBytes: Int64
 
     /// - Parameters:
     ///   - plenty: The free space above which no check is needed, in bytes.
-    ///   - log: The maximum size of the WAL before it is reset, in bytes.
-    ///   - minFreeBytes: The bytes that stay free for other files, unless a commit may use the reserve.
+    ///   - log: The size that the WAL usually does not exceed before it is reset, in bytes.
+    ///   - minFreeBytes: The bytes that must stay free for other files, unless a commit may use the reserve.
     package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
         self.plenty = plenty
         maxWALBytes = log

@@ -40,7 +40,7 @@ package struct DeploymentHistory: Equatable, Sendable {
         for entry in entries { add(entry) }
     }
 
-    /// Adds a deployment. It counts as later than earlier added ones with the same time.
+    /// Adds a deployment. It counts as later than those with the same time that were added before.
     package mutating func add(_ entry: Entry) {
         let version = entry.version.spelledUniformly
         let position = Position(at: entry.at, number: count)
@@ -73,7 +73,8 @@ package struct DeploymentHistory: Equatable, Sendable {
 /// hotfix of an old branch may be deployed after a fix in a newer branch, but does not contain the fix.
 ///
 /// A version that was only observed does not affect the order of other versions, because any report can claim it. It is
-/// later than the versions that were declared before it was first seen.
+/// later than the versions that were declared before it was first seen. A version without any deployment is later than
+/// all declared ones.
 extension DeploymentHistory {
     /// The version whose first declared deployment is the latest; nil if none was declared.
     package var newestDeclared: ApplicationVersion? { declared.max { $0.value < $1.value }?.key }
@@ -85,8 +86,8 @@ extension DeploymentHistory {
         guard isOther(version, than: known), version.precedes(known) != true else { return false }
         let own = Self.position(of: version, in: declared)
         guard let knownPosition = Self.position(of: known, in: declared) else {
-            // The other version was not declared. Only a declared version with a higher number or build counts as
-            // later.
+            // The other version was not declared. Only a declared version whose number or build is known not to be
+            // lower counts as later.
             return own != nil && version.precedes(known) == false
         }
         guard let own = own ?? Self.position(of: version, in: observed) else { return true }
@@ -137,11 +138,11 @@ package enum DeploymentLimits {
     }
 }
 
-/// The applications that a deployment belongs to.
+/// The users whose application a deployment is for.
 package enum DeploymentScope: Equatable, Sendable {
-    /// The application of one user.
+    /// The user with this id.
     case user(UInt32)
-    /// The applications of this name of all users.
+    /// All users who run an application with the deployment's name.
     case everyone
 
     /// The id of the user; nil for all users.
@@ -166,7 +167,8 @@ extension DeployParameters {
         return nil
     }
 
-    /// Returns the applications for which the caller may declare this deployment; nil if they may not declare it.
+    /// Returns the users for whose application the caller may declare this deployment; nil if the caller may not
+    /// declare it.
     ///
     /// - Parameters:
     ///   - uid: The id of the caller.
@@ -194,7 +196,7 @@ package struct DeploymentWindow: Equatable, Sendable {
 
     /// Returns the effect of the last deployment on a group; nil if the group is neither new nor gone.
     ///
-    /// A group that has been quiet since before the previous deployment did not end with this one.
+    /// A group that has been quiet since before the previous deployment did not end with the last one.
     ///
     /// - Parameters:
     ///   - first: The time of the group's first record.
@@ -215,7 +217,7 @@ package struct ApplicationVersion: Hashable, Sendable {
         self.build = build
     }
 
-    /// The stored and displayed form: `2.0.0 (2500)`.
+    /// The stored and displayed form, such as `2.0.0 (2500)`.
     package var text: String {
         let name = name ?? ""
         guard let build else { return name }
@@ -237,8 +239,8 @@ package struct ApplicationVersion: Hashable, Sendable {
     /// Returns `true` if this version is newer than another one.
     ///
     /// Versions that consist of numbers are compared by their numbers, and a pre-release (`2.0-beta`) precedes its
-    /// release. If the numbers are equal, the builds are compared. Other names have no order, so a different name
-    /// counts as newer. A version without a name is older than one with a name.
+    /// release. If the numbers or names are equal, the builds are compared. Other names have no order, so a different
+    /// name counts as newer. A version without a name is older than one with a name.
     package func isNewer(than other: ApplicationVersion) -> Bool {
         switch (name, other.name) {
         case (nil, nil): return hasLaterBuild(than: other, orElse: build != nil && other.build == nil)
@@ -251,8 +253,8 @@ package struct ApplicationVersion: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if this version is older than another one by its number or build, and `false` if it is newer or
-    /// equal. Returns nil if neither number nor build determines an order.
+    /// Returns `true` if this version is older than another one by its number or, if the names are equal, by its build;
+    /// `false` if it is newer or equal. Returns nil if neither number nor build determines an order.
     package func precedes(_ other: ApplicationVersion) -> Bool? {
         let (own, other) = (spelledUniformly, other.spelledUniformly)
         if own.name == other.name {

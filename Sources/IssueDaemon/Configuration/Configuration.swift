@@ -87,10 +87,11 @@ package struct StoreSettings: Hashable, Sendable {
 }
 
 extension Configuration {
-    /// The configuration as the text of a file that has the same effect. It contains no secrets.
+    /// The configuration as the text of a file that has the same effect, without misconfigured destinations and
+    /// notifiers. The text names credentials but does not contain them.
     package var text: String { text(origins: nil) }
 
-    /// Returns the same text as ``text``, but with a comment above each value that names the lines that set it.
+    /// Returns the same text as ``text``, but above each value, a comment names the lines that set it.
     ///
     /// - Parameter origins: The lines that set the values; nil to leave out the comments.
     package func text(origins: ConfigurationOrigins?) -> String {
@@ -105,7 +106,7 @@ extension Configuration {
         }
         for destination in destinations {
             let kind = destination.kind
-            // Values that equal the general ones are left out.
+            // Values that equal the inherited ones, or the defaults of the kind, are left out.
             let shared = DestinationSettings(kind, limits: limits, forward: forward)
             let own = ConfigurationTable.overridable.filter { $0.text(shared) != $0.text(destination.settings) }
             sections.append(
@@ -151,8 +152,8 @@ extension Configuration {
             func line(_ key: String) -> String { location(header, key).map { "\($0): " } ?? "" }
             if destination.tokenFile != nil, destination.address.isUnencrypted {
                 warnings.append(
-                    "\(line("URL"))Destination \(destination.name): its \(destination.kind.format.credentialWord) is sent to "
-                        + "\(destination.address.origin) unencrypted, so others can read it; expected https.")
+                    "\(line("URL"))Destination \(destination.name): its \(destination.kind.format.credentialWord) is "
+                        + "sent to \(destination.address.origin) unencrypted, so others can read it; expected https.")
             }
             if destination.hasUnusualLogzToken {
                 warnings.append(
@@ -164,8 +165,8 @@ extension Configuration {
                 index != index.lowercased()
             {
                 warnings.append(
-                    "\(line("Index"))Destination \(destination.name): Index=\(index) has capital letters, which only an alias "
-                        + "may have, not an index.")
+                    "\(line("Index"))Destination \(destination.name): Index=\(index) has capital letters, which only "
+                        + "an alias may have, not an index.")
             }
         }
         let keepFree = store.retention.keepFree
@@ -208,7 +209,7 @@ extension DestinationConfiguration {
 extension Configuration {
     /// One sentence for each credential that could not be checked because only root can read it.
     ///
-    /// It names no file, since the name of a credential may be a token in the wrong place.
+    /// The sentence does not name the credential's file, since that name may be a token in the wrong place.
     var uncheckedCredentials: [String] {
         let files: [(String, TokenFile?)] =
             destinations.map { ("destination \($0.name)", $0.tokenFile) }

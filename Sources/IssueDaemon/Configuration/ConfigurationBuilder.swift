@@ -33,7 +33,7 @@ struct ConfigurationBuilder {
             Self.assign(section, to: &override, by: ConfigurationTable.application)
             configuration.limits.overrides.append(override)
         }
-        // Destinations come last because they inherit the general limits.
+        // Destinations come after the general limits, which they inherit.
         for section in sections {
             if let kind = section.kind.destination { buildDestination(kind, section) }
         }
@@ -92,7 +92,7 @@ struct ConfigurationBuilder {
         return faulty.contains(section.scope) ? nil : target
     }
 
-    /// Returns `true` if no other destination has the name. Case is ignored.
+    /// Returns `true` if no other destination has the name. Otherwise reports an error. Case is ignored.
     ///
     /// If two destinations have the same name, neither is used, because it is unknown which of them the records are
     /// meant for.
@@ -113,7 +113,7 @@ struct ConfigurationBuilder {
         faulty.insert(section.scope)
     }
 
-    /// Checks values that depend on each other, in a section without a name.
+    /// Checks values that depend on each other, and the path of the database, in a section without a name.
     private mutating func checkWhole(_ section: Section) {
         switch section.kind {
         case .socket: checkSocket(section)
@@ -147,7 +147,7 @@ struct ConfigurationBuilder {
                 + "(\(socket.maxConnections))")
     }
 
-    /// Checks that the database can be created at `Path=`.
+    /// Checks that the database exists or can be created at `Path=`, if the section sets that key.
     ///
     /// The daemon itself skips this: if it fails to open the database, it retries.
     private mutating func checkStore(_ section: Section) {
@@ -229,7 +229,7 @@ private struct TargetResolver {
     let purpose: ConfigurationPurpose
     private(set) var problems: [ConfigurationProblem] = []
 
-    /// Returns the destination; nil if its address or credential is invalid.
+    /// Returns the destination; nil if its address or the value of `Credential=` is invalid.
     mutating func destination(
         _ kind: DestinationKind, _ settings: DestinationSettings
     ) -> DestinationConfiguration? {
@@ -332,7 +332,7 @@ private struct CredentialResolver {
                 TokenFile(path: credential, kind: .ownFile), shown: credential,
                 advice: "Write the \(word) to that file, readable only by the daemon's user (mode 0600).")
         }
-        // A value that is not the default is never quoted, because some users paste the token itself here.
+        // A name that is not the default is never quoted, because some users paste the token itself here.
         let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
         let shown =
             credential == defaultCredential
@@ -353,8 +353,8 @@ private struct CredentialResolver {
         case .running:
             let cause =
                 environment.folder("STATE_DIRECTORY") == nil
-                ? "the credential \(shown) must be passed by systemd, which did not start this daemon. Without systemd, "
-                    + "name a file with the \(word) by its absolute path: \(key)=/path/to/file."
+                ? "the credential \(shown) must be passed by systemd, which did not start this daemon. Without "
+                    + "systemd, name a file with the \(word) by its absolute path: \(key)=/path/to/file."
                 : "systemd did not pass the credential \(shown). \(credentialAdvice(credential))"
             addProblem("\(section.title) has no \(word): \(cause)")
             return TokenFile(path: credential, kind: .notPassed)
@@ -391,10 +391,10 @@ private struct CredentialResolver {
 
 /// A file with certificates that are trusted instead of the system's.
 private enum AuthoritiesFile {
-    /// The maximum size in bytes, more than any bundle has.
+    /// The maximum number of bytes that are read, more than any bundle has.
     private static let maxBytes = 16 << 20
 
-    /// Returns what is wrong with the file of `CAFile=`; nil if it can be used.
+    /// Returns what is wrong with the file of `CAFile=`; nil if it can be read and seems to contain a certificate.
     static func problem(_ path: String) -> String? {
         do throws(Errno) {
             let file = try FileDescriptor.open(path, .nonBlocking)

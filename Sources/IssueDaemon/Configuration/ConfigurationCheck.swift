@@ -13,7 +13,7 @@ struct CheckSubject: Equatable {
     }
 
     var choice: Choice
-    /// A phrase that names the user, and states why unless this is obvious.
+    /// A phrase that names the user and, unless it is obvious, the reason for the choice.
     var explanation: String
     /// Whether the daemon is assumed to run as this user.
     var isDaemonUser = true
@@ -48,8 +48,8 @@ struct CheckSubject: Equatable {
         }
     }
 
-    /// Assumes the user's rights, and returns the environment of a service with that user. Must be called before other
-    /// threads exist.
+    /// Assumes the rights of the chosen user, and returns the environment of a service with that user. If the caller
+    /// was chosen, returns `environment` instead. Must be called before other threads exist.
     ///
     /// - Throws: `UsageError` if this process can't become that user.
     func assume(in environment: HostEnvironment) throws(UsageError) -> HostEnvironment {
@@ -74,8 +74,9 @@ struct CheckSubject: Equatable {
         let writable = [ServiceUnit.stateFolder] + unit.writablePaths
         guard !writable.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else { return [] }
         return [
-            "[Store] Path=\(database) is outside of \(ServiceUnit.stateFolder), and \(unit.sourcePath) may not let the daemon "
-                + "write there: add ReadWritePaths=\(folder) to its [Service] section with systemctl edit issued."
+            "[Store] Path=\(database) is outside of \(ServiceUnit.stateFolder), and \(unit.sourcePath) may not let the "
+                + "daemon write there: add ReadWritePaths=\(folder) to its [Service] section with systemctl edit "
+                + "issued."
         ]
     }
 }
@@ -100,8 +101,8 @@ struct OnlineCheck {
             + notifiers.map { Outcome(name: "notifier \($0.name)", probe: $0.probe()) }
     }
 
-    /// Whether every destination would accept records and every notifier can be reached. A difference of the clocks
-    /// is only a warning.
+    /// Whether every destination would accept records and every notifier can be reached or run. A difference of the
+    /// clocks is only a warning.
     var isPassed: Bool { outcomes.allSatisfy(\.probe.isAccepted) }
 
     /// The output for users.
@@ -146,7 +147,7 @@ extension NotifierConfiguration {
 }
 
 extension DestinationConfiguration {
-    /// Tests the destination with a request that stores nothing.
+    /// Tests the destination with a request that stores nothing or, for a stream, only by connecting.
     fileprivate func probe() -> DestinationProbe {
         var token: ShippingToken?
         if let tokenFile {

@@ -167,10 +167,10 @@ struct ConfigurationLine: Equatable {
     }
 }
 
-/// A line of a configuration file, or the file as a whole.
+/// A line of a configuration file, or a file or folder as a whole.
 package struct ConfigurationLocation: Hashable, Sendable, CustomStringConvertible {
     package var file: String
-    /// Counted from 1; nil for the whole file.
+    /// Counted from 1; nil for the whole file or folder.
     package var line: Int?
 
     package var description: String { line.map { "\(file):\($0)" } ?? file }
@@ -185,7 +185,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         case section(ConfigurationSection)
         /// One destination, by its name.
         case destination(String)
-        /// The credential of one destination. The destination's section is valid.
+        /// The credential of one destination, but not the rest of the destination's section.
         case credential(String)
         /// One notifier, by its name.
         case notifier(String)

@@ -117,14 +117,14 @@ package struct ConfigurationReading: Sendable {
     package var problems: [ConfigurationProblem]
     /// The files that were read, and the lines that set the values.
     package var origins = ConfigurationOrigins(files: [], sections: [])
-    /// Whether the files have a valid `[Store] Path=`.
+    /// Whether the files set `[Store] Path=`, and none of its values is invalid.
     package var namesStore = false
 
-    /// Whether there are no errors, apart from missing credentials.
+    /// Whether there are no errors, apart from unusable credentials of destinations.
     package var isValid: Bool { problems.allSatisfy(\.scope.isCredential) }
 }
 
-/// The lines of the configuration files that set the values, for `--print-config`.
+/// The lines of the configuration files that set the values.
 package struct ConfigurationOrigins: Sendable {
     /// The comment on a value that no file sets.
     static let `default` = "default"
@@ -132,7 +132,7 @@ package struct ConfigurationOrigins: Sendable {
     struct Section: Sendable {
         /// The header that `--print-config` prints.
         var title: String
-        /// The origin of each value that is set.
+        /// By key, the lines that set its value.
         var comments: [String: String]
     }
 
@@ -160,8 +160,8 @@ package struct ConfigurationOrigins: Sendable {
         return dropInCount == 0 ? path : "\(path) and \(dropIns) \(FileSystem.name(of: path)).d"
     }
 
-    /// Returns the lines that set a key, such as `issued.conf:3`, in the first section with this header; nil if none
-    /// does.
+    /// Returns the lines that set a key, such as `/etc/issued/issued.conf:3`, in the first section with this header;
+    /// nil if none does.
     func location(_ header: String, _ key: String) -> String? {
         sections.first { $0.title == header }?.comments[key]
     }
@@ -198,12 +198,12 @@ struct ConfigurationMerger {
         /// Distinguishes sections of one application that are for different users.
         var user: String?
         var location: ConfigurationLocation
-        /// The effective values: the last one, or all values of a list.
+        /// The effective values by key: the last one, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
         /// Keys with an invalid value. They are not also reported as missing.
         var wrongKeys: Set<String> = []
-        /// Whether one file defines the destination or notifier twice. Errors that follow from it are not
+        /// Whether one file defines the destination or notifier twice. Errors that may follow from it are not
         /// reported.
         var isDefinedTwice = false
 
@@ -239,7 +239,7 @@ struct ConfigurationMerger {
                 problems.append(problem)
             }
         }
-        // The keys that this file has set so far. Setting one twice is an error.
+        // The keys, and the sections of destinations and notifiers, that this file must not set again.
         var assignedKeys: Set<AssignedKey> = []
         for section in file.sections {
             let location = ConfigurationLocation(file: file.path, line: section.line)
@@ -264,7 +264,7 @@ struct ConfigurationMerger {
         }
     }
 
-    /// A key in the section with an index in `sections`; without a key, the section itself.
+    /// A key and the index of its section in `sections`; if the key is nil, the section itself.
     private struct AssignedKey: Hashable {
         var section: Int
         var key: String?
@@ -401,7 +401,8 @@ enum UnknownKeyMessage {
                 return isNamed ? "[\(other.name) NAME]" : "[\(other.name)]"
             }
         }
-        // For a key that destinations can override, the message names only the general section: the first in the list.
+        // If the first section in the list is a general one, the message names only that one. The others are usually
+        // destinations that can override the key.
         let isShared = others.first.map { first in
             ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
         }

@@ -1,9 +1,9 @@
 import Destinations
 import IssueCore
 
-/// The keys of each section, in the order of the manual. This is the only list of keys: parsing, error messages,
-/// `--print-config` and the tests of the manual all use it. A key's default is the initial value of its property,
-/// unless the key has an explicit default.
+/// The keys of each section, in the order of the manual. Parsing, error messages, `--print-config` and the tests of the
+/// manual all use this table. A key's default is the initial value of its property, unless the key has an explicit
+/// default.
 enum ConfigurationTable {
     static let socket: [ConfigurationKey<Configuration>] = [
         .init("Path", \.socket.path, .socketPath, "The socket that applications report to."),
@@ -20,7 +20,7 @@ enum ConfigurationTable {
         .init("MaxKeys", \.socket.maxKeys, .count(16...65_536), "The maximum number of keys in a record."),
         .init(
             "MaxBytesInFlightPerUser", \.socket.maxBytesInFlightPerUser, .size(4096...1 << 30),
-            "The maximum size of one user's unanswered reports."),
+            "The maximum size of one user's unanswered reports and unprocessed messages."),
         .init(
             "MaxMemory", \.socket.maxMemory, .size(16 << 20...1 << 40),
             "The maximum memory for messages of all senders and the replies to them."),
@@ -55,7 +55,7 @@ enum ConfigurationTable {
 
     static let redaction: [ConfigurationKey<Configuration>] = [
         rule("Password", .password, "Values named password, passwd, passphrase or pwd."),
-        rule("Secret", .secret, "Values named secret, credentials or private_key, and those of Keys=."),
+        rule("Secret", .secret, "Values named secret, credentials or private_key, or as listed in Keys=."),
         rule("Token", .token, "Values named token, such as access_token."),
         rule("APIKey", .apikey, "Values named api_key, access_key or secret_key."),
         rule("Authorization", .authorization, "Values named authorization, without the scheme."),
@@ -88,7 +88,7 @@ enum ConfigurationTable {
         .init("BatchBytes", \.batchBytes, .size(16 << 10...10 << 20), "The size at which a batch is sent."),
         .init(
             "BatchDelay", \.batchDelay, .duration(.zero...(.seconds(3600))),
-            "The age of its oldest record at which a batch is sent."),
+            "The age of a batch's oldest record at which the batch is sent."),
         .init(
             "CriticalDelay", \.criticalDelay, .duration(.zero...(.seconds(3600))),
             "BatchDelay= for critical records, new issues and regressions."),
@@ -130,11 +130,12 @@ extension ConfigurationTable {
     static let guards: [ConfigurationKey<LimitSettings>] = [
         .init(
             "NewGroupsPerApplication", \.newGroupsPerApplication, .rate,
-            "The rate of new issues; more go to an overflow group."),
-        .init("NewSeriesPerApplication", \.newSeriesPerApplication, .rate, "The rate of new series."),
+            "The rate of new issues of one application; more go to an overflow group."),
+        .init(
+            "NewSeriesPerApplication", \.newSeriesPerApplication, .rate, "The rate of new series of one application."),
         .init(
             "ApplicationsPerUser", \.applicationsPerUser, .count(1...1_000_000, zero: "no limit"),
-            "The maximum number of application names of one user."),
+            "The maximum number of new application names of one user per day."),
     ]
 
     /// The reserves of the rate limits, and when summaries are sent.
@@ -290,8 +291,8 @@ struct ConfigurationKey<Root>: Sendable {
 }
 
 extension ConfigurationKey {
-    /// Creates a key with an explicit default, for a property whose initial value depends on other settings or on the
-    /// kind of destination.
+    /// Creates a key with an explicit default, as required if the initial value of the property depends on other
+    /// settings or on the kind of destination.
     init<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String

@@ -66,10 +66,10 @@ package struct DestinationSettings: Hashable, Sendable {
     package var backlog = InitialBacklog.new
     package var limits: LimitSettings
     package var forward: ForwardSettings
-    /// The values of the keys that only this kind of destination has, by name.
+    /// The values of the keys that not all kinds of destination have, by name.
     var options: [String: String] = [:]
 
-    /// The value of a key that only this kind of destination has.
+    /// The value of a key that not all kinds of destination have; nil if it is not set.
     package subscript(option name: String) -> String? {
         get { options[name] }
         set { options[name] = newValue }
@@ -80,8 +80,8 @@ package struct DestinationSettings: Hashable, Sendable {
     /// - Parameters:
     ///   - kind: The kind of destination. Its own keys get their defaults.
     ///   - limits: The settings of `[Limits]`. A kind without default limits takes only the overrides from them.
-    ///   - forward: The settings of `[Forward]`. A kind without default limits has its own batch sizes, send rate and
-    ///     daily limit.
+    ///   - forward: The settings of `[Forward]`. A kind without default limits takes the batch sizes, send rate and
+    ///     daily limit from `ForwardSettings.withoutLimits` instead.
     package init(_ kind: DestinationKind, limits: LimitSettings, forward: ForwardSettings) {
         self.limits = limits
         self.forward = forward

@@ -9,7 +9,7 @@ package struct EffectiveConfiguration: Sendable {
         case files
         /// The files have errors, so the last valid configuration is used.
         case lastValid
-        /// The files have errors and there is no valid configuration, so the lines with errors are left out.
+        /// The files have errors and there is no last valid configuration, so the lines with errors are left out.
         case validLines
     }
 
@@ -19,7 +19,8 @@ package struct EffectiveConfiguration: Sendable {
     /// Whether records are kept regardless of their age and the database may grow, because it is unknown how many
     /// records the operator wants to keep.
     package var suspendsRetention = false
-    /// The database that is used because the files have errors and name no database; nil in any other case.
+    /// The path of the database that is used because the files have errors and no valid `[Store] Path=`; nil in any
+    /// other case.
     package private(set) var separateStore: String?
 
     /// Decides which configuration to use.
@@ -34,8 +35,8 @@ package struct EffectiveConfiguration: Sendable {
         configuration = reading.configuration
         basis = .files
         let isGeneral = problems.contains { $0.scope.isGeneral }
-        // If a section becomes invalid while the daemon runs, the last valid configuration keeps its destination or
-        // notifier running. At startup, it is paused.
+        // If a section becomes invalid while a valid configuration is in use, the last valid configuration keeps its
+        // destination or notifier running. Otherwise, it is paused.
         let keepsRunning = running?.isValid == true && !reading.isValid
         guard isGeneral || keepsRunning else { return }
         if let lastValid {
@@ -53,8 +54,8 @@ package struct EffectiveConfiguration: Sendable {
         suspendsRetention = affects(.store) || affects(.limits)
     }
 
-    /// Whether the files have no errors other than missing credentials. A copy of such a configuration is saved for
-    /// later starts.
+    /// Whether the files have no errors other than unusable credentials of destinations. If so, a copy of the
+    /// configuration is saved for later starts.
     package var isValid: Bool {
         basis == .files && problems.allSatisfy(\.scope.isCredential)
     }
@@ -85,8 +86,8 @@ extension EffectiveConfiguration {
             configuration.store.path = path
             separateStore = path
         }
-        // The database may grow by at most the default of `MaxSize=`, so that an error that nobody fixes does not fill
-        // the disk.
+        // The database may grow by the default of `MaxSize=`, or to `MaxSize=` if that is more. A limit remains, so
+        // that an error that nobody fixes does not fill the disk.
         let store = configuration.store
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
         configuration.store.retention.maxSize = max(store.retention.maxSize, size + StoreSettings().retention.maxSize)
@@ -123,7 +124,8 @@ extension EffectiveConfiguration {
         }
     }
 
-    /// A short note about the errors for the service manager; nil if there are none, apart from missing credentials.
+    /// A short note for the service manager about the errors; nil if there are none, apart from unusable credentials of
+    /// destinations.
     package var note: String? {
         guard problems.contains(where: { !$0.scope.isCredential }) else { return nil }
         return switch basis {
@@ -136,8 +138,8 @@ extension EffectiveConfiguration {
     /// The maximum number of errors that are shown individually.
     package static let maxShownProblems = 10
 
-    /// The errors for `status`, without errors about credentials, which are shown with their destination and disappear
-    /// once the credential is available.
+    /// The errors for `status`, without those about credentials of destinations: these are shown with their destination
+    /// and disappear once the credential is available.
     package var faults: [String] {
         let lasting = problems.filter { !$0.scope.isCredential }
         var faults = lasting.prefix(Self.maxShownProblems).map { "configuration error (\(explanation)): \($0)" }
@@ -147,7 +149,7 @@ extension EffectiveConfiguration {
         return faults
     }
 
-    /// The first error of each paused destination, by name.
+    /// The first error about each destination, by the destination's name.
     package var adviceByDestination: [String: String] {
         var advice: [String: String] = [:]
         for problem in problems {
@@ -163,9 +165,9 @@ extension EffectiveConfiguration {
 
 /// A copy of the last configuration without errors, used if the files have errors when the daemon starts.
 ///
-/// The copy contains the values that `--print-config` prints, so it holds no secrets. It is stored next to the database
-/// and, if that is another folder, in the state directory: if `[Store] Path=` can't be read, only the copy in the state
-/// directory can be found.
+/// The copy contains the values that `--print-config` prints, so it names credentials but does not contain them. It is
+/// stored next to the database and, if that is another folder, in the state directory: if `[Store] Path=` can't be
+/// read, only the copy in the state directory can be found.
 package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 
@@ -175,7 +177,8 @@ package struct LastValidConfiguration: Sendable {
     /// Reads the newest copy.
     ///
     /// - Parameter database: The path of the database according to the files, even if they have errors.
-    /// - Returns: nil if there is no copy for these files, or if it is no longer valid on this host.
+    /// - Returns: nil if there is no copy for these files, or if the newest one has an error on this host that may
+    ///   affect more than one destination or notifier.
     package func read(nextTo database: String) -> Configuration? {
         let found = files(nextTo: database).compactMap { path in trusted(path).map { (path: path, file: $0) } }
         let newest = found.max { $0.file.status.modifiedNanoseconds < $1.file.status.modifiedNanoseconds }
@@ -187,7 +190,7 @@ package struct LastValidConfiguration: Sendable {
 
     /// Stores a valid configuration. An identical copy is left unchanged.
     ///
-    /// - Throws: The first error, after all folders have been tried.
+    /// - Throws: The first error other than `noSuchFile`, after all folders have been tried.
     package func write(_ configuration: Configuration) throws(Errno) {
         let content = Array((header + configuration.text).utf8)
         var failure: Errno?
@@ -195,7 +198,7 @@ package struct LastValidConfiguration: Sendable {
             do throws(Errno) {
                 try FileSystem.writeAtomically(content, to: path, mode: 0o600)
             } catch {
-                // The second folder need not exist.
+                // The state directory need not exist.
                 if error != .noSuchFile { failure = failure ?? error }
             }
         }
@@ -217,7 +220,8 @@ package struct LastValidConfiguration: Sendable {
         return folders.map { "\($0)/\(Self.fileName)" }
     }
 
-    /// Returns the status and content of a copy; nil if it is for other files, or if another user may have written it.
+    /// Returns the status and content of a copy; nil if it can't be read, is for other files, or may have been written
+    /// by another user.
     private func trusted(_ path: String) -> (status: FileStatus, content: [UInt8])? {
         guard let file = try? FileDescriptor.open(path, [.noFollow, .nonBlocking]), let status = try? file.status(),
             status.kind == .regular, status.uid == environment.userID, status.mode & 0o022 == 0,
@@ -240,7 +244,8 @@ extension HostEnvironment {
     }
 
     /// Returns the state directory of the service or, without one, the default folder of the database. If `--config`
-    /// names a file, returns nil instead of the default folder, because a host may have several daemons of this kind.
+    /// names a file, returns nil instead of the default folder, because a host may have several daemons that use
+    /// `--config`.
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
         if let folder = stateFolders.first { return folder }
         guard source == .default else { return nil }

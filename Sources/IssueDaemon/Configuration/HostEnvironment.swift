@@ -10,7 +10,7 @@ package struct HostEnvironment: Sendable {
     package var systemFile = "/etc/issued/issued.conf"
     /// The folder from which the service manager reads credentials.
     package var credentialStore = "/etc/credstore"
-    /// The path of the folder for a user without a runtime folder, but without its suffix: a hyphen and the user id.
+    /// The path, without the suffix `-UID`, of the folder for a user without a runtime folder.
     package var temporaryFolder = "/tmp/issued"
     /// The folder that contains the runtime folders of users.
     package var runtimeFolder = "/run/user"
@@ -145,8 +145,8 @@ struct ServiceUnit: Equatable {
 package enum DaemonFolder {
     /// Creates the folder if it is missing.
     ///
-    /// - Throws: `notDirectory` or `accessDenied` if an existing folder is not private to this user. In /tmp, another
-    ///   user could have created it.
+    /// - Throws: `notDirectory` if the path exists but is not a folder, `accessDenied` if the folder is not private to
+    ///   this user, or the error of creating it. In /tmp, another user could have created the folder.
     package static func prepare(_ path: String, userID: UInt32 = CurrentProcess.userID) throws(Errno) {
         try FileSystem.makeFolders(path, mode: 0o700)
         let status = try FileSystem.status(of: path, followingLinks: false)

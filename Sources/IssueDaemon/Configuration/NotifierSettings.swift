@@ -4,13 +4,13 @@ import UnixIO
 
 /// The settings of a `[Notify NAME]` section.
 package struct NotifierSettings: Hashable, SectionSettings {
-    /// The URL of the webhook, unless it is in a file.
+    /// The URL of the webhook; nil if a file holds it, or if a program is run instead.
     package var url: WebhookURL?
-    /// The name or path of the file that holds the URL.
+    /// The name or path of the file that holds the URL; nil for none.
     package var urlCredential: String?
     /// The name or path of the file that holds a bearer token; nil for none.
     package var credential: String?
-    /// The program that is run instead of sending a request; nil for a webhook.
+    /// The program that gets the messages; nil for a webhook.
     package var command: NotifierCommand?
     package var format = WebhookFormat.json
     package var template: WebhookTemplate?
@@ -66,7 +66,8 @@ extension NotifierConfiguration {
         let kinds = settings.filter.kinds
         if settings.escalated.isUnlimited, kinds.contains(.escalated), kinds != NotificationFilter().kinds {
             warnings.append(
-                "Notifier \(name): On= contains escalated, but Escalated= is not set; set it, for example to 100/h.")
+                "Notifier \(name): On= contains escalated, but Escalated= is 0 or not set; set it, for example to "
+                    + "100/h.")
         }
         if !settings.escalated.isUnlimited, !kinds.contains(.escalated) {
             warnings.append("Notifier \(name): Escalated= has no effect, because On= does not contain escalated.")
