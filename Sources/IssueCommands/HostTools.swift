@@ -19,7 +19,7 @@ package struct HostTools {
 
     /// Runs a program by its name, such as `journalctl`. Only the end of a long output is kept.
     package var run: (_ program: String, _ arguments: [String]) -> Output
-    /// Reads a small text file; nil if it can't be read.
+    /// Reads a small text file; nil if it can't be read or is too large.
     package var read: (_ path: String) -> String?
     /// Returns a line with type, permissions, owner, size and name for each file in a folder. If there are many files,
     /// the last line has the number of those that are left out.
@@ -173,7 +173,7 @@ extension FileSaving {
             })
     }
 
-    /// The first bytes of every database (sqlite.org/fileformat2.html, 1.2).
+    /// The first bytes of every SQLite database (sqlite.org/fileformat2.html, 1.3.1).
     private static let header = Array("SQLite format 3\0".utf8)
 
     /// Returns the folder and the path of the new file.
@@ -247,7 +247,8 @@ extension FileSaving {
         }
     }
 
-    /// Renames the finished file without overwriting an existing file.
+    /// Renames the finished file without overwriting an existing file. Where hard links are not possible, a file that
+    /// is created at the same moment may be overwritten.
     ///
     /// - Parameters:
     ///   - temporary: The current name of the file.

@@ -29,7 +29,8 @@ package struct IssueControl {
     /// The context without the values of the common options, which `run` sets.
     private let context: CommandContext
 
-    /// Creates the program. `connect` takes the path of a socket; nil for the standard paths.
+    /// Creates the program. `connect` takes the path of a socket; nil for `ISSUED_SOCKET` or, if it is not set, the
+    /// standard paths.
     package init(
         environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
@@ -77,12 +78,12 @@ package struct IssueControl {
             }
             return printText(help(of: try command(named: topic).specification))
         }
-        // The leading options are parsed again, because the command may not have them.
+        // The leading options are parsed again, because the command may not accept them.
         return try run(try command(named: name), leading + rest.dropFirst())
     }
 
-    /// Prints the candidates for the last word of an unfinished command line. Prints nothing after a failure, because a
-    /// shell reads the output.
+    /// Prints the candidates for the last word of an unfinished command line. Prints no errors, because a shell reads
+    /// the output.
     private func complete(_ words: ArraySlice<String>) -> ExitCode {
         let completion = Completion(words, commands: Self.commands.map { $0.specification })
         let candidates = completion.candidates { () throws(CollectorConnectionError) in
@@ -91,7 +92,8 @@ package struct IssueControl {
         return printText(candidates.map(\.line).joined())
     }
 
-    /// Prints the manual page of a command with a date, or the names of all commands if either is missing.
+    /// Prints the manual page of a command, or the names of all commands. The words are the name of the command and the
+    /// date of the page; if either is missing, the names are printed.
     private func printManual(_ words: ArraySlice<String>) throws(CommandFailure) -> ExitCode {
         guard let name = words.first, let date = words.dropFirst().first else {
             return printText(Self.commands.map { "\($0.specification.name)\n" }.joined())

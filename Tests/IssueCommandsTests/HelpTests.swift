@@ -132,11 +132,12 @@ struct HelpTests {
                 The id of a record is printed once the record is on disk. ISSUED_APP,
                 ISSUED_VERSION and ISSUED_ENVIRONMENT are the defaults of --app, --app-version
                 and --environment. Without --app and ISSUED_APP, the application name is that of
-                the calling script or service.
+                the calling script or service, or issuectl if there is neither.
 
                 Exits with 0 if all records were stored or, with --spool, saved; with 69 if the
                 daemon is not reachable; and with 75 after a timeout. After a timeout, the
-                records may have been stored: retry with the --id of the error message.
+                records may have been stored; the error message then says with which --id to
+                retry.
 
                 Examples:
                   issuectl report --app backup -p error "No space left on /srv"

@@ -186,7 +186,7 @@ struct MaintenanceTests {
                     """
                     7 records recovered, from:
                       issues.db.damaged-A
-                    Nothing could be read from these; they are unchanged (see journalctl -u issued):
+                    These could not be read, or not to the end; they are unchanged (see journalctl -u issued):
                       issues.db.damaged-B
                     """))
     }

@@ -191,7 +191,7 @@ struct RecordsTests {
                     line two\x9b31m\u{202e}gnp.exe\x7f
                 info in e\tvil
 
-                  All of its records have been removed.
+                  All records of the group have been removed, or its newest record cannot be read.
 
                 Group g13
                   Title       \x1b]0;owned\x07\x1b[2J\nline two\x9b31m\u{202e}gnp.exe\x7f

@@ -15,7 +15,7 @@ struct ReportTests {
     @Test("Without a message and without input, a line on standard error says that nothing was reported")
     func nothing() {
         let outcome = issuectl(["report"], input: ["\n  \n"])
-        #expect(outcome.errors == "issuectl: standard input has no lines: nothing was reported\n")
+        #expect(outcome.errors == "issuectl: standard input is empty or blank: nothing was reported\n")
         #expect(outcome.code == .success && outcome.calls.isEmpty)
         #expect(issuectl(["report", "--quiet"]).errors.isEmpty)
     }

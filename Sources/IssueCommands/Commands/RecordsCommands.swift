@@ -135,7 +135,7 @@ struct FollowCommand: Command {
     private func show(
         _ answer: BrowserReply<RecordsReply>, _ progress: inout FollowProgress, in context: CommandContext
     ) throws(CommandFailure) {
-        // A JSON document would never end, so both formats print one object per line.
+        // A JSON document would never end, so `--json` prints one object per line, as `--ndjson` does.
         let elements = context.format == .human ? [] : answer.elements(of: "records")
         for (index, record) in answer.value.records.enumerated() where progress.isNew(record) {
             if context.format == .human {
@@ -162,7 +162,7 @@ struct FollowCommand: Command {
     }
 }
 
-/// Remembers the last records that `follow` has shown, so that none is shown again after a reconnection.
+/// Remembers the last records that `follow` has shown, so that they are not shown again after a reconnection.
 package struct FollowProgress {
     /// The filter for the next connection.
     package private(set) var filter: IssueFilter
@@ -170,8 +170,8 @@ package struct FollowProgress {
     private var shown: [String: IssueTimestamp] = [:]
     private var newest: IssueTimestamp?
 
-    /// The time before the newest record at which the next connection starts. The records of several senders are not
-    /// always stored in the order of their times.
+    /// How far before the time of the newest record the filter for the next connection starts. The records of several
+    /// senders are not always stored in the order of their times.
     private static let overlap: Duration = .seconds(10)
     /// The number of remembered records above which old ones are forgotten. It grows if few of them are old, because
     /// each search for old ones reads all of them.
@@ -188,7 +188,7 @@ package struct FollowProgress {
         self.filter = filter
     }
 
-    /// Returns `true` for a record that was not shown before, and remembers it.
+    /// Returns `true` if a record is not among the remembered ones, and remembers it.
     package mutating func isNew(_ record: StoredRecord) -> Bool {
         guard shown.updateValue(record.receivedAt, forKey: record.id) == nil else { return false }
         if newest.map({ record.receivedAt > $0 }) ?? true { newest = record.receivedAt }

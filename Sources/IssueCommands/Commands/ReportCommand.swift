@@ -28,10 +28,11 @@ struct ReportCommand: Command {
                 + "an error message shows its number, the other lines are stored, and the exit status is 1.",
             "The id of a record is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and "
                 + "ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment. Without --app and "
-                + "ISSUED_APP, the application name is that of the calling script or service.",
+                + "ISSUED_APP, the application name is that of the calling script or service, or issuectl if there is "
+                + "neither.",
             "Exits with 0 if all records were stored or, with --spool, saved; with 69 if the daemon is not "
-                + "reachable; and with 75 after a timeout. After a timeout, the records may have been stored: retry "
-                + "with the --id of the error message.",
+                + "reachable; and with 75 after a timeout. After a timeout, the records may have been stored; the "
+                + "error message then says with which --id to retry.",
         ],
         examples: [
             "issuectl report --app backup -p error \"No space left on /srv\"",
@@ -117,8 +118,8 @@ enum ReportOptions {
         notReportable,
     ]
 
-    /// Returns the template of all records. The environment variables of the client library are the defaults of options
-    /// that are missing.
+    /// Returns the template of all records. The environment variables of the client library are the defaults of the
+    /// options for the application's name, version and environment.
     ///
     /// - Parameter variable: Returns the value of an environment variable; nil if it is not set.
     static func template(
@@ -153,8 +154,8 @@ enum ReportOptions {
         return RecordTemplate(record?.asObject ?? [])
     }
 
-    /// Returns the template of all records. If the options and the environment name no application, it has the name of
-    /// the caller.
+    /// Returns the template of all records. If neither the options nor the environment variables name an application,
+    /// the template contains the application name of the caller.
     static func template(
         _ arguments: ParsedArguments, in context: CommandContext
     ) throws(CommandFailure) -> RecordTemplate {
@@ -216,8 +217,8 @@ struct RecordTemplate {
         .object([JSONValue.Member("message", .string(message))] + members)
     }
 
-    /// Returns the record with the members of the template that it lacks or has as null. Objects, such as the metadata,
-    /// are merged member by member.
+    /// Returns the record with the members of the template that it lacks or has as null. An object that both have, such
+    /// as the metadata, gets only the members that it lacks.
     func record(completing record: [JSONValue.Member]) -> JSONValue {
         var result = record
         for member in members {
@@ -244,7 +245,8 @@ package enum CallerName {
     ]
 
     /// Returns the name of the parent process, such as a script. If the parent is unknown or only runs other programs,
-    /// as a shell does, returns the name of the service without its suffix, or `issuectl` outside of a service.
+    /// as a shell does, returns the name of the service without its suffix, or `issuectl` outside of a service. The
+    /// service manager of a user (`user@UID.service`) does not count as a service.
     package static func name(parent: String?, unit: String?) -> String {
         if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
             return parent
@@ -265,7 +267,7 @@ package enum CallerName {
 
 /// Derives a producer's id from a key that the user chose.
 package enum ReportID {
-    /// Returns the key itself if it is a UUID, otherwise a UUID of version 8 that is derived from it.
+    /// Returns the key in lower case if it is a UUID, otherwise a UUID of version 8 that is derived from it.
     package static func producer(for key: String) -> String {
         let lowercase = key.lowercased()
         return isUUID(lowercase) ? lowercase : ProducerName.uuid(FNV1a.hash(key.utf8), version: 8)

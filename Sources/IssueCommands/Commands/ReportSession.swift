@@ -93,7 +93,7 @@ struct ReportSession {
 
     /// Prints the remaining output and returns the exit code.
     mutating func finish() -> ExitCode {
-        if !hasInput, !options.isQuiet { context.warn("standard input has no lines: nothing was reported") }
+        if !hasInput, !options.isQuiet { context.warn("standard input is empty or blank: nothing was reported") }
         if context.format == .json, !options.isQuiet { output(PrettyJSON.document("receipts", receipts)) }
         return hasFailed ? .refused : .success
     }
@@ -195,7 +195,7 @@ struct ReportSession {
                     link = nil
                     mayBeStored = true
                     pause = .milliseconds(100)
-                // Retries only after a lost connection, since the daemon may be restarting.
+                // After a lost connection, the daemon may be restarting.
                 case .unreachable where mayBeStored: pause = .milliseconds(100)
                 default: throw error
                 }
@@ -265,7 +265,8 @@ struct ReportSession {
             let again = options.key == nil ? "--id \(options.producer)" : "the same --id"
             let what =
                 switch error {
-                case .timedOut, .refused: "did not reply"
+                case .timedOut: "did not reply"
+                case .refused: "did not confirm the report"
                 default: "disconnected and did not return"
                 }
             failure.code = .tryAgain
@@ -306,7 +307,8 @@ struct ReportSession {
         if context.format == .human { output(Array(TerminalSanitizer.line(id).utf8)) }
     }
 
-    /// Rejects a line without sending it. Earlier lines are sent first, so that receipts keep the order of the lines.
+    /// Rejects a message or line without sending it. Earlier lines are sent first, so that receipts keep
+    /// the order of the lines.
     private mutating func reject(_ reason: String, line: Int?) throws(CommandFailure) {
         try send()
         warnRejected(reason, line: line)

@@ -4,8 +4,8 @@ package import UnixIO
 
 /// `issuectl sql`: queries the database with SQL.
 ///
-/// `issuectl` itself contains no SQLite. It runs the program `issued-sql` with the same command line. In that program,
-/// the ``SQLAccess`` opens databases.
+/// `issuectl` itself contains no SQLite. It runs the program `issued-sql` with the same command line. That program
+/// opens databases with ``SQLAccess/library(_:)``.
 struct SQLCommand: Command {
     static let database = OptionSpecification(
         "database", value: "FILE", from: .files,
@@ -26,8 +26,9 @@ struct SQLCommand: Command {
         ],
         notes: [
             "Without QUERY, queries are read from standard input; each ends with a semicolon. Only SELECT, "
-                + "EXPLAIN and PRAGMA statements that return a value are allowed. The database is opened read-only, "
-                + "and the daemon need not run. You need the rights of root or of the daemon's user.",
+                + "EXPLAIN and those PRAGMA statements that return a value are allowed. The database is opened "
+                + "read-only, and the daemon need not run. For the daemon's database, you need the rights of root or "
+                + "of the daemon's user.",
             "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes "
                 + "them and the tables.",
             "With --socket or ISSUED_SOCKET, the database of the daemon at that socket is queried. The daemon "
@@ -42,8 +43,8 @@ struct SQLCommand: Command {
     private static let defaultLimit = 1000
     /// The maximum size of a query from standard input, in bytes.
     private static let maxQueryBytes = 1 << 20
-    /// The size of the input, in bytes, up to which each line with a semicolon is followed by a check for a complete
-    /// query. Larger input is checked less often.
+    /// The size of the input that was not run yet, in bytes, up to which each line with a semicolon is followed by a
+    /// check for a complete query. Larger input is checked less often.
     private static let maxCheckedBytes = 16 << 10
 
     private let query: String?
@@ -133,7 +134,7 @@ struct SQLCommand: Command {
                 text += line
                 hasSemicolon = hasSemicolon || line.contains(UInt8(ascii: ";"))
                 guard hasSemicolon else { continue }
-                // Each check reads the whole text. A long one is checked again when it has grown by an eighth.
+                // Each check reads the whole text. A long text is checked again only when it has grown by an eighth.
                 guard text.count <= Self.maxCheckedBytes || text.count >= checked + checked / 8 else { continue }
                 (checked, hasSemicolon) = (text.count, false)
                 guard database.isComplete(String(decoding: text, as: UTF8.self)) else { continue }
@@ -218,7 +219,8 @@ package protocol SQLDatabase {
     ///   - text: The text as UTF-8, without NUL.
     ///   - bounds: The limits of the result.
     /// - Returns: The result; nil if the text contains no further statement.
-    /// - Throws: `CommandFailure` if the statement is invalid, not allowed, too slow, or its result too large.
+    /// - Throws: `CommandFailure` if the statement is invalid, not allowed or interrupted (for example because it is
+    ///   too slow), if its result is too large, or if the database cannot be read.
     func runFirst(of text: inout ArraySlice<UInt8>, within bounds: SQLBounds) throws(CommandFailure) -> SQLResult?
 
     /// The main queries of the daemon, whose plans are in support bundles.
@@ -228,7 +230,8 @@ package protocol SQLDatabase {
     func makeAnonymizer() -> RecordAnonymizer
 }
 
-/// Returns a message and its metadata with all values replaced. Metadata and details are JSON, or empty.
+/// Returns the anonymised message and metadata of a record. Metadata and details are JSON, or empty. Words that occur
+/// in their strings are also replaced in the message.
 package typealias RecordAnonymizer = (_ message: String, _ metadata: String, _ details: String) -> (
     message: String, metadata: String
 )

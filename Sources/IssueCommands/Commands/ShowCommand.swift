@@ -58,7 +58,7 @@ struct RecordDetails {
         if let stored = reply.record {
             page.fields(fields(stored))
         } else {
-            page.add(["All of its records have been removed."])
+            page.add(["All records of the group have been removed, or its newest record cannot be read."])
         }
         group(into: &page)
         if let stored = reply.record { details(stored, into: &page) }
@@ -119,7 +119,7 @@ struct RecordDetails {
         "\(sender.command.map { "\($0), " } ?? "")pid \(sender.pid), "
             + "uid \(context.user(sender.uid)), gid \(sender.gid)"
             + (sender.uid == Self.overflowUserID
-                ? " (nobody, or a user of a container that has no id on this host)" : "")
+                ? " (nobody, or a container's user who has no id on this host)" : "")
     }
 
     private func group(into page: inout TextPage) {

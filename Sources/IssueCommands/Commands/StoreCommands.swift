@@ -86,8 +86,9 @@ struct RepairCommand: Command {
         notes: [
             "The daemon renames a database that it cannot use to issues.db.damaged-TIME. This command stores "
                 + "the readable records of such a database again, as new records that name their old id and time. "
-                + "Records that already had a fate are not forwarded again. Without NAME, all such databases are "
-                + "read. Afterwards, each one is renamed and kept."
+                + "Records are forwarded only if they were pending or dead letters at a destination, or if their fates "
+                + "are unknown. Without NAME, all such databases are read. Each one that was read to the end is then "
+                + "renamed and kept."
         ],
         examples: ["issuectl repair --list", "issuectl repair issues.db.damaged-2026-11-21T13:17:14.967Z"])
 
@@ -130,8 +131,7 @@ struct RepairCommand: Command {
             lines += ["\(text)\(read.isEmpty ? "." : ", from:")"] + read.map { "  \(TerminalSanitizer.line($0))" }
         }
         if !reply.unreadableFiles.isEmpty {
-            let failure =
-                read.isEmpty && isAnyRead ? "These could not be read to the end" : "Nothing could be read from these"
+            let failure = isAnyRead ? "These could not be read, or not to the end" : "Nothing could be read from these"
             lines += ["\(failure); they are unchanged (see journalctl -u issued):"]
             lines += reply.unreadableFiles.map { "  \(TerminalSanitizer.line($0))" }
         }
@@ -223,9 +223,10 @@ struct RetentionCommand: Command {
                 + "closed range. RECORDS is the number of records that MaxAge= removes at that time.",
             "MaxAge= removes the records of a range together, when its newest record is old enough. A range has up to "
                 + "65,536 records, and up to 16 MiB or an eighth of MaxSize=, whichever is less. MaxSize= and "
-                + "KeepFree= remove records of frequent issues of the user with the most data, until enough space is "
-                + "free; their number depends on the records that arrive until then. No rule removes records from the "
-                + "open range, to which new records are added. The counts of issues stay exact.",
+                + "KeepFree= remove records of the user with the most data, usually only those of frequent issues, "
+                + "until enough space is free; their number depends on the records that arrive until then. No rule "
+                + "removes records from the open range, to which new records are added. The counts of issues stay "
+                + "exact.",
             "You need the right to see all records.",
         ],
         examples: ["issuectl retention", "issuectl retention --json"])

@@ -56,7 +56,7 @@ struct Table {
     }
 
     /// Returns the widths for a terminal that is too narrow even without the removable columns: each column in turn
-    /// gets as much as is left.
+    /// gets its width or, if less is left, the rest.
     private func squeezed(_ widths: [Int?], to width: Int) -> [Int?] {
         var left = width
         return widths.map { wanted in
@@ -73,7 +73,7 @@ struct Table {
         var pending = 0
         for (index, cell) in cells.enumerated() {
             guard let width = widths[index] else { continue }
-            // Without a terminal, no text is cut. A text that is too wide shifts the rest of its line.
+            // If the table's width is unlimited, no text is cut. A text that is too wide shifts the rest of its line.
             let text = self.width == nil ? cell.text : Fitting.cut(cell.text, to: width)
             let room = max(0, width - DisplayWidth.of(text))
             if columns[index].alignment == .right { pending += room }
@@ -230,7 +230,7 @@ package enum DisplayWidth {
         case .nonspacingMark, .enclosingMark, .format, .control: return 0
         default: break
         }
-        // Conjoining Hangul vowels and final consonants are drawn in the cell of the initial one.
+        // Conjoining Hangul vowels and final consonants are drawn in the cells of the initial consonant.
         if (0x1160...0x11FF).contains(scalar.value) { return 0 }
         return isWide(scalar) ? 2 : 1
     }

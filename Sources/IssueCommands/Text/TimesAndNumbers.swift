@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// Parses time spans as in systemd: `30s`, `2min 30s`, `7d`. A bare number is in seconds.
+/// Parses time spans similar to those of systemd, such as `30s`, `2min 30s` or `7d`. A bare number is in seconds.
 package enum DurationExpression {
     static let forms = "a time span such as 30s, 5min or 2h"
     static let formsWithUnit = "a time span with a unit, such as 30s, 5min or 2h"

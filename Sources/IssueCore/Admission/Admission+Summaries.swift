@@ -2,7 +2,8 @@ package import IssueProtocol
 
 extension Admission {
     /// The log time from which `dueSummaries` must be called: when the first window has ended and, unless too many
-    /// windows are open, a token for a summary is available. Nil only if no window is open.
+    /// windows are open, a token for a summary is available. May be too early if the first window was closed before its
+    /// end. Nil only if no window is open.
     package var nextSummaryDue: RecordLogInstant? {
         guard let earliestDue else { return nil }
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
@@ -19,7 +20,7 @@ extension Admission {
     /// Closes all windows at the log time `now`, regardless of the rate limit of summaries, and returns the summaries
     /// to store.
     ///
-    /// Called at shutdown, and at a start for the windows that a crash left open.
+    /// Called when forwarding stops and, for the windows that a crash left open, when it starts.
     package mutating func closeAll(at now: RecordLogInstant) -> [SummaryDraft] {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
@@ -138,8 +139,7 @@ extension Admission {
 
     /// Closes a window.
     ///
-    /// - Parameter wasReported: `true` if a summary used the window's sequence number. Otherwise the next window uses
-    ///   it.
+    /// - Parameter wasReported: Whether the window's sequence number is used up. Otherwise, the next window uses it.
     private mutating func close(_ window: WindowRow, wasReported: Bool) {
         windows[window.key] = nil
         unsaved.windows.remove(window.key)
@@ -211,7 +211,8 @@ package struct SummaryDraft: Equatable, Sendable {
     package var windowEnd: RecordLogInstant
     package var suppressedCount: Int64
     package var suppressedOccurrences: Int64
-    /// The number of records sent in the same time.
+    /// The number of the group's records that were sent since the window started. In a shared summary, the sum of these
+    /// numbers of all windows.
     package var forwardedCount: Int64
     /// The total number of occurrences so far. In a shared summary, the sum of the totals of its groups.
     package var occurrences: Int64
@@ -222,7 +223,7 @@ package struct SummaryDraft: Equatable, Sendable {
     /// The row ids of some suppressed records.
     package var samples: [RowID]
     package var maxSeverity: IssueLevel
-    /// Whether records were suppressed in the second half of the window, so that the suppression is probably not over.
+    /// Whether records were suppressed in the second half of a window, so that the suppression is probably not over.
     package var stillSuppressing: Bool
     /// The number of groups covered.
     package var distinctGroups: Int64
@@ -298,11 +299,11 @@ package struct WindowRow: Equatable, Sendable {
     package var account: AccountID
     package var start: RecordLogInstant
     package var due: RecordLogInstant
-    /// The length of the window. The next one is twice as long, up to `LimitSettings.summaryIntervalMax`.
+    /// The length of the window. The next one is twice as long, up to `Admission.lastInterval`.
     package var interval: Duration
     package var suppressedCount: Int64 = 0
     package var suppressedOccurrences: Int64 = 0
-    /// The number of records sent in the same time.
+    /// The number of the group's records that were sent since the window started.
     package var forwardedCount: Int64 = 0
     /// The group's total number of occurrences when the last record was counted here.
     package var occurrences: Int64 = 0
@@ -314,9 +315,10 @@ package struct WindowRow: Equatable, Sendable {
     /// this group and reason between them.
     package var records: ClosedRange<RowID>?
     package var maxSeverity: IssueLevel = .debug
-    /// The sequence number of the window's summary, unless it shares one.
+    /// The sequence number of the window's summary, unless the window shares a summary with others.
     package var sequence: Int64
-    /// Whether the group was evicted from the table. The window is then reported at the next flush and not renewed.
+    /// Whether the group was evicted from the table. The window is then due at once, and it is closed instead of
+    /// renewed.
     package var isGroupEvicted = false
 
     package init(
@@ -448,8 +450,8 @@ extension Admission {
 
 /// Consecutive records of one series that are suppressed without being evaluated one by one.
 ///
-/// The results are known in advance: a bucket that has refused a record refuses the next ones until it has refilled,
-/// and a refused record takes no tokens from other buckets.
+/// The results are known in advance: a bucket that has refused a record refuses the next ones until it has a token
+/// again, and a refused record takes no tokens from other buckets.
 package struct SuppressedRun: Sendable {
     package let group: GroupID
     package let account: AccountID
