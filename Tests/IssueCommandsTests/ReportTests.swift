@@ -119,7 +119,7 @@ struct ReportTests {
     @Test("A JSON record on a line is sent as a record, completed by the options")
     func jsonRecord() {
         let line =
-            #"{"message":"boom","code":7,"future":{"x":1.50},"app":{"name":"own"},"metadata":{"a":1},"severity":null}"#
+            #"{"message":"boom","code":7,"future":{"x":1.50},"app":{"name":"own","version":null},"metadata":{"a":1},"severity":null}"#
         let outcome = issuectl(
             ["report", "--app", "shop", "--app-version", "2", "-p", "error", "-m", "a=2", "-m", "b=3"],
             input: [line + "\n"], .reply(Self.one))

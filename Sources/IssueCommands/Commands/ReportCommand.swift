@@ -228,8 +228,9 @@ struct RecordTemplate {
             }
             if result[index].value.isNull { result[index] = member }
             guard case .object(let own) = result[index].value, case .object(let more) = member.value else { continue }
-            let missing = more.filter { candidate in !own.contains { $0.key == candidate.key } }
-            result[index].value = .object(own + missing)
+            let present = own.filter { !$0.value.isNull || !more.map(\.key).contains($0.key) }
+            let missing = more.filter { candidate in !present.contains { $0.key == candidate.key } }
+            result[index].value = .object(present + missing)
         }
         return .object(result)
     }

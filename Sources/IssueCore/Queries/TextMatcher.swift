@@ -523,7 +523,8 @@ extension MessageTemplate.Placeholder {
         case .uuid: ByteClass.isHexadecimal(byte) || byte == UInt8(ascii: "-")
         case .quoted: byte >= 0x20
         case .value: true
-        case .path: ByteClass.inPath(byte)
+        // A part of the path may be redacted, such as `[@awskey]`.
+        case .path: ByteClass.inPath(byte) || byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
         // A part may be a list of addresses.
         case .address: ByteClass.inAddress(byte) || byte == UInt8(ascii: " ") || byte == UInt8(ascii: ",")
         }

@@ -253,7 +253,7 @@ package struct ApplicationVersion: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if this version is older than another one by its number or, if the names are equal, by its build;
+    /// Returns `true` if this version is older than another one by its number or, if the numbers are equal, by its build;
     /// `false` if it is newer or equal. Returns nil if neither number nor build determines an order.
     package func precedes(_ other: ApplicationVersion) -> Bool? {
         let (own, other) = (spelledUniformly, other.spelledUniformly)
@@ -264,6 +264,7 @@ package struct ApplicationVersion: Hashable, Sendable {
         guard let number = own.name.flatMap(Release.init), let known = other.name.flatMap(Release.init) else {
             return nil
         }
+        if number == known, let build = own.build, let known = other.build { return build < known }
         return number < known
     }
 

@@ -37,7 +37,8 @@ package struct EffectiveConfiguration: Sendable {
         let isGeneral = problems.contains { $0.scope.isGeneral }
         // If a section becomes invalid while a valid configuration is in use, the last valid configuration keeps its
         // destination or notifier running. Otherwise, it is paused.
-        let keepsRunning = running?.isValid == true && !reading.isValid
+        let isValidInUse = running.map { $0.isValid || $0.basis == .lastValid } ?? false
+        let keepsRunning = isValidInUse && !reading.isValid
         guard isGeneral || keepsRunning else { return }
         if let lastValid {
             basis = .lastValid

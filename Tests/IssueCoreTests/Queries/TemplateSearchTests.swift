@@ -20,6 +20,7 @@ struct TemplateSearchTests {
             ("order 9", "Order 17 failed after 30 ms", true), ("order {", "Order /a failed after 30 ms", false),
             ("7 failed", "Order 17 failed after 30 ms", true), ("ü failed", "Order a@b failed after 30 ms", true),
             ("{ failed", "Order /a failed after 30 ms", false),
+            ("[@awskey] failed", "Order /srv/AKIAIOSFODNN7EXAMPLE failed", true),
             ("1 failed after 2", "Order 17 failed after 30 ms", true), ("17", "Order 17 failed", false),
             ("failed a", "Order 17 failed", false), ("r 1", "Order 17", true), ("a\"", "open \"x\": 5", false),
             ("a\":", "open \"x\": 5", true), ("ОШИБКА 5", "ошибка 17", true), ("ошибка {", "ошибка /a", false),

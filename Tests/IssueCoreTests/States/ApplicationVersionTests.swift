@@ -36,6 +36,17 @@ struct ApplicationVersionTests {
         }
     }
 
+    @Test("Builds of the same number are ordered, however the number is written")
+    func builds() {
+        func precedes(_ left: String, _ right: String) -> Bool? {
+            ApplicationVersion(text: left).precedes(ApplicationVersion(text: right))
+        }
+        #expect(precedes("2.0 (1)", "2.0.0 (2)") == true)
+        #expect(precedes("2.0.0 (2)", "2.0 (1)") == false)
+        #expect(precedes("2.0", "2.0.0 (2)") == false)
+        #expect(precedes("2.0", "2.0 (2)") == nil)
+    }
+
     @Test("A version name is newer than none, and versions without a name are compared by build")
     func unnamed() {
         #expect(isNewer("1.0", ""))

@@ -226,6 +226,11 @@ struct EffectiveConfigurationTests {
         let kept = try decide(bad, lastValid: good, running: good, in: folder)
         #expect(kept.basis == .lastValid)
         #expect(kept.configuration.destinations.count == 1 && kept.configuration.store == StoreSettings())
+        // The same error in a second reload changes nothing, either.
+        let again = EffectiveConfiguration(
+            source, in: folder.environment(["STATE_DIRECTORY": "\(folder.path)/state"]),
+            lastValid: kept.configuration, running: kept)
+        #expect(again.basis == .lastValid && again.configuration == kept.configuration && !again.problems.isEmpty)
         // At the start the destination is paused, and it stays paused after a reload with the same error.
         let started = try decide(bad, lastValid: good, running: bad, in: folder)
         #expect(started.basis == .files && started.configuration.misconfigured.count == 1)
