@@ -124,7 +124,7 @@ package struct ServiceNotification: Sendable {
         ServiceNotification(socket: (try? ProcessEnvironment.take("NOTIFY_SOCKET")) ?? nil)
     }
 
-    /// Whether there is a service manager.
+    /// Whether there is a service manager with an address that is supported.
     package var hasServiceManager: Bool { address != nil }
 
     /// Announces that the daemon is ready, or that a reload has finished.

@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// A change of a group that a user has made, for the log.
+/// A user's change of the state of a group or of the grouping, for the log.
 struct GroupChange {
     var request: String
     var group: String
@@ -15,7 +15,7 @@ struct GroupChange {
 
 /// Queries and changes of the grouping: merging, splitting, rules, explanations and suggestions.
 ///
-/// Users may correct their own groups, and operators all groups, as with states.
+/// Users may correct their own groups, and operators all groups.
 struct GroupingQueries {
     /// A query or a change.
     enum Work: Sendable {
@@ -37,7 +37,7 @@ struct GroupingQueries {
     /// Returns a reason without the values that redaction removes; nil if nothing remains.
     let redacted: (String?) -> String?
     /// Protects the query from interruption, because its reply must report the change. Called before the writer makes a
-    /// change. Throws if the user must not change anything now.
+    /// change. Throws if the user has made too many changes lately, or if the query was already interrupted.
     let protect: () throws -> Void
 
     /// The maximum number of groups that a rule merges when it is added.
@@ -125,7 +125,8 @@ struct GroupingQueries {
             groups = found
             guard !groups.isEmpty else {
                 throw QueryFailure.invalidFilter(
-                    field: "group", reason: "no user has merged this group, so there is no merge to undo")
+                    field: "group",
+                    reason: "no user has merged this group with another one, so there is no merge to undo")
             }
         }
         return (
@@ -301,8 +302,8 @@ struct GroupingQueries {
                 """
                 too many corrections; the limits are \(StoreWriter.maxCorrections) corrections, \
                 \(StoreWriter.maxRules) rules and \(StoreWriter.maxRules) splits per application, \
-                \(StoreWriter.maxCorrectionsByUser) corrections per user, as many lines to destinations per user in 24 \
-                hours, and \(StoreWriter.maxDepth) merges in a chain
+                \(StoreWriter.maxCorrectionsByUser) corrections per user, as many undone splits per user, as many \
+                lines to destinations per user in 24 hours, and \(StoreWriter.maxDepth) merges in a chain
                 """
         )
     }

@@ -11,7 +11,7 @@ struct QueryInbox: Sendable {
         case shared
         /// Queries of users who are not operators. If there are none, those of operators.
         case mixed
-        /// Only queries of root, the daemon's user and operators.
+        /// Only queries of operators.
         case privileged
     }
 
@@ -28,7 +28,7 @@ struct QueryInbox: Sendable {
     private var shared = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: 1)
     private var privileged = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: .max)
     private var replies: ReplyBudget
-    /// Whether a query waits because other users' replies take all memory.
+    /// Whether a query waits because the replies to all users together leave too little memory.
     private var lacksRoom = false
     /// Whether a thread has got the action `requestMemory` since `lacksRoom` was set.
     private var hasRequestedMemory = false
@@ -53,7 +53,7 @@ struct QueryInbox: Sendable {
     /// The next action of a query thread.
     enum ThreadAction: Sendable {
         case answer(QueryJob, Payer)
-        /// Ask for connections with unread replies to be closed, because their replies take all memory.
+        /// Ask the socket thread to close connections whose clients do not read their replies, to free memory.
         case requestMemory
         case stop
     }
@@ -95,7 +95,7 @@ struct QueryInbox: Sendable {
 
     /// Adds a difference, which may be negative, to the memory of the replies to a user.
     ///
-    /// - Returns: `true` if threads wait for memory and must be woken.
+    /// - Returns: `true` if a query waited for memory, so that the threads must be woken.
     mutating func repliesChanged(of user: UInt32, by difference: Int) -> Bool {
         replies.changed(user: user, by: difference)
         defer { (lacksRoom, hasRequestedMemory) = (false, false) }
@@ -105,7 +105,7 @@ struct QueryInbox: Sendable {
     /// Charges a user for the time of a query. The user's next query may then start.
     ///
     /// - Parameter bytes: The size of the reply, which counts until `repliesChanged` subtracts it.
-    /// - Returns: `true` if other threads wait for memory and must be woken.
+    /// - Returns: `true` if a query waited for memory, so that the other threads must be woken.
     mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
         self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].finished(user: payer.user, after: time)
         return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)
@@ -117,11 +117,11 @@ struct QueryInbox: Sendable {
     }
 }
 
-/// A query for the store, and the user who asks.
+/// A query or a change that a user has requested.
 struct QueryJob: Sendable {
     enum Work: Sendable {
         case list(ListParameters)
-        /// - Parameter more: `true` if the reply announces further pages when there are more records.
+        /// - Parameter more: `true` if the reply announces another page when the search is not complete.
         case records(RecordsParameters, more: Bool)
         /// Returns the newest row, after which a follower starts.
         case newest
@@ -164,8 +164,8 @@ struct QueryJob: Sendable {
     var queryToken: UInt64
     var viewer: Viewer
     var process: ReportingProcess
-    /// Whether the user is root, the daemon's user or an operator. Such users may change all groups, and have a query
-    /// thread of their own.
+    /// Whether the user is an operator. Operators may change all groups, and one query thread answers only their
+    /// queries.
     var isPrivileged = false
     var work: Work
 
@@ -184,7 +184,7 @@ struct QueryAnswer: Sendable {
         case refusal(CollectorError)
         /// One of several replies, including its terminating NUL.
         case progress([UInt8])
-        /// A page of records. There are further records if `next` is set.
+        /// A page of records. If `next` is set, the search continues there, and may find further records.
         case page([UInt8], next: String?)
         /// New records for a follower, or nil if there are none, and the last row that the follower has then seen.
         case news([UInt8]?, row: RowID)
@@ -192,7 +192,7 @@ struct QueryAnswer: Sendable {
         case fates([IssueFate])
     }
 
-    /// The memory of a reply. The `ReplyBudget` counts it until the socket thread counts it as unread.
+    /// The memory of a reply. The `ReplyBudget` counts it until the socket thread has handled the answer.
     struct Memory: Sendable {
         var user: UInt32
         var bytes: Int

@@ -8,10 +8,10 @@ import UnixIO
 final class QueryWatchdog: Sendable {
     /// Why a query was ended.
     enum Reason: Equatable, Sendable {
-        /// The client has disconnected.
+        /// The client's connection was closed.
         case clientGone
         case tooSlow
-        /// Users who have used less time are waiting.
+        /// A user who has used less time is waiting.
         case yielded
         case stopping
     }
@@ -23,13 +23,13 @@ final class QueryWatchdog: Sendable {
         /// Returns `true` if the query must yield after running for this time. Called with the lock held.
         let mustYield: @Sendable (Duration) -> Bool
         var reason: Reason?
-        /// Whether the query waits for the writer, which completes the change in any case.
+        /// Whether the query must not be interrupted, because the writer completes its change in any case.
         var isProtected = false
     }
 
     fileprivate struct State {
         var running: [Int: Running] = [:]
-        /// When the watch thread checks next, unless it is woken; nil if no query runs that can be interrupted.
+        /// When the watch thread checks next, unless it is woken; nil if no running query can be interrupted.
         var wakesAt: KernelInstant?
         var isWoken = false
         var isStopping = false
@@ -39,15 +39,15 @@ final class QueryWatchdog: Sendable {
     private let state = Monitor(State())
     private let slice: Duration
 
-    /// The maximum duration of a query.
+    /// The maximum duration of a query that is not protected.
     static let limit: Duration = .seconds(10)
     /// The interval at which an interruption is repeated until the query ends. SQLite ignores an interruption that
     /// arrives just before a statement starts to run.
     fileprivate static let repetition: Duration = .milliseconds(10)
-    /// The interval at which a query that has used its slice is checked: it must end if others wait.
+    /// The interval at which a query that has run longer than its slice is checked. It may then have to yield.
     fileprivate static let interval: Duration = .milliseconds(250)
 
-    /// - Parameter slice: How long a query may run even if other users wait.
+    /// - Parameter slice: How long a query may run even if users who have used less time are waiting.
     init(slice: Duration) {
         self.slice = slice
     }
@@ -82,7 +82,7 @@ final class QueryWatchdog: Sendable {
 
     /// Protects the query of a thread from interruption from now on.
     ///
-    /// - Returns: `false` if it was already ended.
+    /// - Returns: `false` if it was already interrupted.
     func protect(_ thread: Int) -> Bool {
         state.withLock { state in
             guard state.running[thread]?.reason == nil else { return false }
@@ -91,7 +91,7 @@ final class QueryWatchdog: Sendable {
         }
     }
 
-    /// Ends the queries of a closed connection.
+    /// Interrupts the queries of a closed connection, unless they are protected.
     func cancel(connection: UInt64) {
         let isFound = state.withLock { state in
             let threads = state.running.filter { $0.value.connection == connection }.keys
@@ -102,7 +102,7 @@ final class QueryWatchdog: Sendable {
         if isFound { state.signal() }
     }
 
-    /// Ends all queries, including those that begin later.
+    /// Interrupts all queries that are not protected, including those that begin later.
     func stop() {
         state.withLock { state in
             state.isStopping = true
@@ -112,7 +112,7 @@ final class QueryWatchdog: Sendable {
         state.signal()
     }
 
-    /// Ends the thread.
+    /// Ends the watch thread.
     func finish() {
         state.withLock { $0.hasEnded = true }
         state.signal()
@@ -140,7 +140,8 @@ extension QueryWatchdog.State {
         self.running[thread] = running
     }
 
-    /// Ends the queries that must end now. Returns when to check again; nil if no query runs that can be interrupted.
+    /// Interrupts the queries that must end now. Returns when to check again; nil if no running query can be
+    /// interrupted.
     mutating func check(at now: KernelInstant, _ slice: Duration) -> KernelInstant? {
         var next: KernelInstant?
         for (thread, running) in running where !running.isProtected {

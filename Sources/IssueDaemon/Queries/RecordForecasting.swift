@@ -31,7 +31,7 @@ struct ForecastSettings: Sendable {
 /// or counting anything.
 ///
 /// Users who may not read everything get answers about their own applications only. These answers contain neither
-/// notifiers nor the limits of a destination that all users share.
+/// notifiers nor those limits of a destination that apply to all users together.
 struct RecordForecasting {
     let settings: ForecastSettings
     let reader: StoreReader
@@ -107,7 +107,7 @@ struct RecordForecasting {
 
     // MARK: Limits
 
-    /// Returns the limit for new groups; empty if the record needs no new group or there is no limit.
+    /// Returns the limit on new groups; an empty array if the record needs no new group or there is no limit.
     private func ingestLimits(_ preview: RecordPreview) -> [ForecastLimit] {
         guard let left = preview.newGroupsLeft else { return [] }
         let limit = settings.ingest.newGroupsPerApplication

@@ -4,11 +4,11 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers `Status`, metrics and `Limits` from published figures, so that no client waits for another client's query.
+/// Answers `Status`, metrics, `Flush` and `Limits` in such a way that no client waits for another client's query.
 ///
-/// One thread reads the figures of all users in one short snapshot and publishes them; another answers. An answer
-/// includes everything stored before the query. If reading fails or takes too long, the answer contains the last
-/// published figures instead.
+/// One thread reads the figures of all users in one short snapshot and publishes them; another answers from them. An
+/// answer includes everything stored before the query, unless reading fails or takes too long. Then it contains the
+/// last published figures, or it is an error if there are none. `Limits` needs no figures.
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
@@ -19,7 +19,7 @@ final class StatusService: Sendable {
         var figures: StoreFigures?
         /// The time at which the figures were published; nil before that.
         var publishedAt: KernelInstant?
-        /// The error to answer with while there are no figures; nil unless reading them failed.
+        /// The error to answer with while there are no figures; nil until reading them fails.
         var refusal: CollectorError?
         var isStopping = false
     }
@@ -69,7 +69,7 @@ final class StatusService: Sendable {
 
     // MARK: Answering
 
-    /// Answers queries until `stop()` is called.
+    /// Answers queries until `stop()` is called and none is left.
     func run() {
         while let (waiting, number) = nextJobs() {
             let limits = waiting.filter(\.work.isLimits)
@@ -188,7 +188,7 @@ final class StatusService: Sendable {
     }
 }
 
-/// The replies to the last few viewers, so that many queries with the same rights cost as much as one.
+/// The replies to the last few viewers, to reuse for queries with the same rights.
 struct ReplyCache<Reply> {
     private var replies: [(viewer: Viewer, reply: Reply)] = []
 

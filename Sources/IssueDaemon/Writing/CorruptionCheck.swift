@@ -5,8 +5,9 @@ import UnixIO
 /// Checks files that were reported as damaged, and decides whether they are moved aside.
 ///
 /// SQLite also reports damage if the disk fails to read a page. So a file that can be read completely a moment later is
-/// reopened, and so is one that can't be read completely in time. If a file is reported as damaged again soon, and not
-/// because of the disk, it has damage that reading does not find. It is then moved aside.
+/// reopened, and so is one that can't be read completely in time. If damage is then reported again within ten minutes,
+/// and neither report was a read error, the file has damage that a check does not find in time. It is moved aside
+/// without another check.
 final class CorruptionCheck: Sendable {
     /// The result of checking a file.
     enum CheckResult: Equatable {
@@ -25,7 +26,7 @@ final class CorruptionCheck: Sendable {
 
     /// The period in which damage is ignored only once.
     private static let ignorePeriod: Duration = .seconds(600)
-    /// The last file that was moved aside and not reported to notifiers yet.
+    /// The last file that was moved aside; nil if it was already reported to notifiers.
     private let setAside = Mutex<String?>(nil)
     private static let attempts = 3
     /// The time before another attempt, because a disk error may be temporary.

@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Tracks all snapshots of the database, so that the writer can end them.
+/// Tracks the snapshots of the database for which readers ask permission, so that the writer can end them.
 ///
 /// When the write-ahead log (WAL) becomes large, the writer closes the gate: new snapshots wait. If the WAL grows
 /// further, queries, jobs and backups that hold a snapshot are interrupted. Once all snapshots have ended, the writer
@@ -11,9 +11,9 @@ import UnixIO
 final class SnapshotGate: Sendable {
     /// The purpose of a snapshot.
     enum Kind: Sendable {
-        /// A query of a user. It is interrupted, and waits at the closed gate for at most 2 seconds.
+        /// A query of a user. It can be interrupted, and waits at the closed gate for at most 2 seconds.
         case query
-        /// A purge or another job. It is interrupted.
+        /// A purge or another job. It can be interrupted.
         case job
         /// A short read of the daemon itself. It is never interrupted.
         case background
@@ -97,7 +97,8 @@ final class SnapshotGate: Sendable {
         state.broadcast()
     }
 
-    /// Refuses new snapshots permanently. Interrupts existing ones until all have ended or the timeout has passed.
+    /// Refuses new snapshots permanently. Interrupts existing ones, except `background` ones, again and again until all
+    /// have ended or the timeout has passed.
     func end(timeout: Duration) {
         state.withLock { state in
             state.hasEnded = true
@@ -107,7 +108,8 @@ final class SnapshotGate: Sendable {
         _ = waitUntilEmpty(timeout: timeout)
     }
 
-    /// Interrupts existing snapshots until all have ended or the timeout has passed. Returns `true` if all have ended.
+    /// Interrupts existing snapshots, except `background` ones, again and again until all have ended or the timeout has
+    /// passed. Returns `true` if all have ended.
     func waitUntilEmpty(timeout: Duration) -> Bool {
         let end = MonotonicClock.now.advanced(by: timeout)
         while true {
@@ -126,10 +128,10 @@ final class SnapshotGate: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// The number of times the gate was closed. A reader that is not registered must end when it changes.
+    /// The number of calls of `close`. A reader that is not registered must end when this number changes.
     var closings: Int { state.withLock { $0.closings } }
 
-    /// Whether a backup holds a snapshot. The WAL may grow further during a backup.
+    /// Whether a backup holds a snapshot. The WAL may then become larger than otherwise.
     var isBackingUp: Bool { state.withLock { $0.backups > 0 } }
 
     private struct Control: SnapshotControl {
@@ -171,7 +173,7 @@ final class SnapshotGate: Sendable {
     }
 }
 
-/// Makes threads with long reads wait, so that the WAL can be reset or work can run without such readers.
+/// Makes threads with long reads wait, so that the WAL can be reset or the writer can work without these readers.
 ///
 /// The WAL can't be reset while a thread has a snapshot of it, and some threads take one snapshot after another. The
 /// writer closes the gate, continues with its commits, and opens the gate again when all readers have left and the WAL
@@ -198,7 +200,7 @@ final class ReaderGate: Sendable {
         if isOpen == nil { state.withLock { $0.readers += 1 } }
     }
 
-    /// Unregisters a reader. Returns `true` if it was the last one and the writer waits for it.
+    /// Unregisters a reader. Returns `true` if it was the last one and the gate is closed.
     func leave() -> Bool {
         state.withLock { state in
             state.readers -= 1
@@ -226,7 +228,7 @@ struct WALRelief {
     private let log: Log
     private let normal: WALLimits
     private let duringBackup: WALLimits
-    /// When to try again after another program, or a full disk, has kept the WAL from being reset.
+    /// When to try again after another reader, or a full disk, has kept the WAL from being reset.
     private var retryAt: MonotonicInstant?
     /// The earliest time of the next log line.
     private var reportsAt: MonotonicInstant?
@@ -241,7 +243,7 @@ struct WALRelief {
         (self.snapshots, self.normal, self.duringBackup, self.log) = (snapshots, normal, duringBackup, log)
     }
 
-    /// Tries to reset the WAL if it has become too large, after ending the snapshots that prevent this.
+    /// Tries to reset the WAL if it has become too large, once the snapshots that prevent this have ended.
     ///
     /// - Parameters:
     ///   - writer: The writer of the database.
@@ -267,7 +269,7 @@ struct WALRelief {
         // The last snapshot that ends wakes the writer. Until then, commits continue unless the WAL is full.
         guard isEmpty else { return pressure < .full }
         checkpoint()
-        // If the WAL is still too large, the cause is another program or a full disk, so queries may run.
+        // If the WAL is still too large, the cause is another reader or a full disk, so queries may run.
         open()
         guard limits.pressure(frames: writer.walPages) > .none else { return true }
         retryAt = Clock.monotonic.advanced(by: Self.retryInterval)

@@ -4,7 +4,7 @@ import UnixIO
 
 /// Prevents a second daemon from using the same store, because both would assign the same ids.
 ///
-/// Two files are locked: the database, and a file next to it that ends in `.lock` and is created before the database.
+/// Two files are locked: the database, and a file next to it whose name ends in `.lock`, which is created first.
 /// With both, a second daemon is refused even if the `.lock` file was removed. The locks are held to the end of the
 /// process. If one can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs without
 /// it.
@@ -22,7 +22,7 @@ final class StoreLock: Sendable {
         var walFrames: Int
         /// When it was found that commits are lost; nil if none are.
         var commitsLostAt: IssueTimestamp?
-        /// Whether the loss was reported to notifiers.
+        /// Whether the loss, if any, was reported to notifiers.
         var isLossReported = true
 
         /// Whether the `.lock` file could be locked.
@@ -79,8 +79,8 @@ final class StoreLock: Sendable {
         held.withLock { held in
             do throws(Errno) {
                 guard held?.path != path else {
-                    // Otherwise, `lockDatabase()` could close a descriptor of the database without a lock. That
-                    // releases the locks of SQLite, which may have the database open.
+                    // If even the `.lock` file can't be locked, `lockDatabase()` could fail and close its descriptor of
+                    // the database. That would release the locks of SQLite, which may have the database open.
                     if held?.hasLocks == true { try held?.lockDatabase() }
                     return true
                 }
@@ -99,6 +99,8 @@ final class StoreLock: Sendable {
     }
 
     /// Locks a file. Returns nil if that fails for a reason other than a second daemon.
+    ///
+    /// - Throws: `wouldBlock` if another daemon has locked it.
     fileprivate static func lock(_ path: String, create: Bool) throws(Errno) -> FileLock? {
         do throws(Errno) {
             return create ? try FileLock(path) : try FileLock(try FileDescriptor.open(path))

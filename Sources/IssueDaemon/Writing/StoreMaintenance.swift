@@ -32,7 +32,7 @@ struct StoreMaintenance {
         var unreferenced = UnreferencedSeries()
         /// The number of removed records.
         var records: Int64 = 0
-        /// The number of records among them that were not delivered to a destination.
+        /// The number of their fates that were pending and are now expired, at all destinations together.
         var expired: Int64 = 0
     }
 
@@ -149,7 +149,7 @@ struct StoreMaintenance {
         }
     }
 
-    /// Postpones the work whose step failed.
+    /// Abandons the work in progress, because a step failed, and postpones the next check.
     ///
     /// - Returns: `true` if the failure must be logged: of several equal failures in a row, only the first one.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
@@ -178,7 +178,7 @@ struct StoreMaintenance {
         regrouped = (0, 0)
     }
 
-    /// Chooses the next step.
+    /// Performs the short tasks that are due, and chooses the next step.
     private mutating func chooseNextStep(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()
@@ -301,7 +301,7 @@ struct StoreMaintenance {
     private func report(_ run: ExpiryRun) {
         // Nothing is logged if all records of the range had been removed before.
         guard run.records > 0 || run.expired > 0 else { return }
-        // Expired records were not delivered to a destination, so they cause a warning.
+        // Expired records were never delivered to some destination, so they cause a warning.
         let level: LogLevel = run.expired > 0 ? .warning : run.reason == .age ? .info : .notice
         let (reason, records, expired) = (run.reason.rawValue, "\(run.records)", "\(run.expired)")
         switch run.part {

@@ -43,7 +43,8 @@ struct StoreOpening: Sendable {
         return writer
     }
 
-    /// Gives the store a new code if SQLite has not recovered the whole WAL of the last run, or if this is unknown.
+    /// Gives the store a new code if SQLite has recovered fewer than `lock.walFrames` frames from the WAL of the last
+    /// run, or if a failed checkpoint leaves it unknown how many.
     private func checkRecovery(of writer: StoreWriter, _ log: Log) {
         let frames = lock.walFrames
         lock.walWasChecked()
@@ -66,7 +67,7 @@ struct StoreOpening: Sendable {
         fileprivate var wal: FileStatus?
     }
 
-    /// The identities of the files that are open now.
+    /// The identities of the files that are at the paths now. Right after opening, these are the open files.
     var files: Files {
         Files(database: try? FileSystem.status(of: path), wal: try? FileSystem.status(of: path + "-wal"))
     }
@@ -88,10 +89,10 @@ struct StoreOpening: Sendable {
         }
     }
 
-    /// Checks a file that was reported as damaged. Blocks for a few seconds.
+    /// Checks a file that was reported as damaged. May block for about ten seconds.
     ///
-    /// If the file can't be read and no new file can be created next to it, the disk may be the cause, and the result
-    /// is inconclusive.
+    /// If the damage is a read error and no new file can be created next to the database, the disk may be the cause,
+    /// and the result is not `confirmed`.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.CheckResult {
         let verdict = corruptionCheck.verdict(on: damage, at: path)
         return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .inconclusive : verdict
@@ -177,11 +178,11 @@ enum StoreFiles {
     }
 }
 
-/// The folder of the database, and the existing files with the database's names.
+/// The folder of the database, and the files of the database that exist in it.
 ///
-/// A user who can write to that folder can make the daemon open, create or rename another file, so no other user may
-/// write to it. For a daemon that runs as root, this also applies to each folder above it, because root can overwrite
-/// anything.
+/// A user who can write to that folder can make the daemon open, create or rename another file, so other users may not
+/// write to it, except through the folder's group if the daemon does not run as root. If it runs as root, each folder
+/// above the database is checked, too, because root can overwrite anything.
 struct StoreLocation {
     let path: String
     private let userID: UInt32
@@ -206,7 +207,7 @@ struct StoreLocation {
     ///   - userID: The daemon's user.
     ///   - isAncestor: `true` if the folder is above the folder of the database. Other users may then write to it if
     ///     they can rename only their own entries, as in `/tmp`.
-    /// - Returns: nil if the folder is safe.
+    /// - Returns: Why the folder is not safe; nil if it is.
     static func objection(to folder: FileStatus, userID: UInt32, isAncestor: Bool = false) -> Objection? {
         guard folder.kind == .directory else { return .noFolder }
         guard folder.uid == userID || folder.uid == 0 else { return .ownedBy(folder.uid) }

@@ -23,8 +23,8 @@ final class WriterRun {
     private var pace: CommitSizePolicy
     /// For each connection with a refused call, the gate that refuses later calls.
     private var gates: [UInt64: (gate: NumberGate, refusedAt: MonotonicInstant)] = [:]
-    /// If there are more gates than this, those older than `gateTime` are removed. Gates are left over when a
-    /// connection is closed without resending the refused call.
+    /// If there are more gates than this, those whose last refusal is older than `gateTime` are removed. Gates are left
+    /// over when a connection is closed without resending the refused call.
     private var maxGates = minGates
     /// The minimum of `maxGates`.
     private static let minGates = 8192
@@ -123,8 +123,8 @@ final class WriterRun {
         checkWriting(isPossible: mayCommit && work.submissions.isEmpty)
     }
 
-    /// After a failure, finds out whether reports can be stored again. Without this, the failure would last until the
-    /// next report.
+    /// After a failure, finds out whether reports can be stored again. Without this, the failure would be shown until
+    /// the next report is stored.
     ///
     /// - Parameter isPossible: `false` to wait for the next interval.
     private func checkWriting(isPossible: Bool) {
@@ -142,8 +142,8 @@ final class WriterRun {
         }
     }
 
-    /// Abandons the database if it was reported as damaged or is no longer at its path. Notes whether the WAL is no
-    /// longer at its path.
+    /// Abandons the database if it was reported as damaged, or if reports arrive and it is no longer at its path. Notes
+    /// whether the WAL is no longer at its path.
     private func checkFiles(before work: WriterInbox) {
         guard !isAbandoned else { return }
         nextFileCheck = Clock.monotonic.advanced(by: Self.fileCheckInterval)
@@ -272,7 +272,7 @@ final class WriterRun {
     }
 
     /// Calls `changed` and logs when storing reports begins to fail or works again, not once for each report. If that
-    /// alternates, as on a nearly full disk, logs it a few times per minute.
+    /// alternates, as on a nearly full disk, logs it at most a few times per minute.
     private func changed(to end: CommitEnd) {
         switch end {
         case .stored:
@@ -286,7 +286,8 @@ final class WriterRun {
         }
     }
 
-    /// Logs why reports are refused, unless this reason was logged last, or too much was logged in this interval.
+    /// Logs why reports are refused, unless this reason was logged last and no report could be stored since, or too
+    /// much was logged in this interval.
     private func logRefusal(_ failure: StoreFailure) {
         guard loggedRefusal != failure else { return }
         let now = Clock.monotonic
@@ -393,7 +394,7 @@ final class WriterRun {
         }
     }
 
-    /// Copies the WAL into the database. An error that repeats is logged once.
+    /// Copies the WAL into the database. Of several equal errors in a row, logs only the first one.
     ///
     /// - Parameter restarts: `true` to wait briefly for readers, so that the WAL is also reset.
     /// - Returns: `true` if the whole WAL was copied and, with `restarts`, reset.

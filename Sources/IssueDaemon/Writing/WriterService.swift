@@ -26,7 +26,7 @@ final class WriterService: Sendable {
 
     let inbox = Monitor(WriterInbox())
     let gate = ReaderGate()
-    /// All snapshots of the database, of all threads.
+    /// The snapshots of the database, of all threads.
     let snapshots: SnapshotGate
     /// Enqueues a task that adds a damaged block to `damaged_blocks` and logs it. May be called on any thread, several
     /// times for the same block.
@@ -50,7 +50,7 @@ final class WriterService: Sendable {
     static let enoughRecords = 2048
     /// How long a commit with fewer records waits for more.
     static let gatheringTime: Duration = .microseconds(700)
-    /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB pages. All reports wait during a
+    /// The growth of the WAL, in pages, that triggers a checkpoint: 4 MiB with 8 KiB pages. All reports wait during a
     /// checkpoint.
     static let walPages = 512
 
@@ -72,7 +72,7 @@ final class WriterService: Sendable {
                 log.error(.storeBlockDamaged, ["first": "\(first)", "records": "\(block.records)"])
             })
         }
-        // The writer waits for the last snapshot to end, and may have no other work that wakes it.
+        // The writer may be waiting for the last snapshot to end, with no other work that wakes it.
         snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) }, found: noteDamage)
     }
 
@@ -84,7 +84,7 @@ final class WriterService: Sendable {
         }
     }
 
-    /// Submits reports for the next commit. Returns an empty batch for the reports that follow.
+    /// Enqueues reports for a commit. Returns an empty batch for the reports that follow.
     func submit(_ submission: Submission) -> RecordBatch {
         let (mustWake, spare) = inbox.withLock { inbox in
             let wasEmpty = inbox.isEmpty
@@ -142,11 +142,11 @@ final class WriterService: Sendable {
         gate.open()
     }
 
-    /// Runs `body`, which reads the record log in long snapshots. If the writer waits until no such reader is left,
-    /// waits for at most a second first.
+    /// Runs `body`, which reads the record log in long snapshots. If the writer is waiting until no such reader is
+    /// left, this call first waits for at most a second.
     func readingRecordLog<Value>(_ body: () throws -> Value) rethrows -> Value {
         gate.enter()
-        // The writer waits for the last reader to leave, and may have no other work that wakes it.
+        // The writer may be waiting for the last reader to leave, with no other work that wakes it.
         defer { if gate.leave() { enqueue {} } }
         return try body()
     }
@@ -178,7 +178,7 @@ final class WriterService: Sendable {
         return failure.isDamage
     }
 
-    /// Stops the thread after all submitted reports are stored. Returns immediately.
+    /// Stops the thread after all submitted reports were stored or refused. Returns immediately.
     func stop() {
         inbox.withLock { $0.isStopping = true }
         inbox.signal()
@@ -250,12 +250,12 @@ struct WriterInbox: Sendable {
     var submissions: [Submission] = []
     var recordCount = 0
     var tasks: [WriterTask] = []
-    /// Empty batches of earlier commits, kept for reuse of their memory.
+    /// Batches of earlier commits, kept to reuse their memory.
     private var spares: [RecordBatch] = []
     var isStopping = false
     /// Damage of the file that another thread has detected.
     var corruptionReport: StoreFailure?
-    /// Whether new tasks are rejected. Reports still arrive, and are refused with an answer.
+    /// Whether new tasks are rejected. Reports may still arrive.
     var isClosed = false
 
     private var spareBytes = 0
@@ -286,7 +286,7 @@ struct WriterInbox: Sendable {
         }
     }
 
-    /// Frees the memory of the spare batches when the load is low.
+    /// Frees the memory of the spare batches.
     mutating func dropSpares() {
         spares = []
         spareBytes = 0

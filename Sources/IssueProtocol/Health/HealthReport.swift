@@ -8,7 +8,8 @@ package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
     case unknown
     /// Something needs attention, but reports are stored.
     case degraded
-    /// Reports are refused or not forwarded for a long time, or the daemon cannot be reached.
+    /// Reports are refused now, records have waited for hours to be forwarded, or the database or the daemon is not
+    /// available.
     case failing
 
     /// The exit code of `issuectl health`: 0 for healthy, 1 for unknown and degraded, 2 for failing.
@@ -62,7 +63,8 @@ package struct HealthFinding: Equatable, Sendable {
         case destination
         /// Records for a destination became dead letters recently, and it has accepted nothing since.
         case deadLetters = "dead-letters"
-        /// A notifier is paused, its oldest event has been pending for too long, or none of its messages arrived.
+        /// A notifier is paused, its oldest event has been pending for too long, or it has given up events and
+        /// delivered none.
         case notifier
         /// The caller may not see all records, faults and refused reports.
         case rights
@@ -73,7 +75,7 @@ package struct HealthFinding: Equatable, Sendable {
     /// The name of the destination; nil if the finding is not about a single destination, or if it repeats a fault that
     /// the daemon has reported.
     package var destination: String?
-    /// A clause without a capital letter and full stop.
+    /// A clause. It begins without a capital letter and ends without a full stop.
     package var message: String
 
     package init(_ kind: Kind, _ verdict: HealthVerdict, destination: String? = nil, _ message: String) {
@@ -169,8 +171,8 @@ package struct HealthReport: Equatable, Sendable {
             destination: destination.name, message)
     }
 
-    /// Returns the finding about a destination that has accepted nothing since its last dead letter; nil if there is
-    /// none.
+    /// Returns the finding about a destination that has recently got a dead letter and accepted nothing since; nil if
+    /// this is not the case.
     ///
     /// If the destination has accepted other records since, there is no finding: the cause is then in the rejected
     /// records, and any user can send such records. Accepted records of the batch with the dead letter count as well,
@@ -229,7 +231,7 @@ package struct HealthReport: Equatable, Sendable {
     /// Returns an age such as `3 min ago`.
     private static func ago(_ age: Duration) -> String { age < .seconds(1) ? "just now" : "\(span(age)) ago" }
 
-    /// Returns a time span in its largest full unit.
+    /// Returns a time span in whole seconds, minutes, hours or days, such as `3 min`.
     private static func span(_ duration: Duration) -> String {
         let seconds = duration.components.seconds
         return switch seconds {
@@ -249,7 +251,7 @@ package enum StoreFaultKind: String, CaseIterable, Sendable {
     case ledger = "store.ledger"
     /// Records in damaged blocks of the database cannot be read.
     case damagedBlocks = "store.damaged-blocks"
-    /// Commits of the last run, with records that had receipts, are lost.
+    /// Records that had receipts are lost, because the database or its WAL was removed or damaged.
     case commitsLost = "store.commits-lost"
     /// A database that could not be used was moved aside.
     case setAside = "store.set-aside"

@@ -6,7 +6,7 @@ package import IssueWire
 /// number of samples stays small: the values of labels come from the configuration or from this program.
 package struct MetricFamily: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// A sum that only grows, and may restart from 0.
+        /// A sum that grows. A restart of the daemon, a new database or a purge can reduce it.
         case counter
         /// A value that can grow and shrink.
         case gauge
@@ -18,14 +18,15 @@ package struct MetricFamily: Sendable {
         case seconds
     }
 
-    /// The name without the prefix `issued_`, and without the suffix `_total` of counters.
+    /// The name without the prefix `issued_`, the unit, and the suffix `_total` of counters.
     package var name: String
     package var kind: Kind
-    /// The unit, which is also the last word of the name; nil for counts and states.
+    /// The unit, which is the last word of `familyName`; nil for counts and states.
     package var unit: Unit?
     /// A description, in one sentence.
     package var help: String
-    /// Whether every user may see the values. Otherwise, users need the right to see all records.
+    /// Whether every user may see the values. Otherwise, while the store is open, users need the right to see all
+    /// records.
     package var isPublic: Bool
     /// Returns the values of the family.
     package var samples: @Sendable (MetricSource) -> [MetricSample]
@@ -164,7 +165,7 @@ extension MetricFamily {
         MetricFamily(
             "destination_oldest_pending_time", in: .seconds,
             help:
-                "When the oldest undelivered record or correction was received, in seconds since 1970; absent if "
+                "When the oldest pending record or correction was received, in seconds since 1970; absent if "
                 + "there is none."
         ) {
             // The records of a removed destination are not late, because they are not sent.

@@ -71,9 +71,10 @@ package struct IDParameters: Equatable, JSONObjectCodable, Sendable {
 /// The parameters of `Report`.
 package struct ReportParameters: Equatable, JSONObjectCodable, Sendable {
     package var records: [IssueRecord]
-    /// The id of a sender that numbers its records, so that resent records are not stored twice; nil for none.
+    /// The id of a sender that numbers its records, so that resent records are not stored twice; nil if the sender does
+    /// not number them.
     package var producer: String?
-    /// The sequence number of the first record. Ignored without a producer.
+    /// The sequence number of the first record. Required with a producer, and ignored without one.
     package var sequence: Int64?
 
     package init(records: [IssueRecord], producer: String? = nil, sequence: Int64? = nil) {
