@@ -5,8 +5,8 @@ import UnixIO
 /// The diagnostic log of the daemon.
 ///
 /// An event is one line: a constant message, followed by fields for everything that varies and the identifier of the
-/// event. Operators read the log, so it contains nothing that an application reported unless the line can't be
-/// understood without it.
+/// event. Operators read the log, so a line contains data that an application reported only if it can't be understood
+/// without them.
 package struct Log: Sendable {
     private let priority: Priority
     private let form: LogForm
@@ -70,7 +70,8 @@ package struct Log: Sendable {
         if isWritten(level) { write(level, event, fields()) }
     }
 
-    /// Writes a line without the fields whose value is nil, unless its level is below the log's.
+    /// Writes a line without the fields whose value is nil, unless the line's level is below the log's. The fields are
+    /// always evaluated.
     package func log(_ level: LogLevel, _ event: LogEvent, present fields: KeyValuePairs<String, String?>) {
         assert(LogEvent.all.contains(event), "Add \(event.id) to LogEvent.all")
         guard isWritten(level) else { return }
@@ -114,7 +115,7 @@ extension Log {
     }
 }
 
-/// The severity of a log line, with journald's names.
+/// The severity of a log line.
 package enum LogLevel: String, CaseIterable, Comparable, Hashable, Sendable {
     case debug, info, notice, warning, error
 
@@ -141,7 +142,7 @@ package enum LogTarget: String, CaseIterable, Hashable, Sendable {
     case journal, stderr
 }
 
-/// The audit trail of operator requests, which change or hand out stored data.
+/// The audit trail of requests that only operators may send. Dry runs are left out.
 ///
 /// The fields are stable. The lines for the start and the end of a request contain `request`, `uid`, `pid` and
 /// `command`. The kernel provides uid and pid; the command is the name that the process has given itself.
@@ -265,7 +266,7 @@ extension LogForm {
 /// systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
-    /// The number of Unicode scalars that fit into a value, as in `LogLine`. A scalar has at most four bytes.
+    /// Every value has room for this number of Unicode scalars, as in `LogLine`. A scalar has at most four bytes.
     private static let valueLimit = 1024
 
     package private(set) var bytes: [UInt8] = []

@@ -112,7 +112,7 @@ struct MaintenanceTests {
             _ = try issuectl(["backup"], daemon)
             let output = try issuectl(["purge", "--app", "private", "--yes"], daemon)
             #expect(output.hasPrefix("1 record was erased.\n"))
-            #expect(output.contains("backup") && output.contains("1 of them at the destination"))
+            #expect(output.contains("backup") && output.contains("1 of the erased records at the destination"))
             #expect(throws: (any Error).self) { try client.show(gone[0]) }
             #expect(try client.show(kept[0]).record?.id == kept[0])
             #expect(try client.groups().map(\.app) == ["shop"])

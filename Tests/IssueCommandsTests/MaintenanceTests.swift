@@ -109,7 +109,8 @@ struct MaintenanceTests {
 
     @Test("With --yes, a purge is performed and lists where copies may remain")
     func purge() {
-        let reply = #"{"count":1234,"unreachable":["the backup /b","3 of them at the destination logzio"]}"#
+        let reply =
+            #"{"count":1234,"unreachable":["the backup /b","3 of the erased records at the destination logzio"]}"#
         let outcome = issuectl(
             ["purge", "--app", "shop", "--yes"], .parts([#"{"count":512,"unreachable":[]}"#, reply], nil))
         #expect(outcome.code == .success)
@@ -121,7 +122,7 @@ struct MaintenanceTests {
                     1,234 records were erased.
                     Copies may remain in:
                       the backup /b
-                      3 of them at the destination logzio
+                      3 of the erased records at the destination logzio
                     """))
     }
 

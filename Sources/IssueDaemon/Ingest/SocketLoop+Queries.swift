@@ -283,7 +283,7 @@ extension SocketLoop {
 
     // MARK: Queries that end early
 
-    /// Gives up the query of a client that has disconnected. Calls that it sent after the query are still handled.
+    /// Gives up the query of a client that has disconnected. Calls received after the query are still handled.
     func abandonQuery(of connection: ClientConnection) {
         guard connection.state.queryToken != nil else { return }
         cancelQuery(of: connection)
@@ -291,7 +291,8 @@ extension SocketLoop {
         resume(connection)
     }
 
-    /// Cancels the job of a connection's query. A flush can't be cancelled; the log says that it was given up.
+    /// Cancels a connection's query or job, except a job that is completed without its client. A flush can't be
+    /// cancelled; the log says that it was given up.
     func cancelQuery(of connection: ClientConnection) {
         if connection.state.hasJob { handlers.cancelWork(connection.id, connection.user.uid) }
         if connection.state.isFlushing {

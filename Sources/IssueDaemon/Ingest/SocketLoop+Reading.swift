@@ -115,8 +115,8 @@ extension SocketLoop {
         return false
     }
 
-    /// Returns the maximum number of bytes to read from a connection now. If it is 0, the connection is read in the
-    /// next round, or is throttled.
+    /// Returns the maximum number of bytes to read from a connection now. If it is 0, the connection is read in a later
+    /// round, or is throttled.
     func maxReadBytes(of connection: ClientConnection, isHungUp: Bool) -> Int {
         // The peer has hung up, so only the bytes in the kernel's buffer are left.
         if isHungUp { return Self.chunk }
@@ -138,7 +138,7 @@ extension SocketLoop {
         memory.throttled(connection.user.uid, within: connection.user.load.limits)
     }
 
-    /// Returns the number of bytes that a user may have in flight, given the memory used by all users.
+    /// Returns how many bytes a user's calls and replies may take now, given the memory used by all users.
     func allowance(of user: SocketUser) -> UserLoad.Allowance {
         memory.allowance(within: user.load.limits)
     }
@@ -168,7 +168,7 @@ extension SocketLoop {
         }
     }
 
-    /// Counts the replies that the client has not read yet, and its running query.
+    /// Counts the bytes of replies that are ready but not sent, and those that a running query counts as.
     func settleSending(of connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
         let query = connection.state.hasJob ? service.limits.queryReplyBytes : 0
@@ -197,7 +197,8 @@ extension SocketLoop {
         if difference < 0 { users.markCapacityFreed(connection.user) }
     }
 
-    /// Resumes the throttled connections of users whose load, or memory, has dropped.
+    /// Resumes throttled connections that may continue, because their user's load or the memory of all users has
+    /// dropped.
     func resumeThrottled() {
         for uid in memory.takeResumableUsers() {
             if let user = users[uid] { users.markCapacityFreed(user) }
@@ -224,8 +225,8 @@ extension SocketLoop {
 
     // MARK: Memory pressure
 
-    /// Closes connections with partially received messages if received messages together use too much memory. Does the
-    /// same for unread replies.
+    /// Closes connections with partial messages if received messages use too much memory. Closes connections whose
+    /// clients do not read if replies and running queries use too much memory.
     func relieveMemory() {
         if let cut = memory.messageCut {
             cutOff(cut) { connection in connection.state.partialSince.map { ($0, connection.bytes.receivedMemory) } }
@@ -240,8 +241,9 @@ extension SocketLoop {
     /// Closes connections that hold much memory.
     ///
     /// - Parameters:
-    ///   - cut: The limit that is exceeded. It chooses the connections.
-    ///   - held: Returns when the connection's timeout began, and how many bytes it holds; nil if it holds none.
+    ///   - cut: Chooses the connections.
+    ///   - held: Returns when the connection's timeout began, and how many bytes the connection holds; nil if no
+    ///     timeout is running.
     func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in

@@ -117,13 +117,14 @@ extension CollectorError {
     }
 }
 
-/// Encodes the replies to reports directly, without intermediate values.
+/// Encodes the replies to reports. Consecutive ids are encoded without intermediate values.
 struct ReceiptWriter {
     private static let start = Array(#"{"parameters":{"receipts":["#.utf8)
     private static let next = Array(#""},"#.utf8)
     private static let end = Array("]}}\0".utf8)
 
-    /// The store and the block of rows of the last receipts. Ids of one block differ only in the last digit.
+    /// The store code and the block of rows of the id that was encoded last; nil before the first. The ids of a block
+    /// differ only in the last digit.
     private var block: (store: UInt64, number: Int64)?
     /// The start of a reply whose first id is in the block, up to the last digit of that id. The last byte is a
     /// placeholder for the digit.
@@ -224,7 +225,7 @@ struct ReplyQueue {
 
     var unsentCount: Int { bytes.count - sent }
 
-    /// The memory used by unsent replies, in bytes.
+    /// The memory of the replies that are ready to be sent, in bytes.
     var memory: Int { unsentCount == 0 ? 0 : bytes.capacity }
 
     /// The replies that are ready to be sent.

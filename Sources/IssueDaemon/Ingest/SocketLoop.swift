@@ -40,8 +40,8 @@ final class SocketLoop {
         var order = ReadOrder()
         /// Connections whose replies are sent at the end of this round.
         var queued: [ClientConnection] = []
-        /// The memory reserved for replies that arrived in this round. It is released at the end of the round, when the
-        /// replies count as unread instead.
+        /// The memory reserved for replies that arrived in this round. It is released at the end of the round. By then,
+        /// replies that could not be sent count as unread.
         var arrivedReplies: [QueryAnswer.Memory] = []
         var deadlines = DeadlineQueue<UInt64>()
     }
@@ -164,7 +164,7 @@ final class SocketLoop {
     // MARK: Closing
 
     /// Stops receiving. The connection is closed when the calls that have begun are answered. Other calls are
-    /// discarded; the client resends them.
+    /// discarded without a reply.
     func drain(_ connection: ClientConnection) {
         perform(connection.state.drain(), connection)
         settleReading(of: connection)

@@ -12,9 +12,9 @@ final class SocketService: Sendable {
         var submit: @Sendable (Submission) -> RecordBatch
         /// Submits a query. The answer arrives through ``SocketService/answered(_:)``.
         var query: @Sendable (QueryJob) -> Void
-        /// Cancels the queries and jobs of a connection.
+        /// Cancels the queries of a connection, and its jobs except those that are completed without their client.
         var cancelWork: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
-        /// Adds a difference, which may be negative, to the number of bytes of unread replies to a user.
+        /// Adds a difference, which may be negative, to the memory of the replies to a user, in bytes.
         var repliesChanged: @Sendable (_ user: UInt32, _ difference: Int) -> Void
         /// Enqueues a job. Returns `false` if it is not accepted, for example because too many jobs are waiting.
         var enqueueJob: @Sendable (Job) -> Bool
@@ -27,7 +27,8 @@ final class SocketService: Sendable {
     let inbox = Mutex(SocketInbox())
     let wakeUp: EventCounter
     let listener: ListeningSocket
-    /// The socket in systemd's folder for metrics; nil without one. It serves the same methods with the same rights.
+    /// The socket in systemd's folder for metrics; nil if there is none. It serves the same methods, with the same
+    /// rights, as `listener`.
     let metricsListener: ListeningSocket?
     let limits: SocketLimits
     let recordLimits: RecordLimits
@@ -194,7 +195,8 @@ final class ListenerMonitor {
         if let watch { try? poller.add(watch.descriptor, token: token, for: [.read]) }
     }
 
-    /// Checks whether the path still leads to the socket. If not, recreates the socket or logs a warning.
+    /// Checks whether the path still leads to the socket. If not, recreates the socket or logs a warning. Does nothing
+    /// if the identity of the socket file is unknown.
     ///
     /// - Returns: The new listener; nil if the socket was not recreated.
     func checkSocketFile() -> ListeningSocket? {
@@ -245,7 +247,7 @@ final class ListeningSocket: Sendable {
 /// Serves the socket while the store can't be opened.
 ///
 /// Reports and most queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry. The
-/// replies to `Status` and to queries for metrics contain the reason.
+/// reply to `Status` contains the reason. Queries for metrics are answered from the same status.
 final class UnavailableStoreServer {
     private let socket: SocketService
     private let thread: JoinableThread
@@ -310,7 +312,7 @@ struct SocketLimits: Equatable, Sendable {
     /// The maximum size of a message other than a report.
     var queryMessageBytes = 64 << 10
     var readTimeout = SocketSettings().readTimeout
-    /// The maximum size of one user's unread replies and running queries.
+    /// The size of one user's unread replies and running queries above which none of the user's calls begin.
     var unreadBytesPerUser = 16 << 20
     /// The number of unread bytes that a running query counts as.
     var queryReplyBytes = 256 << 10
@@ -332,7 +334,7 @@ struct SocketLimits: Equatable, Sendable {
         ConnectionShares.Limits(total: connections, perUser: connectionsPerUser)
     }
 
-    /// The limits for the memory of all users together, with no memory in use.
+    /// The memory limits of all users together. The returned value counts no memory as used.
     var memoryPressure: MemoryPressure {
         MemoryPressure(
             // Half of the memory is for calls, partially received or not yet answered.

@@ -69,9 +69,10 @@ struct BackupJob {
     /// The maximum duration of the check of all pages.
     private static let checkTimeout: Duration = .seconds(600)
 
-    /// Checks all pages and blocks of a copy.
+    /// Checks all pages and blocks of a copy. If they can't all be checked, logs a warning.
     ///
     /// - Returns: The number of records in damaged blocks, and `true` if pages are damaged.
+    /// - Throws: `busy` if pages are damaged only in the copy.
     private func check(
         _ path: String, _ size: Int64, _ run: inout JobRun
     ) throws -> (unreadable: Int64, isDamaged: Bool) {
@@ -104,7 +105,8 @@ struct BackupJob {
 
     /// Reads all blocks of a copy, and returns the number of records in damaged ones.
     ///
-    /// Also adds the damaged blocks to the list of the database itself, except those that are damaged only in the copy.
+    /// Also tells the writer about those that can't be read in the database either. An error of the store is logged and
+    /// ends the check.
     private func checkBlocks(of path: String, _ size: Int64, _ run: inout JobRun) throws -> Int64 {
         var unreadable: Int64 = 0
         do {
@@ -125,7 +127,7 @@ struct BackupJob {
             _ = run.writer.mustReopen(after: failure)
             run.log.warning(.jobBackupUnchecked, ["error": "\(failure)"])
         }
-        // Waits until the damaged blocks are stored, so that the next status has them.
+        // Waits until the writer has stored the damaged blocks, so that the next status includes them.
         try? run.writer.perform { _ in }
         return unreadable
     }

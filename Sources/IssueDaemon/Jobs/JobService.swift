@@ -14,7 +14,8 @@ final class JobService: Sendable {
         var isStopping = false
         /// The connection whose job is running; nil if none is.
         var running: UInt64?
-        /// Whether the client of the running job has disconnected.
+        /// Whether `cancel(connection:)` was called for the running job. A job that is completed without its client
+        /// continues.
         var isCancelled = false
     }
 
@@ -39,7 +40,7 @@ final class JobService: Sendable {
         self.notifiers = notifiers
     }
 
-    /// Sets the redactor for the following jobs.
+    /// Sets the redactor. A running repair uses it from the next database on.
     func use(_ redactor: Redactor) {
         self.redactor.withLock { $0 = redactor }
     }
@@ -134,7 +135,7 @@ final class JobService: Sendable {
         }
     }
 
-    /// Tells followers and destinations that there may be new pending records, which no sender has reported.
+    /// Tells followers and destinations that a job may have recovered records or made records pending again.
     private func recordsArrived() {
         socket.stored([])
         destinations.recordsArrived()
@@ -177,8 +178,8 @@ struct Job: Sendable {
 extension Job.Work {
     /// Whether the job is given up when its client disconnects.
     ///
-    /// A backup or a dry run is useless if no client gets the result. A repair can be requested again and then
-    /// continues. A purge or a requeue is completed: the number of stored records limits its work.
+    /// A backup or a dry run is useless if no client gets the result. A repair can be requested again and stores no
+    /// record twice. A purge or a requeue is completed: the number of stored records limits its work.
     var endsWithClient: Bool {
         switch self {
         case .backup, .repair: true
@@ -266,7 +267,8 @@ struct JobRun {
         { [service, job] in service.isStopping(job) }
     }
 
-    /// Throws if a copy of this size would leave less than `KeepFree=` free. Retention would then remove records.
+    /// Throws `noSpace` if a copy of this size would leave less than `KeepFree=` free, because retention would then
+    /// remove records.
     func requireSpace(for bytes: Int64) throws {
         let keepFree = try writer.perform { $0.retention.keepFree }
         let free = Int64(clamping: try FileSystem.freeBytes(at: folder))
@@ -276,8 +278,8 @@ struct JobRun {
         }
     }
 
-    /// Called between two steps. Sends progress to the client, at most once per `interval`. Throws `Stopped` if the job
-    /// must be given up.
+    /// Called between two steps. Sends progress to a client that accepts it, at most once per `interval`. Throws
+    /// `Stopped` if the job must be given up.
     mutating func progress(_ reply: some JSONCodable) throws {
         try checkCancellation()
         let now = Clock.monotonic

@@ -3,12 +3,13 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Erases the records that match a filter, in small steps between commits, and reports where copies may be left.
+/// Erases the records that match a filter, in small steps between commits, and reports where copies may be left. A dry
+/// run only counts the records.
 struct PurgeJob {
     private let filter: IssueFilter
     private let isDryRun: Bool
 
-    /// The number of records that one transaction erases.
+    /// The maximum number of records that one transaction erases.
     private static let recordsAtATime = 512
 
     init(_ parameters: PurgeParameters) {
@@ -48,7 +49,7 @@ struct PurgeJob {
             unreachable: Self.text(damaged) + kept + leftInFile + (try unreachable(erasure, run)))
     }
 
-    /// Calls `body` with the matching rows, a portion at a time, and reports the count that it returns as progress.
+    /// Calls `body` with the matching rows, a portion at a time, and reports the count that `body` returns as progress.
     ///
     /// - Returns: The damaged blocks that may contain further matching rows, by their first ids.
     private func walk(
@@ -80,8 +81,8 @@ struct PurgeJob {
         guard !damaged.isEmpty else { return [] }
         let records = damaged.values.reduce(0) { $0 + $1.records }
         return [
-            "\(records) record\(records == 1 ? "" : "s") in damaged blocks, which may match and can't be erased one by one: "
-                + "see Operations.md, A block is damaged"
+            "\(records) record\(records == 1 ? "" : "s") in damaged blocks, which may match and can't be erased one by "
+                + "one: see Operations.md, A block is damaged"
         ]
     }
 
@@ -135,7 +136,10 @@ struct PurgeJob {
             case .more: lastStep = Clock.monotonic
             case .done:
                 guard pass.unread > 0 else { return [] }
-                return ["\(pass.unread) pages of the database that can't be read: see issuectl status"]
+                return [
+                    "\(pass.unread) page\(pass.unread == 1 ? "" : "s") of the database that can't be read: "
+                        + "see issuectl status"
+                ]
             case .waiting, nil:
                 guard lastStep.duration(to: Clock.monotonic) < Self.timeout else {
                     return ["the free space of the database, because readers blocked erasing it: repeat the purge"]
@@ -150,7 +154,7 @@ struct PurgeJob {
     private func unreachable(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
         var remaining: [String] = []
         for name in try FileSystem.names(in: run.folder).sorted() where !name.hasSuffix("-shm") {
-            // The WAL of a database has records, too, even if the database itself was removed.
+            // A WAL that is not empty may contain records, even if its database was removed.
             if name.hasSuffix("-wal"), (try? FileSystem.status(of: "\(run.folder)/\(name)").size) ?? 0 == 0 { continue }
             for (beginning, kind) in [
                 (BackupJob.beginning, "the backup"), ("damaged-", "the database that was set aside"),
@@ -160,7 +164,7 @@ struct PurgeJob {
             }
         }
         for (destination, count) in erasure.delivered.sorted(by: { $0.key < $1.key }) {
-            remaining.append("\(count) of them at the destination \(destination)")
+            remaining.append("\(count) of the erased records at the destination \(destination)")
         }
         if try run.reading({ try run.reader().mayOverflow(filter) }) {
             let name = (filter.apps?.count ?? 0) > 1 ? "one of these names" : "this name"
@@ -174,7 +178,8 @@ struct PurgeJob {
 
 /// Removes rows that are no longer referenced after retention or a purge.
 struct Collection {
-    /// Whether this is part of a purge. If so, the newest rows, which are never removed, are reduced to their ids.
+    /// Whether this is part of a purge. If so, the newest rows, which can't be removed, are cleared if nothing refers
+    /// to them.
     var isErasing = false
 
     /// Removes the rows.
@@ -187,8 +192,8 @@ struct Collection {
         let start = try writer.perform { try $0.retentionStart(wall: Clock.wall, monotonic: Clock.monotonic) }
         let old = try writer.perform { try $0.expiredRanges(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()
-        // The writer itself examines the records after the last one that was examined here. To keep these few while
-        // reports arrive, the new ones are examined before each portion.
+        // The writer itself examines the records after the last one that was examined here. So that it has few to
+        // examine while reports arrive, new records are examined here before each portion.
         func catchUp() throws {
             while try run.reading({ try reader.read(&references) }) { try run.checkCancellation() }
             try run.checkCancellation()

@@ -47,7 +47,8 @@ struct RepairJob {
         if isDone { try markRepaired(name, run) }
     }
 
-    /// Recovers the records of one database. Returns `true` if all its readable parts were read.
+    /// Recovers the records of one database. Returns `true` if reading was not abandoned, and records were read or the
+    /// database had none.
     private func recover(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws -> Bool {
         let path = "\(run.folder)/\(name)"
         let before = reply
@@ -121,10 +122,14 @@ struct RepairJob {
         }
     }
 
-    /// The path of the temporary copy of a database whose schema is replaced.
+    /// The path of the temporary copy of a set-aside database whose schema is replaced.
+    ///
+    /// - Parameter path: The path of the daemon's database.
     private static func copy(of path: String) -> String { "\(path).repairing" }
 
     /// Removes the files of a repair that was interrupted when the daemon ended.
+    ///
+    /// - Parameter path: The path of the daemon's database.
     static func removeLeftovers(of path: String) {
         StoreFiles.remove(copy(of: path))
     }
@@ -161,18 +166,18 @@ struct RepairJob {
     }
 }
 
-/// The pages of a new store that contain its schema, starting with the first page. They are the same in all stores of a
-/// version.
+/// The pages of a new store that contain its schema, starting with the first page. They are the same in all stores with
+/// the same version of the schema.
 ///
 /// With them, a file that has lost its own schema can be read.
 struct SchemaPages {
     private var pages: [(number: Int, bytes: [UInt8])] = []
     private let pageBytes: Int
 
-    /// The offsets of the bytes of the change counter for which the stored database size is valid
-    /// (sqlite.org/fileformat2.html, section 1.3.13).
+    /// The offsets of the bytes of the "version-valid-for number" (sqlite.org/fileformat2.html, section 1.3). The
+    /// stored database size is valid only if this number equals the change counter.
     private static let versionValidForOffset = 92..<96
-    /// The offset of the schema's B-tree in the first page, after the header (section 1.3), and in all other pages.
+    /// The offset of the B-tree in the first page, after the database header (section 1.3), and in all other pages.
     private static let treeOffset = (first: 100, others: 0)
     /// The type of an interior page of a table B-tree (section 1.6).
     private static let interior: UInt8 = 5
@@ -195,7 +200,7 @@ struct SchemaPages {
             numbers += Self.children(
                 of: bytes, treeOffset: number == 1 ? Self.treeOffset.first : Self.treeOffset.others)
         }
-        // Makes the change counter invalid, so that SQLite uses the size of the file.
+        // Makes the stored database size invalid, so that SQLite uses the size of the file.
         for index in Self.versionValidForOffset { pages[0].bytes[index] = 0xFF }
     }
 
@@ -205,7 +210,8 @@ struct SchemaPages {
         return bytes
     }
 
-    /// Returns the child pages of an interior page: one per cell and the rightmost one (section 1.6).
+    /// Returns the child pages of an interior page: one per cell and the rightmost one (section 1.6). Other pages have
+    /// none.
     private static func children(of page: [UInt8], treeOffset start: Int) -> [Int] {
         guard page[start] == interior else { return [] }
         func number(_ offset: Int, _ count: Int) -> Int {

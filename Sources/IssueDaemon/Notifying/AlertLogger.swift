@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Logs new, critical and regressed issues, one line each, within a rate limit.
+/// Logs new issues, critical records and regressions, one line each, within a rate limit.
 ///
 /// Alerts above the limit are counted, and the counts are logged after a delay.
 final class AlertLogger: Sendable {
@@ -67,7 +67,7 @@ final class AlertLogger: Sendable {
         queue.withLock { $0.uncommitted = records }
     }
 
-    /// Lets the thread log the alerts of the commit, because it has finished. Called on the writer thread.
+    /// Lets the thread log the alerts of the commit that has finished. Called on the writer thread.
     func committed() {
         if queue.withLock({ $0.committed(at: Clock.sinceBoot) }) { queue.signal() }
     }
@@ -105,7 +105,7 @@ final class AlertLogger: Sendable {
         while true {
             let due = queue.withLock { $0.limit.suppressedDue }
             let wait = due.map { Clock.monotonic.advanced(by: Clock.sinceBoot.duration(to: $0)) }
-            // Returns early if the due time changes: an alert that is suppressed meanwhile may be due earlier.
+            // The wait ends early if the due time changes: the first alert that is suppressed sets it.
             let batch = queue.wait(deadline: wait.map { Clock.kernel($0) }) { queue -> AlertBatch?? in
                 if let batch = queue.take(at: Clock.sinceBoot) { return .some(batch) }
                 return queue.limit.suppressedDue == due ? nil : .some(nil)
@@ -114,8 +114,8 @@ final class AlertLogger: Sendable {
         }
     }
 
-    /// Returns the events to log for a record. There are none if the commit failed and an ordinary record has got its
-    /// row id.
+    /// Returns the events to log for a record. There are none if the commit of the alert failed and an ordinary record
+    /// got the same row id.
     private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
         var events: [LogEvent] = []
         if (try? reader.isRegression(row: row.row)) == true { events.append(.issueRegressed) }

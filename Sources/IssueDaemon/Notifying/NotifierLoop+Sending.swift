@@ -7,7 +7,7 @@ import UnixIO
 
 /// Sending messages, and storing the results.
 extension NotifierLoop {
-    /// Whether a message can be sent now, or it is unknown when one can be sent.
+    /// Whether a message can be sent now, or whether it is unknown when one can be sent.
     var isMessageDue: Bool {
         guard let row = opened?.row, row.message != nil || !row.waiting.isEmpty else { return false }
         guard let next = row.message == nil ? nextMessage : nextAttempt else { return true }
@@ -100,7 +100,7 @@ extension NotifierLoop {
         }
     }
 
-    /// Returns the age of a message. All attempts of this run of the daemon measure it from the same time.
+    /// Returns the age of a message. All attempts of this loop to send the message measure the age from the same time.
     private func messageAge(of message: StoredMessage) -> MessageAge {
         if let lastMessage, lastMessage.id == message.id, lastMessage.at == message.at { return lastMessage.age }
         let age = MessageAge(since: message.at, wall: Clock.wall, monotonic: Clock.monotonic)
@@ -157,7 +157,7 @@ extension NotifierLoop {
         return TestNotifierReply(delivered: result.verdict == .accepted, answer: result.summary.text)
     }
 
-    /// Sends events that could not be stored. The result is not stored either.
+    /// Sends events that could not be stored, if an attempt is due. The result is not stored either.
     func sendUnstored() {
         guard let nextAttempt = unstored.nextAttempt, nextAttempt <= Clock.monotonic, !unstored.events.isEmpty else {
             return

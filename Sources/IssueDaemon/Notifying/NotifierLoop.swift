@@ -18,7 +18,7 @@ final class NotifierLoop {
     var opened: (reader: StoreReader, row: NotifierRow)?
     /// The start of the delay before the waiting events are sent; nil if none waits.
     var waitingSince: RecordLogInstant?
-    /// The time of the next attempt to send the message; nil for immediately.
+    /// The time of the next attempt to send the message; nil if it may be sent immediately.
     var nextAttempt: MonotonicInstant?
     /// The id, the time and the age of the message that was attempted last.
     var lastMessage: (id: Int64, at: IssueTimestamp, age: MessageAge)?
@@ -76,7 +76,8 @@ final class NotifierLoop {
                     recovery = nil
                 }
             } catch is WriterClosed {
-                // The daemon is stopping or opens the store again. The next service continues from the stored state.
+                // The daemon is stopping or opens the store again, or the notifier no longer exists. If there is a next
+                // service, it continues from the stored state.
                 return
             } catch StoreFailure.walTooLarge {
                 scanAgain()
@@ -97,7 +98,7 @@ final class NotifierLoop {
     }
 
     private func wait() -> NotifierInbox {
-        // After an error of the store, nothing else can be done before the store is tried again.
+        // After an error of the store, only unstored events can be sent before the store is tried again.
         let next = recovery ?? [nextMessage, nextAttempt, nextScan].compactMap { $0 }.min()
         let deadline = [next, unstored.nextAttempt].compactMap { $0 }.min()
         _ = service.inbox.wait(deadline: deadline.map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
@@ -172,7 +173,8 @@ final class NotifierLoop {
         }
     }
 
-    /// Returns the events to report, and the number of events that each silence covers.
+    /// Returns the events to report, and the number of events that each silence holds back. If several silences cover
+    /// an event, it counts only for the first one.
     private func notices(
         of alerts: [StoredAlert], _ reader: StoreReader, _ row: NotifierRow
     ) throws -> (notices: [Notice], silenced: [Int64: Int64]) {
@@ -236,7 +238,7 @@ final class NotifierLoop {
                         try writer.store(progress, notices: added, silenced: covered, notifier: id)
                     })
             }
-            // Neither a stop nor a message waits for the end of a backlog.
+            // Neither a stop nor a message waits for the end of a long scan.
             if !found.isEmpty || isMessageDue || !service.inbox.withLock({ $0.hasOnlyRecords }) {
                 self.nextScan = Clock.monotonic
                 return

@@ -58,7 +58,8 @@ final class Notifiers: Sendable {
         self.startThread = startThread
     }
 
-    /// Starts a service for each configured notifier that has none.
+    /// Starts the services of all configured notifiers. If there are services already, starts only the threads that are
+    /// missing.
     ///
     /// - Returns: `false` if the thread of a notifier can't be started. The others run, and another call tries again.
     /// - Throws: The error of the store. In that case, no service was started.
@@ -146,8 +147,8 @@ final class Notifiers: Sendable {
         }
     }
 
-    /// Sends a test message, waits up to 40 seconds and returns the result; nil if there is no service for a notifier
-    /// with that name.
+    /// Sends a test message, and returns the result after waiting for it for up to 40 seconds. Returns nil if no
+    /// notifier with that name has a service.
     func test(_ name: String) -> TestNotifierReply? {
         guard let entry = state.withLock({ $0.entries }).first(where: { $0.service.name == name }) else { return nil }
         guard entry.thread != nil else {
@@ -162,7 +163,8 @@ final class Notifiers: Sendable {
         // Another message may be in flight. The client waits 45 seconds.
         let time = min(service.configuration.settings.requestTimeout * 3, .seconds(40))
         return reply.wait(deadline: MonotonicClock.now.advanced(by: time)) { $0 }
-            ?? TestNotifierReply(delivered: false, answer: "no answer in time: another message is being sent")
+            ?? TestNotifierReply(
+                delivered: false, answer: "no answer in time: this or another message may be in flight")
     }
 
     /// Stops all services and waits for their threads. A request in flight is cancelled if it has not ended within the
@@ -203,7 +205,7 @@ struct NotifierInbox: Sendable {
     /// The maximum number of events. Further events are dropped; they are in the log.
     private static let maxEvents = 100
 
-    /// Whether changes of groups were stored. `true` at first, because the store may have events of the last run.
+    /// Whether changes of groups were stored. `true` at first, because the store may have changes from the last run.
     var hasChanges = true
     /// Whether records were stored that the notifier has to count. Until the next scan, only the first one wakes it.
     var hasRecords = false
@@ -297,7 +299,8 @@ final class NotifierService: Sendable {
         inbox.signal()
     }
 
-    /// Sends a test message and calls `completed` with the result. A service that is stopping sends none.
+    /// Enqueues a test message. The service calls `completed` with the result of sending it. `completed` may never be
+    /// called if the service has ended.
     func test(_ completed: @escaping @Sendable (TestNotifierReply) -> Void) {
         inbox.withLock { $0.tests.append(completed) }
         inbox.signal()
