@@ -4,18 +4,19 @@ package import IssueWire
 public struct GroupExplanation: Equatable, Sendable {
     /// The group, after all corrections.
     public var group: IssueGroup
-    /// The fingerprint with which the group was found.
+    /// The fingerprint of the record; that of the group if no record is stored.
     public var fingerprint: String
-    /// Whether the sender chose the fingerprint.
+    /// Whether the sender chose the fingerprint; `false` if no record is stored.
     public var isChosen: Bool
-    /// The version of the rule that computed the fingerprint. Nil if the sender chose it, if it is that of an overflow
-    /// group, or if the rule is unknown.
+    /// The version of the rule that computed the fingerprint. Nil if the sender chose the fingerprint, or if it is that
+    /// of an overflow group. If no record is stored, this is the version stored with the group in any case.
     public var rule: Int?
     /// The message without its variable parts, as in titles; nil if no record is stored.
     public var template: String?
-    /// The ids that refer to the group: its own id first, then the ids of merged groups.
+    /// The ids that refer to the group, at most 1,000: its own id first, then those of the groups merged into it.
     public var ids: [String]
-    /// The corrections that moved the record, or records of the group, to this group.
+    /// The corrections by which the record came to the group. They may include splits into the group that did not move
+    /// the record.
     public var corrections: [GroupCorrection]
 
     package init(
@@ -77,7 +78,7 @@ package struct ExplainRecordParameters: Equatable, JSONObjectCodable, Sendable {
 package struct ForecastRedaction: Equatable, JSONObjectCodable, Sendable {
     /// The name of the rule, such as `password`.
     package var rule: String
-    /// The replacement of the values: `mask`, `hash` or `remove`.
+    /// What the rule does with the values: `mask`, `hash` or `remove`.
     package var action: String
     /// The number of values.
     package var count: Int
@@ -103,7 +104,7 @@ package struct ForecastLimit: Equatable, JSONObjectCodable, Sendable {
     package var limit: String
     /// The amount that is left now: records, new groups, or bytes.
     package var available: Int
-    /// The amount that is left if nothing is used.
+    /// The amount of the full limit.
     package var burst: Int
     /// The amount that is added per `period`.
     package var refill: Int
@@ -137,7 +138,8 @@ package struct ForecastDestination: Equatable, JSONObjectCodable, Sendable {
     /// The limit that holds the record back, as in `Suppression`, or `not_reportable` or `muted`; nil if it is
     /// forwarded.
     package var reason: String?
-    /// The limits that apply. Limits that are switched off are absent.
+    /// The limits that apply. Limits that are switched off are absent and, unless the caller may see all records, so
+    /// are limits that all users share.
     package var limits: [ForecastLimit]
 
     package init(destination: String, outcome: String, reason: String? = nil, limits: [ForecastLimit] = []) {
@@ -164,7 +166,7 @@ package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
     /// Whether the notifier would report the record.
     package var isNotified: Bool
     /// The reason why the notifier does not report the record: the key of its section that excludes the record, such as
-    /// `Severity`; `no_event` if the record changes nothing; or `silenced`. Nil if the notifier reports it.
+    /// `Severity`; `no_event` if ``RecordForecast/events`` is empty; or `silenced`. Nil if the notifier reports it.
     package var reason: String?
     /// The id of the silence that covers the record; nil unless the reason is `silenced`.
     package var silence: String?
@@ -197,11 +199,11 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var app: String
     /// The id of the user of the application.
     package var user: UInt32
-    /// The other users who have an application of this name, as far as the caller may see them.
+    /// Other users who have an application of this name, as far as the caller may see them; at most 21.
     package var otherUsers: [UInt32]
     /// The message without its variable parts, as in titles.
     package var template: String
-    /// The fingerprint; `overflow` if the application has too many new groups or series.
+    /// The fingerprint; `overflow` if the application or its user has too many new groups or series.
     package var fingerprint: String
     /// Whether the sender chose the fingerprint.
     package var isChosen: Bool
@@ -210,15 +212,15 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var rule: Int?
     /// The id of the group. A new group would get this id.
     package var groupID: String
-    /// Whether the record would be the first of its group.
+    /// Whether the record would create its group.
     package var isNew: Bool
-    /// The group; nil if it is new or has no records any longer.
+    /// The group; nil if it would be new, or if its counts were removed together with its records.
     package var group: IssueGroup?
     /// The corrections that lead from the fingerprint to the group.
     package var corrections: [GroupCorrection]
     /// How the record would change its group: `new`, `regressed`, `critical`.
     package var events: [String]
-    /// The limits on new groups. Empty unless the record would need a new group.
+    /// The limit on new groups. Empty if the record needs no new group, or if there is no limit.
     package var limits: [ForecastLimit]
     package var destinations: [ForecastDestination]
     /// The notifiers. Empty unless the caller may see all records.

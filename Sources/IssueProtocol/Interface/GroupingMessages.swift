@@ -74,7 +74,7 @@ package struct SplitByFieldParameters: Equatable, JSONObjectCodable, Sendable {
 package struct AddGroupRuleParameters: Equatable, JSONObjectCodable, Sendable {
     /// The id of the group that gets the records.
     package var group: String
-    /// The pattern of the titles.
+    /// The pattern for the titles of the groups to merge.
     package var template: String
     package var reason: String?
     /// Whether to only count the groups that would be merged. Nil means `false`.
@@ -121,10 +121,12 @@ package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `SplitGroup`: the groups that were split off.
+/// The reply of `SplitGroup`: the groups that the records belong to now. With a template, the new group is first and
+/// the old one second.
 package struct SplitGroupReply: Equatable, JSONObjectCodable, Sendable {
     package var groups: [IssueGroup]
-    /// The numbers of the corrections that were made, for undoing them. Nil if none was, and from older daemons.
+    /// The numbers of the corrections that were made, for undoing them. Nil if merges were undone, and from older
+    /// daemons.
     package var corrections: [Int64]?
 
     package init(groups: [IssueGroup], corrections: [Int64]? = nil) {
@@ -142,12 +144,12 @@ package struct SplitGroupReply: Equatable, JSONObjectCodable, Sendable {
 
 /// The reply of `SplitByField`.
 package struct SplitByFieldReply: Equatable, JSONObjectCodable, Sendable {
-    /// The groups after the split, in the order of the values. Empty if nothing was split.
+    /// The groups after the split, in the order of the values. Empty in a dry run.
     package var groups: [IssueGroup]
     /// The values of the field, oldest first; an empty string represents records without a value. Records with the
     /// first value stay in the group.
     package var values: [String]
-    /// The numbers of the corrections that were made, for undoing them. Nil if none was, and from older daemons.
+    /// The numbers of the corrections that were made, for undoing them. Nil in a dry run, and from older daemons.
     package var corrections: [Int64]?
 
     package init(groups: [IssueGroup], values: [String], corrections: [Int64]? = nil) {
@@ -211,7 +213,7 @@ package struct UndoCorrectionParameters: Equatable, JSONObjectCodable, Sendable 
     }
 }
 
-/// The reply of `UndoCorrection`: the groups that have changed.
+/// The reply of `UndoCorrection`: the groups that the records belong to now, at most 1,000.
 package struct UndoCorrectionReply: Equatable, JSONObjectCodable, Sendable {
     package var groups: [IssueGroup]
 

@@ -27,7 +27,7 @@ package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
     package var bytesDone: Int64
     /// The size of the store, in bytes.
     package var bytesTotal: Int64
-    /// The number of records that cannot be read in the copy, because their blocks are damaged; nil if there are none.
+    /// The number of records in blocks of the copy that were found to be damaged; nil if none were found.
     package var unreadable: Int64?
     /// Whether pages of the copy, and so probably of the database, are damaged; nil if no damage was found.
     package var isDamaged: Bool?
@@ -98,7 +98,7 @@ package struct PurgeReply: Equatable, JSONObjectCodable, Sendable {
 
 /// The parameters of `Repair`.
 package struct RepairParameters: Equatable, JSONObjectCodable, Sendable {
-    /// The name of the database file that was moved aside; nil for all of them.
+    /// The name of a set-aside database; nil for all set-aside databases.
     package var file: String?
     /// Whether to only list the files. Nil means `false`.
     package var isDryRun: Bool?
@@ -121,8 +121,8 @@ package struct RepairParameters: Equatable, JSONObjectCodable, Sendable {
 package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of records recovered so far.
     package var recovered: Int64
-    /// The number of readable records that the current database already had, reported by clients or recovered from
-    /// another file or by an earlier repair. Nil if there are none.
+    /// The number of readable records that the current database already had, for example from an earlier repair. Nil
+    /// if there are none.
     package var earlier: Int64?
     /// The number of records that could not be read.
     package var unreadable: Int64

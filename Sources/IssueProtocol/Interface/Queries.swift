@@ -15,24 +15,25 @@ public struct IssueFilter: Equatable, Sendable {
     public var domains: [String]?
     /// The error codes.
     public var codes: [Int]?
-    /// The file IDs of source files, or the last components of their paths.
+    /// The file IDs of source files, such as `Shop/Order.swift`, or the parts after one of their slashes, such as
+    /// `Order.swift`.
     public var files: [String]?
     /// Search terms that a record must contain, in any order and case, in its message, domain, metadata values or
-    /// causes. A term is a word, a part of one, or a phrase in quotation marks. A group is selected by its title and
-    /// domain, or by one of its records.
+    /// causes. A term is a word, a part of one, or a phrase in quotation marks. A group matches if one of its stored
+    /// records does, or if its title and domain do and the filter has no condition on metadata or the context.
     public var text: String?
     /// Keys and values of the metadata, `KEY=VALUE` each. Entries with the same key are alternatives; one entry of each
     /// key must match.
     public var metadata: [String]?
     /// The ids of groups.
     public var groups: [String]?
-    /// The ids of the users who reported the record.
+    /// The ids of the users who reported records.
     public var users: [UInt32]?
-    /// The systemd units that reported the record.
+    /// The systemd units that reported records.
     public var units: [String]?
     /// The states of groups.
     public var states: [GroupState]?
-    /// The change of a group with the last deployment of its application. Selects groups and counts, not single
+    /// How a group changed with the last declared deployment of its application. Selects groups and counts, not single
     /// records. Groups of an application without a declared deployment do not match.
     public var sinceDeployment: DeploymentChange?
     /// The outcomes of records. They select single records only, not issues or counts.
@@ -114,11 +115,11 @@ extension IssueFilter {
     }
 }
 
-/// The change of a group with the last declared deployment of its application (`DeploymentChange` on the wire).
+/// How a group changed with the last declared deployment of its application (`DeploymentChange` on the wire).
 public enum DeploymentChange: String, CaseIterable, Sendable {
     /// The first record came after the deployment.
     case new
-    /// The last record came between the last two deployments.
+    /// The last record came between the last two deployments, or before the only one.
     case gone
 }
 
@@ -154,7 +155,7 @@ extension HistogramDimension: JSONStringEnum {}
 
 /// The counts for one level, application or group (`Series` on the wire).
 public struct HistogramSeries: Equatable, Sendable {
-    /// The key of the last series, which counts the records of all other applications or groups.
+    /// The key of a last series that counts the records of all other applications or groups.
     package static let rest = "*"
 
     /// The name of the level, the name of the application, the id of the group, or `total`. The last series may be `*`,
@@ -226,7 +227,7 @@ package struct ListParameters: Equatable, JSONObjectCodable, Sendable {
 /// The reply of `List`: a page of groups.
 package struct ListReply: Equatable, JSONObjectCodable, Sendable {
     package var groups: [IssueGroup]
-    /// The cursor of the next page; nil if this is the last one.
+    /// The value of `after` for the next page; nil if this page is the last one.
     package var next: String?
 
     package init(groups: [IssueGroup], next: String? = nil) {
@@ -250,7 +251,8 @@ package struct RecordsParameters: Equatable, JSONObjectCodable, Sendable {
     package var limit: Int?
     /// The `next` of the previous page; nil for the first page.
     package var after: String?
-    /// Whether to also receive records that arrive later. Nil means `false`.
+    /// Whether to receive only records that arrive from now on. If so, the call must be made with `more`, and the
+    /// daemon ignores `order`, `limit` and `after`. Nil means `false`.
     package var follow: Bool?
 
     package init(
@@ -278,7 +280,7 @@ package struct RecordsParameters: Equatable, JSONObjectCodable, Sendable {
 /// The reply of `Records`: a page of single records.
 package struct RecordsReply: Equatable, JSONObjectCodable, Sendable {
     package var records: [StoredRecord]
-    /// The cursor of the next page; nil if this is the last one.
+    /// The value of `after` for the next page; nil if this page is the last one.
     package var next: String?
     /// The number of records that are left out because their blocks are damaged; nil if there are none, or if the
     /// caller may not see all records.

@@ -28,8 +28,8 @@ package enum MessageCatalog {
         return "\n\(header)\n" + paragraphs.map { wrapped($0) }.joined(separator: "\n\n") + "\n"
     }
 
-    /// Returns the text without backquotes and with plain links: their text, followed by the target in parentheses
-    /// unless the text ends with it.
+    /// Returns the text without backquotes and with plain links. A plain link is the text of the link, followed by its
+    /// target (without the fragment) in parentheses unless the text before them ends with the target.
     package static func plain(_ markdown: String) -> String {
         var text = ""
         var rest = markdown[...]
@@ -54,7 +54,7 @@ package enum MessageCatalog {
         return text
     }
 
-    /// Breaks a paragraph into lines of at most 80 characters.
+    /// Breaks a paragraph at spaces, into lines of at most 80 characters unless a word is longer.
     private static func wrapped(_ text: String) -> String {
         var lines: [String] = []
         var line = ""

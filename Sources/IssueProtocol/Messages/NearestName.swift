@@ -27,8 +27,8 @@ package enum NearestName {
 
 /// The edit distance of two strings, used for suggestions such as "did you mean …".
 package enum EditDistance {
-    /// Returns the number of insertions, deletions, replacements and swaps of adjacent characters that turn `left` into
-    /// `right`.
+    /// Returns the minimum number of insertions, deletions, replacements and swaps of adjacent characters that turn
+    /// `left` into `right`.
     ///
     /// Takes time proportional to the product of the two lengths.
     package static func between(_ left: String, _ right: String) -> Int {

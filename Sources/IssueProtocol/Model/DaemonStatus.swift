@@ -26,13 +26,13 @@ public struct DaemonStatus: Equatable, Sendable {
     /// The time of the last report that failed for lack of space or time. Nil if there was none since the start, or the
     /// caller may not see all records.
     public var refusedAt: IssueTimestamp?
-    /// The number of open connections. Nil if the caller may not see it.
+    /// The number of open connections. Nil if the caller may not see all records.
     public var connections: Int?
     /// The store.
     public var store: StoreStatus
     /// The destinations.
     public var destinations: [DestinationStatus]
-    /// The suppressions with the highest counts, highest first.
+    /// The suppressions with the highest counts, highest first; at most 50.
     public var suppressions: [Suppression]
     /// The number of suppressions that are not in ``suppressions``.
     public var otherSuppressions: Int
@@ -135,13 +135,15 @@ extension RedactionCount: JSONObjectCodable {
 
 /// The status of the daemon's store.
 public struct StoreStatus: Equatable, Sendable {
-    /// The id of the store, which stays the same as long as its records exist. Empty if the store cannot be opened.
+    /// The store code with which the id of the newest record begins. It changes after a database was created or
+    /// restored, or has lost its WAL. Empty if the store cannot be opened.
     public var id: String
-    /// The number of stored records.
+    /// The number of stored records. For a caller who may not see all records, it is the same as
+    /// ``DaemonStatus/received`` instead.
     public var records: Int
-    /// The number of stored groups.
+    /// The number of stored groups. If the caller may not see all records, only the caller's groups are counted.
     public var groups: Int
-    /// The size of the store on disk, in bytes. Nil if the caller may not see all records.
+    /// The size of the database without its WAL, in bytes. Nil if the caller may not see all records.
     public var bytes: Int?
     /// The time at which the oldest stored record was received. Nil if there is none, or the caller may not see all
     /// records.
@@ -149,7 +151,8 @@ public struct StoreStatus: Equatable, Sendable {
     /// The free space of the store's file system, in bytes. Nil if it is unknown, or the caller may not see all
     /// records.
     public var freeBytes: Int?
-    /// A description of each current fault of the store or the configuration.
+    /// A description of each current fault of the store or the configuration. Empty if the caller may not see all
+    /// records.
     public var faults: [String]
     /// The stable identifier of each fault, in the same order. Empty if the daemon is too old to send them.
     public var faultIDs: [String] = []
@@ -247,9 +250,10 @@ package struct RetentionRule: Equatable, Sendable {
 
     /// The wire name of the rule. A newer daemon may have rules that this version does not know.
     package var name: String
-    /// The application that the rule applies to; nil for all applications without a separate rule.
+    /// The application that has a maximum age of its own; nil for the other rules.
     package var app: String?
-    /// The user of the application, or the user whose records are removed first; nil if there is no such user.
+    /// The user of `app` or, for a limit on space, the user whose records are removed first. Nil if there is no such
+    /// user.
     package var uid: UInt32?
     /// The maximum age; nil for a limit on space.
     package var age: Duration?

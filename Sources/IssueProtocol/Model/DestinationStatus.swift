@@ -1,6 +1,8 @@
 package import IssueWire
 
 /// The status of a destination (`Destination` on the wire).
+///
+/// If the destination is no longer configured, only its name, kind, ledger and oldest pending record are known.
 public struct DestinationStatus: Equatable, Sendable {
     /// The name in the daemon's configuration.
     public var name: String
@@ -20,8 +22,8 @@ public struct DestinationStatus: Equatable, Sendable {
     package var ledger: Ledger
     /// The number of pending lines about corrections of the grouping and about undoing them. Nil if there are none.
     package var pendingCorrections: Int?
-    /// The time at which the oldest pending record was reported, or the oldest pending correction was made. Nil if
-    /// nothing is pending.
+    /// The time at which the oldest pending record was received, or the oldest pending correction was made. Nil if
+    /// nothing is pending, or the caller may not see all records.
     public var oldestPending: IssueTimestamp?
     /// The time of the next attempt. Nil unless the destination is waiting or paused.
     public var nextAttempt: IssueTimestamp?
@@ -37,7 +39,7 @@ public struct DestinationStatus: Equatable, Sendable {
     /// The number of records that were sent again since the destination was added. 0 if the caller may not see all
     /// records.
     public var resent: Int
-    /// The number of records since the destination was added that it may have received twice. 0 if the caller may not
+    /// The number of records that the destination may have received twice since it was added. 0 if the caller may not
     /// see all records.
     public var possibleDuplicates: Int
     /// The number of bytes that were sent today (UTC). 0 if the caller may not see all records.
@@ -129,7 +131,8 @@ public enum DestinationState: String, CaseIterable, Sendable {
     case sending
     /// Records wait for the send rate or for the next attempt, or a failed request is being repeated.
     case waiting
-    /// A failure needs an operator. A request is tried again from time to time.
+    /// A failure needs an operator. Unless the credential is missing or the configuration is invalid, a request is
+    /// tried again from time to time.
     case paused
 }
 

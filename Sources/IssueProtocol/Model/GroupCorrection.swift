@@ -38,7 +38,7 @@ public struct GroupCorrection: Equatable, Sendable {
     public var timestamp: IssueTimestamp
     /// The reason that its author gave. Nil if there is none.
     public var reason: String?
-    /// The number of series that it has moved since it was made.
+    /// The number of new series to which it has applied since it was made. Series that existed before are not counted.
     public var hits: Int64
 
     package init(
@@ -84,8 +84,8 @@ extension GroupCorrection: JSONObjectCodable {
 
 /// A field that a group can be split by (`SplitField` on the wire).
 ///
-/// These are the fields that all records of a series share. Metadata and the type of an error belong to single records,
-/// so a group can't be split by them.
+/// All records of a series share these fields. Metadata and the type of an error belong to single records, so a group
+/// can't be split by them.
 public enum IssueSplitField: String, CaseIterable, Sendable {
     /// The message without its variable parts, as in titles.
     case title
@@ -124,8 +124,8 @@ package struct TitlePattern: Equatable, Sendable {
     private let middle: [SubstringSearch]
     private let hasStar: Bool
 
-    /// Creates a pattern. Returns nil if the text is too long, empty, consists only of stars, or begins with U+0001,
-    /// with which the stored form of a split by a field begins.
+    /// Creates a pattern. Returns nil if the text is too long, is empty or consists only of stars, or if it begins with
+    /// U+0001, with which the stored form of a split by a field begins.
     package init?(_ text: String) {
         let star = UInt8(ascii: "*")
         let bytes = Array(text.utf8)
@@ -140,14 +140,15 @@ package struct TitlePattern: Equatable, Sendable {
 
     /// Returns `true` if the whole title matches.
     ///
-    /// The time is linear in the length of the title for every pattern. It must be short, because the writer calls this
-    /// for each rule of an application when a new fingerprint arrives.
+    /// For every pattern, the time is linear in the length of the title. It must be short, because the writer may match
+    /// each new series against all rules of its application and all splits of its group.
     package func matches(_ title: String) -> Bool {
         var work = 0
         return matches(title, work: &work)
     }
 
-    /// Returns `true` if the whole title matches. Adds the number of byte comparisons to `work`.
+    /// Returns `true` if the whole title matches. Adds a number of steps to `work` that is proportional to the maximum
+    /// time taken.
     package func matches(_ title: String, work: inout Int) -> Bool {
         let title = Array(title.utf8)
         work += start.count + end.count
@@ -186,8 +187,7 @@ private struct SubstringSearch: Equatable, Sendable {
         self.borders = borders
     }
 
-    /// Returns the index after the first occurrence; nil if there is none. Adds the number of byte comparisons to
-    /// `work`.
+    /// Returns the index after the first occurrence; nil if there is none. Adds the number of steps to `work`.
     func firstEnd(in bytes: ArraySlice<UInt8>, work: inout Int) -> Int? {
         var length = 0
         for index in bytes.indices {

@@ -2,7 +2,9 @@ public import IssueWire
 
 /// The records of one user's application that describe the same problem, usually called "the issue".
 ///
-/// These are the records with the same fingerprint, unless a correction has merged or split groups.
+/// These are the records with the same fingerprint, unless a correction has merged or split groups. In a list, the
+/// counts and the times of occurrences are those of the records that match the filter, except that a condition on text,
+/// metadata or context selects whole groups.
 public struct IssueGroup: Equatable, Sendable {
     /// The id of the group.
     public var id: String
@@ -16,13 +18,13 @@ public struct IssueGroup: Equatable, Sendable {
     public var mutedUntil: IssueTimestamp?
     /// The number of further occurrences after which muting ends. Nil if it does not end after a count.
     public var mutedUntilCount: Int?
-    /// Whether the issue has occurred again after it was resolved, or a record has ended its mute by its version or by
-    /// the number of occurrences.
+    /// Whether the issue is open because of a regression: a record that reopened it after it was resolved, or that
+    /// ended its mute with a newer version or after a number of occurrences.
     public var hasRegressed: Bool
     /// The version of the application that has the fix of a resolved issue. Records of earlier versions do not reopen
     /// it. Nil if none was given.
     public var resolvedIn: String?
-    /// Whether the next deployment of the application will have the fix of a resolved issue.
+    /// Whether the next declared deployment of the application will have the fix of a resolved issue.
     public var isResolvedInNext = false
     /// The last change of the state by a user. If the group has regressed, this is the change to the previous state.
     /// Nil if no user has set the state, or if it has changed automatically in another way, such as at the end of a
@@ -34,7 +36,8 @@ public struct IssueGroup: Equatable, Sendable {
     public var user: UInt32
     /// The text that identifies the records of the group.
     public var fingerprint: String
-    /// The version of the rule with which the daemon computed the fingerprint. Nil if unknown.
+    /// The version of the daemon's rule for fingerprints that the group conforms to, even if the sender chose the
+    /// fingerprint. Nil if unknown.
     package var fingerprintRule: Int?
     /// The domain of the error. Nil if it has none.
     public var domain: String?
@@ -42,17 +45,17 @@ public struct IssueGroup: Equatable, Sendable {
     public var code: Int?
     /// The source location. Nil if unknown.
     package var source: SourceLocation?
-    /// The number of stored records.
+    /// The number of records, including those that retention has removed.
     public var records: Int
-    /// The number of occurrences, including those that were only counted.
+    /// The number of occurrences in these records. A record can stand for several.
     public var occurrences: Int
-    /// The time of the first occurrence.
+    /// The time at which the first record was received.
     public var firstSeen: IssueTimestamp
-    /// The time of the last occurrence.
+    /// The time at which the last record was received.
     public var lastSeen: IssueTimestamp
-    /// The version of the application at the first occurrence. Nil if unknown.
+    /// The version of the application in the first record. Nil if unknown.
     public var firstVersion: String?
-    /// The version of the application at the last occurrence. Nil if unknown.
+    /// The last version of the application that reported the issue. Nil if unknown.
     public var lastVersion: String?
     /// The id of the newest record. Nil if none is stored.
     public var newestRecord: String?
@@ -170,7 +173,7 @@ public enum GroupState: String, CaseIterable, Hashable, Sendable {
     case open
     /// Fixed. The next record is a regression, unless its version does not have the fix.
     case resolved
-    /// Not of interest now. New records are stored and counted, but not forwarded or announced.
+    /// Not of interest now. New records are stored and counted, but neither forwarded nor announced.
     case muted
 
     /// The number of the state in the database.
@@ -225,16 +228,16 @@ extension IssueStateChange: JSONObjectCodable {
 package struct SetStateParameters: Equatable, JSONObjectCodable, Sendable {
     package var group: String
     package var state: GroupState
-    /// The end of a mute; nil if it has none.
+    /// The time at which a mute ends; nil if it does not end at a time.
     package var until: IssueTimestamp?
-    /// Whether the state ends with a record from a version of the application that is newer than all seen so far. In
-    /// this case, records of other versions do not reopen a resolved group. Nil means `false`.
+    /// Whether a record from a version newer than the application's current newest one ends the state. If so, records
+    /// of other versions do not reopen a resolved group. Nil means `false`.
     package var untilNewerVersion: Bool?
     /// The version that has the fix: only this version and later ones reopen the group. Nil if none was given.
     package var resolvedIn: String?
     /// Whether the next declared deployment has the fix. Nil means `false`.
     package var isResolvedInNext: Bool?
-    /// The number of occurrences after which a mute ends; nil if it does not end after a count.
+    /// The number of further occurrences after which a mute ends; nil if it does not end after a count.
     package var untilCount: Int64?
     /// A note of at most 1024 bytes, which users see with the group. If it is nil, a group that is already in this
     /// state keeps its note, unless the state is open. An empty note removes the note.

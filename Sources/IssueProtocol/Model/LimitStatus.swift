@@ -14,7 +14,7 @@ public struct Suppression: Equatable, Sendable {
     public var count: Int
     /// The time since which records are held back.
     public var since: IssueTimestamp
-    /// The number of groups that are held back. Nil from a daemon that lists each group separately.
+    /// The number of groups whose records are held back. Nil from a daemon that lists each group separately.
     public var groups: Int?
 
     package init(
@@ -79,8 +79,8 @@ package struct LimitsReply: Equatable, Sendable {
     package var limits: [LimitStatus]
     /// The number of limits that are not listed.
     package var others: Int
-    /// The number of records held back by limits that are not listed, including limits that were not counted
-    /// separately because there were too many.
+    /// The number of records, announcements or names above the limits that are not listed. Includes limits that were
+    /// not counted separately because there were too many.
     package var othersHeld: Int
     /// The time at which counting began, at most 24 hours ago.
     package var since: IssueTimestamp
@@ -124,17 +124,20 @@ package struct LimitStatus: Equatable, Sendable {
     /// The name of the destination; nil if the limit does not belong to one.
     package var destination: String?
     package var app: String?
-    /// The user of the limit or of the application. Nil for the limit of all users together.
+    /// The user of the limit or of the application. Nil for a limit of all users together, and for the total of a limit
+    /// that each user or application has.
     package var uid: UInt32?
-    /// The id of the group.
+    /// The id of the group; nil unless the limit is `group_rate`.
     package var group: String?
-    /// The amount left now, in records, bytes, announcements or names. Nil if unknown.
+    /// The amount left now, in records, bytes, announcements or names. Nil if unknown, and for a user's part of a limit
+    /// that users share.
     package var level: Int64?
     /// The amount of the full limit; nil for a user's part of a limit that users share.
     package var capacity: Int64?
-    /// The amount by which `level` rises per `period`; nil if it returns to `capacity` when a period begins.
+    /// The amount by which `level` rises per `period`. Nil if it returns to `capacity` when a period begins, and for a
+    /// user's part of a limit that users share.
     package var refill: Int64?
-    /// The length of a period. Nil if the limit has none.
+    /// The length of a period. Nil for a user's part of `global_rate`.
     package var period: Duration?
     /// The part of `level` that is not reserved; nil if nothing is reserved.
     package var commonLevel: Int64?
@@ -145,7 +148,7 @@ package struct LimitStatus: Equatable, Sendable {
     /// The number of records, announcements or names above the limit since `LimitsReply.since`.
     package var held: Int64
     /// The limits that would have held back nothing in that time. Any one of them is enough. Empty if nothing was held
-    /// back.
+    /// back, and for a user's part of a limit that users share.
     package var needed: [LimitNeed]
 
     package init(

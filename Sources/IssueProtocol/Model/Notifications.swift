@@ -25,7 +25,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var silenced: Int
     /// The number of messages that the receiver has accepted.
     public var messages: Int
-    /// The number of accepted messages that may have arrived more than once. Their text mentions this.
+    /// The number of accepted messages that may have arrived more than once.
     public var repeated: Int
     /// The time at which the oldest pending event happened. Nil if none is pending.
     public var oldestPending: IssueTimestamp?
@@ -100,7 +100,7 @@ package struct IssueSilence: Equatable, Sendable {
 
     /// The id that the daemon assigned; empty in a request.
     package var id: String
-    /// The names of applications. A name may end with `*`. An empty list matches all.
+    /// The names of applications. A name may end with `*`, which matches any text. An empty list matches all.
     package var apps: [String]
     /// The names of environments, with the same rules as `apps`.
     package var environments: [String]
