@@ -32,10 +32,11 @@ extension StoreReader {
             hits: row.int64(10))
     }
 
-    /// Returns the corrections of the grouping, the newest first; at most 1,000.
+    /// Returns the newest corrections, the newest first; at most 1,000.
     ///
     /// - Parameters:
-    ///   - id: The id of a group; only corrections of it and of groups merged into it are returned. Nil for all.
+    ///   - id: The id of a group. Only corrections of the group that now has its records, and of groups merged into
+    ///     that group, are returned. Nil for all corrections.
     ///   - viewer: The viewer.
     /// - Throws: `QueryFailure.notFound` if the group does not exist or the viewer must not see it; otherwise the error
     ///   of the query.
@@ -108,8 +109,8 @@ extension StoreReader {
     /// - Parameters:
     ///   - id: The id of the record or group.
     ///   - viewer: The viewer.
-    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
-    ///   query.
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if the
+    ///   record's block is damaged; otherwise the error of the query.
     package func explain(_ id: String, viewer: Viewer) throws -> GroupExplanation {
         try snapshot {
             let shown = try show(id, viewer: viewer)
@@ -188,7 +189,8 @@ extension StoreReader {
         ) { GroupKey.text(key: $0.int64(0)) }
     }
 
-    /// Returns pairs of groups of one application whose titles differ in one word. Compares the newest 4,096 groups.
+    /// Returns pairs of groups of the same account that have the same attributes, except for one word of their titles.
+    /// Compares at most the newest 4,096 groups.
     ///
     /// - Parameters:
     ///   - app: The name of an application; nil for all.
@@ -228,10 +230,11 @@ extension StoreReader {
 
 /// The group that a record would join, and how the record would change the group. See `StoreReader.preview`.
 package struct RecordPreview: Equatable, Sendable {
-    /// The user and the name of the account. The name is `overflow` if the user has too many names.
+    /// The user and the name of the account. The name is `overflow` if the user has too many new application
+    /// names.
     package var uid: UInt32
     package var app: String
-    /// Other users with an account of this name, as far as the viewer may see them; at most 20.
+    /// Other users with an account of this name, as far as the viewer may see them. The list is limited.
     package var otherUsers: [UInt32] = []
     /// The account; nil if it is new or the viewer must not see it.
     package var account: AccountID?
@@ -246,7 +249,7 @@ package struct RecordPreview: Equatable, Sendable {
     package var id: String
     /// The group, after all corrections; nil if it is new.
     package var group: GroupID?
-    /// The group with its counts; nil if it has no records.
+    /// The group with its counts; nil if it is new or has no series.
     package var shown: IssueGroup?
     package var corrections: [GroupCorrection] = []
     /// The effect of the record on the state of the group.
@@ -254,7 +257,7 @@ package struct RecordPreview: Equatable, Sendable {
     /// How the record would change its group.
     package var changes: NotificationKinds = []
 
-    /// Whether the record would be the first one of its group, or reopen the group.
+    /// Whether the record would be the first one of its group, or a regression.
     package var isFirst: Bool { group == nil || effect == .regression }
 }
 
@@ -266,14 +269,14 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - series: The series of the record.
-    ///   - count: The number of its occurrences.
+    ///   - count: The number of occurrences that the record reports.
     ///   - app: The name of the account.
-    ///   - user: The user of the account. If nil, it is `asker`, or the first user who had an account of this name if
-    ///     `asker` has none.
+    ///   - user: The user of the account. Nil for `asker` or, if only other users have an account of this name, the
+    ///     first of them that the viewer may see.
     ///   - asker: The user who asks.
     ///   - viewer: The viewer.
-    ///   - limits: The limits on new groups, series and application names. The counts for them are read from the
-    ///     database, as after a restart.
+    ///   - limits: The limits on new groups, series and application names. What counts towards them is read from the
+    ///     database.
     ///   - now: The wall time.
     package func preview(
         _ series: SeriesDescription, count: Int64, app: String, user: UInt32?, asker: UInt32, viewer: Viewer,
@@ -388,8 +391,7 @@ extension StoreReader {
     }
 
     /// Returns the number of new groups since a time, for an account and for all accounts of its user, without overflow
-    /// groups. Only the newest 16,384 groups of the store are counted, as after a restart
-    /// (`RecordCommit.restoreGuard`).
+    /// groups. Only the newest 16,384 groups of the store are counted, as in `RecordCommit.restoreGuard`.
     package func newGroupCounts(
         account: AccountID, user: UInt32, since start: IssueTimestamp
     ) throws -> (account: Int64, user: Int64) {

@@ -39,8 +39,8 @@ extension StoreWriter {
     ///   - groups: The groups to merge.
     ///   - target: The group that gets their records.
     ///   - author: The user who merges them.
-    /// - Returns: The numbers of the new corrections: one for each distinct group that was not already merged into
-    ///   `target`. Nil if a limit for corrections would be exceeded.
+    /// - Returns: The numbers of the new corrections. A group that is already merged into `target` gets none, and
+    ///   groups that are merged into the same group get one together. Nil if a limit for corrections would be exceeded.
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> [Int64]? {
@@ -148,8 +148,8 @@ extension StoreWriter {
     ///   - group: The group to split.
     ///   - parts: The groups to split off. No series may match two of them.
     ///   - author: The user who splits the group.
-    /// - Returns: Nil if a limit for corrections would be exceeded, if a sample is no longer in the group, or if all
-    ///   groups to split off have been merged into it.
+    /// - Returns: The progress. Nil if a limit for corrections would be exceeded, if a sample is no longer in the
+    ///   group, or if all groups to split off have been merged into it.
     package func beginSplit(
         _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
     ) throws(StoreFailure) -> Split? {
@@ -225,7 +225,7 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// Compares the titles of a group's series with a pattern.
+    /// Compares the titles of a group's series with a pattern. Ignores series whose description was erased.
     ///
     /// - Returns: The first series that matches, nil if none does; and `true` if all of them match.
     package func match(_ pattern: TitlePattern, in group: GroupID) throws -> (sample: SeriesID?, isAll: Bool) {

@@ -6,7 +6,7 @@ import SQLiteKit
 extension StoreWriter {
     /// The maximum number of redirects that one transaction turns back into groups.
     private static let groupsPerUndoing = 64
-    /// Groups with fewer series than this get their attributes in the transaction that changes them.
+    /// A group with at least this many series gets its attributes after the transaction that changes it.
     private static let seriesPerDescription = 64
 
     private var table: GroupTable { GroupTable(connection: connection) }
@@ -24,7 +24,8 @@ extension StoreWriter {
 
         package let correction: Int64
         fileprivate let author: CorrectionAuthor
-        /// The groups that the records belong to now; at most 1,000.
+        /// The target of the correction and the groups to which its records return, without those that have become
+        /// redirects; at most 1,000.
         package fileprivate(set) var groups: [GroupID] = []
         package fileprivate(set) var isDone = false
         /// The progress of undoing a merge or rule.
@@ -33,7 +34,7 @@ extension StoreWriter {
         fileprivate var holders: Set<GroupID> = []
         /// The last series that was examined while undoing a split.
         fileprivate var reachedSeries: SeriesID = 0
-        /// Groups whose attributes must still be set, because they have lost or got series.
+        /// Groups whose attributes must still be set, because they may have lost or got series.
         fileprivate var undescribed: Set<GroupID> = []
 
         /// - Parameters:
@@ -186,8 +187,8 @@ extension StoreWriter {
         }
     }
 
-    /// Performs the next step of undoing a split: moves series of the group that was split off back to the groups of
-    /// their fingerprints.
+    /// Performs the next step of undoing a split: moves series of the group that was split off back to the groups that
+    /// have their fingerprints now.
     private func continueUndoingSplit(
         _ undoing: inout Undoing, _ correction: CorrectionRow, _ group: GroupID
     ) throws(SQLiteError) {
@@ -216,7 +217,8 @@ extension StoreWriter {
         undoing.undescribed.remove(group)
     }
 
-    /// Returns the numbers of the merges into a group, the newest first; for a redirect, only that of its own merge.
+    /// Returns the numbers of the merges into a group, the newest first; for a redirect, only that of its own merge, or
+    /// none if a rule merged it.
     package func mergesToUndo(of group: GroupID) throws(StoreFailure) -> [Int64] {
         try Self.convertingErrors { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
     }
@@ -285,7 +287,8 @@ extension GroupTable {
         ) { $0.id(0, as: GroupID.self) }
     }
 
-    /// Returns the numbers of the merges into a group, the newest first; for a redirect, only that of its own merge.
+    /// Returns the numbers of the merges into a group, the newest first; for a redirect, only that of its own merge, or
+    /// none if a rule merged it.
     func mergesToUndo(of group: GroupID) throws(SQLiteError) -> [Int64] {
         try connection.all(
             """
@@ -311,7 +314,7 @@ extension GroupTable {
         ) { ($0.id(0, as: SeriesID.self), $0.id(1, as: GroupID.self), $0.bytes(2)) }
     }
 
-    /// Returns up to `limit` series that have the fingerprint of a group but are in another group.
+    /// Returns up to `limit` series that have the fingerprint of `group` but are in `holder`.
     func series(
         ofFingerprintOf group: GroupID, in holder: GroupID, limit: Int
     ) throws(SQLiteError) -> [SeriesID] {
@@ -344,7 +347,7 @@ extension GroupTable {
         _ = try triage.write(try triage.standing(ofGroup: target), of: group, from: row)
     }
 
-    /// Returns `true` if a group was turned back from a merge or rule that is being undone.
+    /// Returns `true` if a group is no longer a redirect because this merge or rule is being undone.
     func isTurnedBack(_ group: GroupID, from correction: Int64) throws(SQLiteError) -> Bool {
         try connection.first(
             "SELECT merged_by IS ?2 AND merged_into IS NULL FROM groups WHERE id = ?1", group, correction
@@ -356,7 +359,7 @@ extension GroupTable {
         try connection.run("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL", group)
     }
 
-    /// Moves series of a group that was split off back to the groups of their fingerprints.
+    /// Moves series of a group that was split off back to the groups that have their fingerprints now.
     ///
     /// - Returns: The moved series, keyed by their new groups; the number of examined series; and the last examined
     ///   series, nil if there were none.

@@ -174,7 +174,8 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - notifier: The id of the notifier.
-    ///   - rate: The number of occurrences in a period that makes an issue escalate.
+    ///   - rate: The number of occurrences in a period that makes an issue escalate. Only counts with its slot length
+    ///     are returned.
     /// - Returns: Nil if the notifier counts no occurrences.
     package func escalations(
         of notifier: Int64, _ rate: Rate

@@ -19,7 +19,7 @@ package struct NotifierRow: Equatable, Sendable {
     package var messages: Int64
     /// The number of delivered messages that may have arrived more than once.
     package var repeated: Int64
-    /// A summary of the last answer; nil if there was none.
+    /// A summary of the last attempt's answer or error; nil before the first attempt has ended.
     package var lastAnswer: String?
     /// The time of the last delivery; nil if there was none.
     package var lastSuccess: IssueTimestamp?
@@ -133,7 +133,7 @@ extension StoreWriter {
     ///   - id: The id of the notifier.
     ///   - fate: The fate of the message after the attempt.
     ///   - isRepeated: `true` if the message may have arrived more than once.
-    ///   - answer: A summary of the answer.
+    ///   - answer: A summary of the answer or the error.
     ///   - now: The current wall time.
     /// - Returns: The new state; nil if the notifier does not exist.
     package func settle(
@@ -200,7 +200,7 @@ struct NotificationTable {
 
     /// The number of settled messages that are kept per notifier.
     private static let keptMessages = 100
-    /// The maximum number of changes that are kept for notifiers with an error in their section.
+    /// The maximum number of changes that are kept for notifiers that have not examined them.
     static let maxAlerts = 100_000
 
     func row(named name: String) throws(SQLiteError) -> NotifierRow? {
@@ -282,15 +282,16 @@ struct NotificationTable {
             """)
     }
 
-    /// Removes the oldest changes beyond the limit. Changes accumulate only for notifiers with an error in their
-    /// section.
+    /// Removes the oldest changes beyond the limit. Many changes accumulate only for notifiers that do not run because
+    /// of an error in their section.
     func limitAlerts(to count: Int = Self.maxAlerts) throws(SQLiteError) {
         try connection.run(
             "DELETE FROM alerts WHERE record <= (SELECT record FROM alerts ORDER BY record DESC LIMIT 1 OFFSET ?1)",
             count)
     }
 
-    /// Gives up all pending events. Called for a copy of a store, because the original reports them.
+    /// Gives up all pending events, removes all changes, and ends counting. Called for a copy of a store, because the
+    /// original reports them.
     func dropPending() throws(SQLiteError) {
         let notifiers = try connection.all("SELECT id FROM notifiers") { $0.int64(0) }
         for id in notifiers { try dropPending(of: id) }

@@ -48,8 +48,8 @@ struct SeriesSelection {
     private var lists: [String?] = []
     /// The lowest severity (`IssueLevel.rank`); nil for any.
     private var severity: Int64?
-    /// The groups to which the series must belong; nil for any. Queries for groups set it to the result of a search,
-    /// see `StoreReader.groups(with:in:)`.
+    /// The groups to which the series must belong; nil for any. Set by queries whose filter selects groups by the
+    /// content of records (`StoreReader.groups(with:in:)`) or by deployments (`groups(_:in:)`).
     var groups: [GroupID]?
 
     /// Creates the selection for a filter.
@@ -120,11 +120,11 @@ struct SeriesSelection {
 
 /// The records that a client may see. Every query has a viewer.
 package enum Viewer: Equatable, Sendable {
-    /// All records: for root, the daemon's own user and the configured readers.
+    /// All records: for operators and readers.
     case everything
     /// The records that this user reported.
     case user(UInt32)
-    /// No records: for a user id that the system assigns dynamically and may later assign to another user.
+    /// No records: for a user id that can belong to different users over time, and for `nobody`.
     case nothing
 
     /// The user id to which queries are restricted; nil for no restriction. No account has the user id -1.
@@ -148,8 +148,8 @@ package enum Viewer: Equatable, Sendable {
 
     /// Returns the part of a destination's response that this viewer may see.
     ///
-    /// The text contains the destination's address and numbers of lines of all users. Only a viewer of everything may
-    /// see it; others see only the status code.
+    /// The text may contain the destination's address and numbers of lines of all users. Only a viewer of everything
+    /// may see it; others see only the status code, or nil if it does not start with one.
     func shown(answer: String?) -> String? {
         self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
     }

@@ -14,7 +14,7 @@ package final class StoreCopy {
     /// The size of the store, in bytes. It can change while the copy is made.
     package private(set) var total: Int64
 
-    /// The number of pages per step, which are 2 MiB.
+    /// The number of pages that a step copies. With pages of 8 KiB, this is 2 MiB.
     private static let pagesPerStep = 256
 
     /// Starts a copy.
@@ -23,7 +23,8 @@ package final class StoreCopy {
     ///   - source: The path of the database.
     ///   - path: The path of the copy. No file may exist there.
     ///   - control: Grants the snapshot and can end it; nil if the snapshot needs no permission.
-    /// - Throws: `StoreFailure` if the source cannot be read or the copy cannot be created.
+    /// - Throws: `StoreFailure.walTooLarge` if no snapshot may be taken now, or the error of opening the source or
+    ///   creating the copy.
     package init(
         of source: String, to path: String, control: (any SnapshotControl)? = nil
     ) throws(StoreFailure) {

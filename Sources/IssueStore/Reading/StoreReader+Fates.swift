@@ -26,7 +26,7 @@ extension StoreReader {
 
     /// The result of `show`: a record, its group, and its fates.
     package struct Shown: Sendable {
-        /// Nil if none of the group's records is stored any longer, or if the newest one is unreadable.
+        /// Nil if it is unreadable, or if none of the group's records is stored any longer.
         package var record: StoredRecord?
         package var group: IssueGroup
         package var fates: [IssueFate]
@@ -238,7 +238,8 @@ extension StoreReader {
         return fate
     }
 
-    /// Sets the fate to dead-lettered if the summary that counts a suppressed record was given up.
+    /// Sets the fate to dead-lettered if the summary that counts a suppressed record became a dead letter, and copies
+    /// the response from there.
     private func complete(
         _ fate: inout IssueFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
     ) throws {

@@ -36,9 +36,11 @@ extension StoreReader {
 
     /// Returns groups with the counts of the records that match the filter.
     ///
-    /// If the filter limits the time, the counts of closed ranges include whole minutes, or whole hours if they are
-    /// older than a week. Conditions on text and metadata select groups (`groups(with:in:)`), and the counts include
-    /// all records of these groups.
+    /// If the filter limits the time, records of closed ranges are counted by the minute. Those older than a week are
+    /// counted by the hour, all or none: they count if the first minute of the hour is in the time.
+    ///
+    /// Conditions on text and metadata select groups (`groups(with:in:)`). The counts of these groups also include
+    /// records that match only the other conditions.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
@@ -197,7 +199,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the row of a group's newest stored record; nil if none is stored, or if it is unreadable.
+    /// Returns the row of a group's newest stored record; nil if none is stored. If that record is unreadable, returns
+    /// an older one or nil.
     func newestRecord(of group: GroupID) throws -> RowID? {
         let open =
             try connection.first(
@@ -229,7 +232,8 @@ extension StoreReader {
         return try newest.flatMap { try connection.exists("SELECT 1 FROM records WHERE id = ?1", $0) ? $0 : nil }
     }
 
-    /// Adds the number of records per bucket. The buckets cover the time of the filter, or the last 24 hours.
+    /// Adds the number of records per bucket. The buckets cover the time of the filter. Its end defaults to now, and
+    /// its start to 24 hours before the end.
     private func addSparklines(
         to groups: inout [IssueGroup], of rows: [GroupID], buckets: Int, _ query: GroupQuery,
         _ selection: SeriesSelection
@@ -262,10 +266,10 @@ extension StoreReader {
         }
     }
 
-    /// Returns the groups of a selection that have changed in this way since the last deployment of their application.
+    /// Returns the groups of a selection that are new or gone since the last declared deployment of their application.
     ///
     /// - Parameters:
-    ///   - change: The change.
+    ///   - change: Whether new groups or groups that are gone are returned.
     ///   - selection: The series that match the other parts of the filter.
     func groups(_ change: DeploymentChange, in selection: SeriesSelection) throws -> [GroupID] {
         let windows = try deploymentWindows()

@@ -91,7 +91,7 @@ extension StoreReader {
     ///   - filter: The filter.
     ///   - limit: The maximum number of records.
     ///   - viewer: The viewer.
-    /// - Returns: The records, and the last row that the follower has seen with them.
+    /// - Returns: The records, and the row after which the follower continues.
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func newRecords(
         above row: RowID, _ filter: IssueFilter, limit: Int, viewer: Viewer
@@ -388,7 +388,8 @@ struct RecordOrigin: Equatable {
     var place: Place
     /// The stores in which it was before that, the latest first.
     var earlier: [Place] = []
-    /// Whether it may have been pending there. If not, it is not forwarded again.
+    /// Whether a destination may still have needed it when it was recovered from `place`. If not, it is not forwarded
+    /// again.
     var wasPending: Bool
     /// Whether the client marked it as reportable.
     var wasReportable: Bool
@@ -450,13 +451,13 @@ struct RecordOrigin: Equatable {
         }
     }
 
-    /// The sentence that `show` prints.
+    /// The note for `StoredRecord.repairs`.
     var note: String {
         var note =
             "recovered from a database that was moved aside, where it was \(place.id), received at "
             + place.receivedAt
         for place in earlier { note += "; before that it was \(place.id), received at \(place.receivedAt)" }
-        if !wasPending { note += "; not forwarded again because it had a fate there" }
+        if !wasPending { note += "; not forwarded again because it was no longer pending" }
         if losses.contains(.series) { note += "; its source, application and part of its message are lost" }
         if losses.contains(.sender) { note += "; part of its sender is lost" }
         return note

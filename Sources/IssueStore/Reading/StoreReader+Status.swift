@@ -103,8 +103,7 @@ extension StoreReader {
                     AND id < coalesce((SELECT id FROM next), 9223372036854775807))
         """
 
-    /// Returns at most ten messages about ledgers in which not every record has exactly one fate. The cause is always a
-    /// bug of issued.
+    /// Returns at most ten messages about ledgers in which not every record has exactly one fate.
     private func ledgerFaults() throws -> [String] {
         try connection.all(
             """
@@ -151,7 +150,7 @@ extension StoreReader {
     }
 
     /// Returns the number of corrections whose lines are pending and the time of the oldest one, by destination and
-    /// user. For applications that no longer exist, the user is -1.
+    /// user. For accounts that no longer exist, the user is -1.
     private func pendingCorrections() throws -> [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] {
         var found: [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] = [:]
         try connection.forEach(
@@ -174,7 +173,8 @@ extension StoreReader {
         return found
     }
 
-    /// Returns the time at which the oldest pending record of a destination was received; nil if there is none.
+    /// Returns the time at which the oldest record that may be pending at a destination was received; nil if there is
+    /// none. Records of an unfinished batch count as pending, even if they are withheld.
     private func oldestPending(_ destination: Int64, cursor: RowID) throws -> IssueTimestamp? {
         try connection.first(
             """
@@ -316,7 +316,8 @@ package enum StoreCheck {
     package enum Finding: Equatable, Sendable {
         /// All pages are intact.
         case whole
-        /// Some pages are corrupt or unreadable, or the file cannot be opened.
+        /// Some pages are corrupt or unreadable, or the file cannot be opened for a reason other than those of
+        /// `inconclusive`.
         case damaged
         /// The check was interrupted or blocked by a lock, or the host lacks a resource that the check needs.
         case inconclusive

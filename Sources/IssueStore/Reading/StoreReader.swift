@@ -13,7 +13,7 @@ package final class StoreReader {
     package let blocks: BlockReader
     /// Rows that the current snapshot has already looked up.
     var known = RowCache()
-    /// Maps user ids to the accountable users. Used by the forwarding loop.
+    /// Maps user ids to the accountable users. Set by the forwarding and notifier loops.
     package var users = AccountableUsers()
     /// The last figures that were read, and the data version of the database at that time.
     var lastFigures: (version: Int64, figures: StoreFigures)?
@@ -278,7 +278,7 @@ package enum QueryFailure: Error, Equatable, Sendable {
     case invalidFilter(field: String, reason: String)
     /// A parameter other than the filter is invalid. The string is its name.
     case invalidParameter(String)
-    /// No record or group with this id exists, or the viewer must not see it.
+    /// Nothing with this id exists, or the viewer must not see it.
     case notFound(id: String)
     /// The record with this id is in a damaged block.
     case unreadable(id: String)
@@ -293,9 +293,9 @@ extension QueryFailure {
 
 /// The position after which the next page begins. Clients must treat it as opaque.
 struct PageCursor: Equatable {
-    /// The sort key of the last row of the page.
+    /// The sort key of the last group of the page; 0 for a page of records.
     var value: Int64
-    /// The last row of the page.
+    /// The last group of the page, or the last record that was examined for the page.
     var row: Int64
 
     var text: String { "\(value).\(row)" }
@@ -315,8 +315,8 @@ struct PageCursor: Equatable {
 }
 
 extension StoreReader {
-    /// The queries that dominate the time of `List`, `Show`, `Records`, `Histogram` and `Status`, and queries of the
-    /// views, by name.
+    /// The queries that take most of the time of `List`, `Show`, `Records`, `Histogram` and `Status`, and queries of
+    /// two views, each with a name.
     ///
     /// Support bundles contain their query plans, which show a missing index or a bad plan. Parameters are not bound.
     package static var mainQueries: [(name: String, sql: String)] {

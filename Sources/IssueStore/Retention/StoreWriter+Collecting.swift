@@ -179,12 +179,13 @@ extension StoreWriter {
         }
     }
 
-    /// Removes old summaries that were delivered or given up, and old events about corrections.
+    /// Removes old summaries that were delivered or given up, with their dead letters, and old events about
+    /// corrections.
     ///
     /// - Parameters:
     ///   - number: Only summaries with a higher id are examined.
     ///   - time: Only summaries and events stored before this time are removed.
-    /// - Returns: The last summary that was examined; nil at the end.
+    /// - Returns: The last summary that was examined; nil if no further one is old.
     package func collectSummaries(above number: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
             let examined = try connection.all(
@@ -322,7 +323,7 @@ extension RecordRemoval {
 
 /// Determines the start of the retention period, and sums up old counts per hour.
 extension StoreWriter {
-    /// The age from which counts are stored per hour instead of per minute.
+    /// The age above which counts are stored per hour instead of per minute.
     package static let hourlyCountsAge: Duration = .seconds(7 * 86_400)
     /// The maximum number of counts that one transaction sums up.
     private static let maxAgedCountsPerTransaction = 8192
@@ -421,7 +422,7 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - references: The ids that records refer to.
-    ///   - ranges: Only series whose last closed range has expired for their application are returned.
+    ///   - ranges: Only series without closed ranges, or whose last one has expired for their account, are returned.
     package func unreferenced(
         _ references: References, quietSince ranges: ExpiredRanges
     ) throws -> (series: [SeriesID], processes: [ProcessRowID]) {
