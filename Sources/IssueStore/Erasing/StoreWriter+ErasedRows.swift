@@ -10,12 +10,11 @@ extension ForwardingOutbox {
         var fate: IssueFate.Outcome
     }
 
-    /// Subtracts records that are about to be erased from the ledger, and removes them from batches that await a
-    /// response.
+    /// Subtracts records from the ledger before they are erased, and removes them from batches that await a response.
     ///
     /// - Parameter toErase: The records. They must still exist.
-    /// - Returns: The number of these records that each destination has received or is receiving, keyed by its name;
-    ///   and the rows that are in flight.
+    /// - Returns: The number of these records that each destination has confirmed or that are in its batches in flight,
+    ///   keyed by its name; and the rows that are in flight.
     func subtractFates(of toErase: [RecordToErase]) throws(SQLiteError) -> (
         delivered: [String: Int64], inFlight: Set<RowID>
     ) {
@@ -109,23 +108,24 @@ extension StoreWriter {
     /// The maximum number of series per transaction.
     package static let maxSeriesPerTransaction = 32
 
-    /// Corrects the first and last times of series, and erases series and groups that have no records left.
+    /// Corrects the first and last times of series. Erases series that have no records left, and groups that have no
+    /// series left.
     ///
     /// Call `collectCounts(from:)` afterwards to remove the remaining counts of erased series.
     ///
     /// - Parameters:
     ///   - series: Series ids, at most `maxSeriesPerTransaction`.
     ///   - isWhole: `true` if all records of the series were to be erased. The counts of records that retention
-    ///     removed are then erased too.
+    ///     removed are then erased too. Otherwise, a series with such counts is kept.
     package func finishErasing(_ series: [SeriesID], isWhole: Bool) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes the summaries
-    /// of erased accounts that cover several groups.
+    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes summaries of
+    /// several groups of an erased account.
     ///
-    /// The newest rows cannot be deleted, because SQLite would assign their ids again. A process is kept if records in
-    /// damaged blocks may refer to it.
+    /// The newest rows cannot be deleted, because SQLite would assign their ids again. A process is not cleared if it
+    /// is cached or if records in damaged blocks may refer to it.
     ///
     /// - Parameters:
     ///   - processes: Ids of processes that have no record up to and including row `edge`.
@@ -195,8 +195,8 @@ extension RecordRemoval {
         memory.caches = WriterMemory.Caches()
     }
 
-    /// Returns the account and the sender to which cleared rows refer. Their user id is 4294967295, which no user has
-    /// (user_namespaces(7)).
+    /// Returns the account and the sender to which cleared rows refer. Inserts them if they are missing. Their user id
+    /// is 4294967295, which no user has (user_namespaces(7)).
     private func placeholderOwner() throws(SQLiteError) -> (account: AccountID, sender: Int64) {
         try connection.execute(
             """
@@ -214,7 +214,7 @@ extension RecordRemoval {
         return ids
     }
 
-    /// Returns the series that have records in this row or a later one.
+    /// Returns the series that have a record at this row or a later one.
     func reported(from row: RowID) throws(SQLiteError) -> Set<SeriesID> {
         try Set(connection.all("SELECT DISTINCT series FROM records WHERE id >= ?1", row) { $0.id(0) })
     }

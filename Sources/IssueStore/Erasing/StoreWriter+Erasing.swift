@@ -198,7 +198,8 @@ package struct Erasure: Equatable, Sendable {
     package var records: Int64 = 0
     /// The series of the erased records, which `finishErasing` must clean up at the end.
     package var series: Set<SeriesID> = []
-    /// The number of erased records that each destination has received or is receiving, keyed by its name.
+    /// The number of erased records that each destination has confirmed or that were in its batches in flight, keyed by
+    /// its name.
     package var delivered: [String: Int64] = [:]
 
     package init() {}
@@ -231,7 +232,7 @@ extension StoreReader {
     ///   - row: The row after which to start.
     ///   - last: The last row to examine.
     ///   - limit: The maximum number of rows.
-    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
+    /// - Throws: `QueryFailure` if the filter is invalid or its destination is unknown, or the error of the query.
     package func rows(
         _ filter: IssueFilter, above row: RowID, through last: RowID, limit: Int
     ) throws -> MatchingRows {
@@ -299,7 +300,8 @@ extension StoreWriter {
         package enum Step: Equatable, Sendable {
             /// Another step follows.
             case more
-            /// Another connection prevents the WAL from being checkpointed or truncated. Try again later.
+            /// Another connection is running a checkpoint, or prevents the WAL from being checkpointed or truncated.
+            /// Try again later.
             case waiting
             case done
         }

@@ -5,11 +5,11 @@ import SQLiteKit
 extension StoreWriter {
     /// Makes dead letters pending again.
     ///
-    /// A dead letter is not changed if its record or summary is gone or unreadable, or if its destination is no longer
-    /// configured.
+    /// A dead letter is not changed if its record is gone or unreadable, its summary was erased, or its destination is
+    /// no longer configured.
     ///
     /// - Parameter letters: Ids in the `dead_letters` table.
-    /// - Returns: The number of requeued dead letters, including summaries.
+    /// - Returns: The number of requeued dead letters, including those of summaries and corrections.
     package func requeue(_ letters: [Int64]) throws(StoreFailure) -> Int64 {
         try transaction { () throws(SQLiteError) in try outbox.requeue(letters) }
     }
@@ -17,7 +17,7 @@ extension StoreWriter {
 
 /// Stores and requeues dead letters.
 extension ForwardingOutbox {
-    /// Stores the dead letter of a record or of a summary.
+    /// Stores the dead letter of a record, or of a summary or correction.
     func addDeadLetter(
         record: RowID = 0, summary: Int64? = nil, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int,
         destination: Int64
@@ -107,7 +107,7 @@ extension StoreReader {
             for letter in found {
                 var entry = letter.entry
                 if letter.summary == nil { entry.record = try recordID(row: letter.record).text }
-                // Read one at a time, because all lines of a page together could take hundreds of MiB.
+                // The lines are read one at a time, because those of `limit` dead letters could take hundreds of MiB.
                 entry.line = parameters.lines == true ? try line(ofLetter: letter.id) : nil
                 entry.answer = viewer.shown(answer: entry.answer)
                 bytes += entry.json.count

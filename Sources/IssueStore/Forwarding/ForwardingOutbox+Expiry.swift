@@ -23,7 +23,7 @@ extension ForwardingOutbox {
                 expired += sum.records
             }
         }
-        // The statements above have read all pending records, so the damaged blocks among them are known.
+        // The statements above have read all pending records, so the damaged blocks with such records are known.
         for (row, account) in try accounts(ofUnreadable: blocks.unreadable(in: rows)) {
             for destination in known
             where try isPending(row, at: destination, inFlight: awaiting[destination.id] ?? []) {
@@ -119,7 +119,8 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Expires pending records whose accounts are unknown after a restart.
+    /// After a restart, expires the pending records of damaged blocks in the open range, because their accounts are
+    /// unknown.
     ///
     /// The open range has no posting lists, and it is rebuilt from the blocks that can be read. So if one of its blocks
     /// is damaged, all pending records are counted again, and the surplus in the ledger expires. A second call finds no
@@ -163,7 +164,7 @@ extension ForwardingOutbox {
             sums[account, default: LedgerChanges.Sum()].records += sum.records
             sums[account, default: LedgerChanges.Sum()].occurrences += sum.occurrences
         }
-        // The statements above have read all pending records, so the damaged blocks among them are known.
+        // The statements above have read all pending records, so the damaged blocks with such records are known.
         let sent = Set(batches.flatMap(\.sent))
         for (row, account) in try accounts(ofUnreadable: blocks.unreadable(in: all), open)
         where try isPending(row, at: destination, inFlight: sent) {
@@ -173,9 +174,9 @@ extension ForwardingOutbox {
         return sums
     }
 
-    /// Returns `true` if a destination still has to send a record or awaits the response to it.
+    /// Returns `true` if a record waits to be sent to a destination, or is in a batch that awaits a response.
     ///
-    /// - Parameter inFlight: The records of the destination's batches that await a response.
+    /// - Parameter inFlight: The records in batches of the destination that await a response.
     private func isPending(
         _ row: RowID, at destination: UnscannedRows, inFlight: Set<RowID>
     ) throws(SQLiteError) -> Bool {
@@ -269,7 +270,7 @@ extension ForwardingOutbox {
     /// Returns the rows that each destination still has to scan.
     private func unscannedRows() throws(SQLiteError) -> [UnscannedRows] {
         try connection.all("SELECT id, first_id, cursor, active, given_id FROM destinations") { row in
-            // Records that arrived while a destination was not configured are not queued for it.
+            // Records that arrive while a destination is not configured are queued only when it is configured again.
             (
                 id: row.int64(0), above: max(row.id(1) - 1, row.id(2)),
                 through: row.int64(3) != 0 ? .max : row.id(4)
@@ -283,7 +284,7 @@ extension ForwardingOutbox {
 
     private typealias AccountSum = (account: AccountID, sum: LedgerChanges.Sum)
 
-    /// Returns, per account, the number of records between two rows that are left to the scan.
+    /// Returns, per account, the number of records from row `first` to row `last` that are not sent outside the scan.
     private func waiting(_ first: RowID, _ last: RowID, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         guard first <= last else { return [] }
         return try connection.all(
@@ -299,7 +300,7 @@ extension ForwardingOutbox {
         }
     }
 
-    /// Returns, per account, the number of requeued records that wait to be sent.
+    /// Returns, per account, the number of requeued records in `rows` that wait to be sent.
     private func requeued(_ rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         try connection.all(
             """

@@ -53,7 +53,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the stored limiter state of a group that is no longer in memory, or nil if there is none.
+    /// Returns the stored limiter state of a group, or nil if there is none.
     package func limits(ofGroup group: GroupID, _ destination: Int64) throws -> GroupRow? {
         try snapshot {
             try limits(.group, from: group.rawValue, through: group.rawValue, destination, LimitRows.group).first
@@ -236,7 +236,7 @@ enum LimitRows {
 
 /// The reasons why records of a batch were suppressed, as stored with the batch.
 ///
-/// Almost always one reason applies to all of them, so only the exceptions are listed.
+/// Almost always one reason applies to all of them, so only the records with other reasons are listed.
 struct SuppressionReasons {
     private(set) var usual: SuppressionReason?
     private(set) var others: [SuppressionReason: [RowID]] = [:]

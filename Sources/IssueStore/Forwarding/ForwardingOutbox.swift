@@ -7,8 +7,8 @@ extension StoreWriter {
     /// the cursor, and updates the limiter and the ledger.
     ///
     /// - Returns: The stored batch. Its id is 0 if it has no lines and does not come from the scan.
-    /// - Throws: `StoreFailure.outdated` if some of its records have been removed or scanned in the meantime; otherwise
-    ///   the failure of the transaction.
+    /// - Throws: `StoreFailure.outdated` if some of its records have been removed or scanned in the meantime, and
+    ///   possibly if some have become unreadable; otherwise the failure of the transaction.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
         let stored = try transaction { () throws(SQLiteError) in try outbox.store(batch, &memory) }
         guard let stored else { throw .outdated }
@@ -56,7 +56,8 @@ struct ForwardingOutbox {
     let connection: DatabaseConnection
     let blocks: BlockReader
 
-    /// Stores a batch. Returns nil if some of its records have been removed or scanned in the meantime.
+    /// Stores a batch. Returns nil if some of its records have been removed or scanned in the meantime, and possibly if
+    /// some have become unreadable.
     func store(_ batch: NewBatch, _ memory: inout WriterMemory) throws(SQLiteError) -> StoredBatch? {
         guard try isCurrent(batch, memory) else { return nil }
         let id = batch.isEmpty ? 0 : try insert(batch, nextID: memory.open.nextID)
@@ -105,7 +106,7 @@ struct ForwardingOutbox {
         var ledger = LedgerChanges()
         var deadRows: [RowID] = []
         var run = FateRun()
-        // Looking up each record would double the cost of this function.
+        // Records are looked up only if some may be gone, because the lookups would double the cost of this function.
         let isWhole = memory.values.removals.isWhole(batch: batch.id)
         let gone = try isWhole && settlement.left.isEmpty ? [] : missing(batch.sent.map(\.row))
         let unreadable = try unreadable(among: gone)
@@ -214,8 +215,8 @@ struct ForwardingOutbox {
         try connection.first("SELECT cursor FROM destinations WHERE id = ?1", destination) { $0.id(0) } ?? 0
     }
 
-    /// Returns `true` if all records that a batch covers still exist. Counts them only if some were removed ahead of
-    /// the cursor.
+    /// Returns `true` if all records that a batch covers still exist. Counts the readable ones, but only if records in
+    /// the span may have been removed ahead of the cursor.
     private func allRecordsExist(
         _ batch: NewBatch, in span: ClosedRange<RowID>, removedAhead: ClosedRange<RowID>?
     ) throws(SQLiteError) -> Bool {
@@ -336,7 +337,7 @@ package struct NewBatch: Sendable {
     package var span: ClosedRange<RowID>?
     /// The records to send, in order.
     package var sent: [SentRecord] = []
-    /// Rows of records that are not forwarded, in ascending order.
+    /// Rows of the records that get the fate `withheld`, in ascending order.
     package var withheld: [RowID] = []
     /// The number of withheld records per account.
     package var withheldTally: [Tally] = []
@@ -351,7 +352,7 @@ package struct NewBatch: Sendable {
     package var unreadable: [ClosedRange<RowID>] = []
     /// The row up to which priority records have been examined, or nil if unchanged.
     package var priorityThrough: RowID?
-    /// Ids of the summaries in the batch. Their lines precede the records.
+    /// Ids of the summaries in the batch. Their lines precede those of the records.
     package var summaries: [Int64] = []
     /// Summaries whose windows closed during the scan. A later batch sends them.
     package var newSummaries: [StoreWriter.NewSummary] = []
@@ -381,13 +382,13 @@ package struct BatchSettlement: Sendable {
     package var outcome: BatchOutcome
     /// The number of requests that were made for the batch or parts of it.
     package var attempts: Int64
-    /// The destination's response to the accepted lines.
+    /// The destination's response to the accepted lines, or to the refused ones if none was accepted.
     package var answer: String?
     /// The destination's response to the refused lines.
     package var refusal: String?
     /// The lines that become dead letters, keyed by their index in the batch.
     package var deadLines: [Int: [UInt8]]
-    /// Indices of lines that could not be sent because their records were gone.
+    /// Indices of lines that could not be sent because their records or summaries were gone or unreadable.
     package var left: Set<Int>
     package var at: IssueTimestamp
     package var state: DestinationRow.State
@@ -428,7 +429,8 @@ package struct BatchSettlement: Sendable {
     }
 }
 
-/// The parts of a batch's lines that its records do not contain, so that the lines can be rebuilt byte for byte.
+/// The notes of a batch: what its records do not contain but is needed to rebuild its lines byte for byte, and why
+/// records were suppressed.
 struct BatchManifest {
     var summaries: [Int64]
     /// For each sent record, in order: the number of records suppressed before it, and the occurrences of its group.
@@ -467,7 +469,7 @@ struct BatchManifest {
     }
 }
 
-/// A stored batch that awaits a response.
+/// A batch that awaits a response.
 package struct StoredBatch: Equatable, Sendable {
     /// The id of the batch; 0 if it was not stored.
     package var id: BatchID
@@ -475,7 +477,7 @@ package struct StoredBatch: Equatable, Sendable {
     package var summaries: [Int64]
     package var sent: [SentRecord]
 
-    /// Returns a batch with the lines of both. The batch is not stored.
+    /// Returns a batch with the lines of this batch and of another one. It is not stored.
     package func merged(with other: StoredBatch, order: MergedLines) -> StoredBatch {
         let records = order.values(ofFirst: records, ofSecond: other.records)
         return StoredBatch(

@@ -3,8 +3,9 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Deletes the entries of requeued records that are gone or can't be read, and marks unreadable ones as expired.
-    /// Examines only the first 1,024 requeued records of each destination.
+    /// Deletes the entries of requeued records that wait to be sent but are gone or can't be read. Marks those that
+    /// can't be read as expired, except those that the scan has not reached. Examines only the first 1,024 waiting
+    /// records of each destination.
     ///
     /// - Returns: The number of deleted entries.
     @discardableResult
@@ -78,7 +79,8 @@ extension ForwardingOutbox {
         return found
     }
 
-    /// Deletes the entries of waiting records that are gone or can't be read, and marks unreadable ones as expired.
+    /// Deletes the entries of waiting records that are gone or can't be read. Marks those that can't be read as
+    /// expired, except those that the scan has not reached.
     func expire(_ unreadable: [WaitingSingle], _ open: OpenRange) throws(SQLiteError) {
         var ledger = LedgerChanges()
         for (destination, row) in unreadable {
@@ -100,7 +102,7 @@ extension ForwardingOutbox {
             "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1", row)
     }
 
-    /// Deletes the entries of removed records in a range of rows.
+    /// Deletes the entries of records in a range of rows that were removed or can't be read.
     func deleteSingles(in rows: ClosedRange<RowID>) throws(SQLiteError) {
         try connection.run(
             """
@@ -142,8 +144,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the priority records after a row, without those that a destination already sends outside the scan,
-    /// oldest first.
+    /// Returns the priority records after a row, oldest first, without those that have an entry in `singles` for the
+    /// destination.
     ///
     /// - Parameter limit: The maximum number of records.
     package func priority(for destination: Int64, above row: RowID, limit: Int) throws -> [OutboxRecord] {

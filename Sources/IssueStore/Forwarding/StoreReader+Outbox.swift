@@ -20,13 +20,14 @@ extension StoreReader {
         package var oldest: IssueTimestamp?
         /// The number of priority records after the cursor that have not been examined yet.
         package var priorityRecords: Int64 = 0
-        /// When the oldest priority record among them was received, or nil if there is none.
+        /// When the oldest of these was received; nil if there is none, or if the oldest can't be read.
         package var oldestPriority: IssueTimestamp?
-        /// Dead letters that wait to be sent again, without those whose records can't be read.
+        /// The number of requeued records that wait to be sent, without those that are known to be unreadable.
         package var requeued: Int64 = 0
-        /// Summaries and lines of corrections that wait to be sent.
+        /// The number of summaries and lines of corrections that were neither delivered nor given up. Includes those in
+        /// unfinished batches.
         package var unsentSummaries: Int64 = 0
-        /// Events about corrections that were not examined yet. Some may get no line.
+        /// The number of events about corrections that were not examined yet. Some may get no line.
         package var corrections: Int64 = 0
     }
 
@@ -70,8 +71,9 @@ extension StoreReader {
         try connection.first(sql, cursor) { $0.time(0) }
     }
 
-    /// Returns the next records after the cursor. The result ends where the range of the records ends, where the offset
-    /// of the record log's clock changes, or where series moved to other groups, whichever comes first.
+    /// Returns the next records after the cursor, except those whose series is lost. The result ends where the range of
+    /// the records ends, where the offset of the record log's clock changes, or where series moved to other groups,
+    /// whichever comes first.
     ///
     /// - Parameter limit: The maximum number of records.
     package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
@@ -86,7 +88,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the same records as `walk`, without the attributes of their series.
+    /// Returns the same records as `walk`, without the attributes of their series, and also records whose series is
+    /// lost.
     ///
     /// - Parameter limit: The maximum number of records.
     package func page(after cursor: RowID, limit: Int) throws -> ScanPage {
@@ -106,7 +109,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns a record as the scan would read it, or nil if it is gone or unreadable.
+    /// Returns a record as the scan would read it, or nil if it is gone or unreadable or its series is lost.
     func outboxRecord(row: RowID) throws -> OutboxRecord? {
         guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
         return try info(ofSeries: step.series, at: row)?.record(step, offset: try offset(after: row - 1).offset)
@@ -131,7 +134,8 @@ extension StoreReader {
 
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
     ///
-    /// - Parameter row: The row of a record. The returned group is that of the series when this record was stored.
+    /// - Parameter row: The row of a record. The returned group is the one that the series belonged to when this record
+    ///   was stored.
     package func info(ofSeries id: SeriesID, at row: RowID) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.first(
@@ -188,7 +192,7 @@ extension StoreReader {
         try snapshot { try record(row: row, isWhole: false) }
     }
 
-    /// Returns the oldest batch of a destination that awaits a response, or nil if there is none.
+    /// Returns the oldest batch that awaits a destination's response, or nil if there is none.
     ///
     /// - Parameter other: The id of a batch that is already known. Only later batches are considered.
     package func unansweredBatch(of destination: Int64, after other: BatchID = 0) throws -> StoredBatch? {
@@ -232,7 +236,8 @@ extension StoreReader {
         return found.first.map { ($0.account, 1) }
     }
 
-    /// Returns the ids of summaries that wait to be sent, oldest first.
+    /// Returns the ids of summaries and lines of corrections that were neither delivered nor given up, oldest first.
+    /// Includes those in unfinished batches.
     ///
     /// - Parameter limit: The maximum number of summaries.
     package func unsentSummaries(of destination: Int64, limit: Int) throws -> [Int64] {
@@ -320,7 +325,7 @@ package struct SentRecord: Equatable, Sendable {
 package struct SeriesInfo: Equatable, Sendable {
     package var group: GroupID
     package var account: AccountID
-    /// The user who is accountable for the records: their sender, or the owner of the sender's subordinate user id.
+    /// The accountable user of the account's user id.
     package var user: UInt32
     package var severity: IssueLevel
     package var isReportable: Bool
@@ -466,7 +471,7 @@ extension ForwardingOutbox {
         ) { FateSearch($0) }
     }
 
-    /// Returns the batch of a destination whose span contains a row; nil if there is none.
+    /// Returns the batch of a destination's scan whose span contains a row; nil if there is none.
     func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
         try connection.first(
             """

@@ -91,8 +91,8 @@ extension ForwardingOutbox {
 
     /// Adds existing records to the received and pending counts of a destination in the ledger.
     ///
-    /// The sums are computed here, because SQLite would sort all records to group them. Records in damaged blocks count
-    /// too, since they expire when the destination's cursor passes them.
+    /// The sums are computed in Swift, because SQLite would sort all records to group them. Records in damaged blocks
+    /// count too if their accounts are known, since they expire when the destination's cursor passes them.
     private func addPending(_ destination: Int64, recordsAbove row: RowID, _ open: OpenRange) throws(SQLiteError) {
         var numbers = IDInterner<SeriesID>()
         var sums: [LedgerChanges.Sum] = []
@@ -161,7 +161,7 @@ package struct DestinationRow: Equatable, Sendable {
         package var lastDeadLetter: IssueTimestamp?
         /// The number of requests sent.
         package var requests: Int64 = 0
-        /// The number of lines sent more than once.
+        /// How often a line was sent again.
         package var resent: Int64 = 0
         /// The number of lines that the destination may have received twice.
         package var maybeDuplicate: Int64 = 0
@@ -169,14 +169,14 @@ package struct DestinationRow: Equatable, Sendable {
         package var day: Int64 = 0
         /// Bytes sent on that day.
         package var dayBytes: Int64 = 0
-        /// The part of `dayBytes` that is charged to each user.
+        /// The part of `dayBytes` that is charged to each user. Users with small parts may be missing.
         package var dayUsers: [UInt32: Int64] = [:]
-        /// The part of `dayBytes` that is charged to all users together.
+        /// The part of `dayBytes` that is charged to all users together, including those missing in `dayUsers`.
         package var dayCharged: Int64 = 0
         /// For each unfinished batch, the lines that may have been delivered although no response confirmed this. If a
         /// batch is missing, any of its lines may have been delivered.
         package var unacknowledged: [BatchID: LineSet] = [:]
-        /// The last logged state of the destination, or nil if it is healthy.
+        /// The last logged condition of the destination (`OutageLog.stored`); nil if that is `accepting`.
         package var lastLoggedState: String?
         /// The state of the send pacer, and when it was saved.
         package var pace: SendPacer.Saved?

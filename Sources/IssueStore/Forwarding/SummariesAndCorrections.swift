@@ -149,8 +149,8 @@ struct SummaryDelivery: Equatable {
 }
 
 extension DatabaseConnection {
-    /// Returns the summary that counts a record suppressed for `reason`; nil if its window is still open or the record
-    /// is gone.
+    /// Returns the summary that counts a record suppressed for `reason`; nil if the window is still open, the summary
+    /// was deleted, or the record is gone or unreadable.
     func summary(
         counting row: RowID, for reason: SuppressionReason, _ destination: Int64
     ) throws(SQLiteError) -> SummaryDelivery? {
@@ -182,12 +182,12 @@ package struct CorrectionEvent: Equatable, Sendable {
     package var correction: GroupCorrection
     /// Whether the correction was undone.
     package var isUndone: Bool
-    /// The fingerprint of the group that gets the records.
+    /// The fingerprint of the group to which the correction moves records.
     package var fingerprint: String
-    /// The fingerprint of the other group; nil if there is no other group.
+    /// The fingerprint of the group from which it moves them; nil for the event about a rule itself.
     package var otherFingerprint: String?
-    /// Whether destinations may have records of the correction's groups. `false` if there are such records and all are
-    /// marked as not reportable.
+    /// Whether destinations get a line for the event. `false` if the correction's groups have series and all of these
+    /// are marked as not reportable.
     package var isReportable: Bool
 }
 
@@ -206,7 +206,7 @@ package struct CorrectionLine: Equatable, Sendable {
 
 extension GroupTable {
     /// Stores an event about a correction, for all destinations. Stores none if no destination is configured, because
-    /// only configured destinations delete old events.
+    /// old events are deleted only while one is.
     ///
     /// Must run in the transaction that makes or undoes the correction.
     ///
@@ -214,8 +214,8 @@ extension GroupTable {
     ///   - correction: The number of the correction.
     ///   - kind: The kind of the correction.
     ///   - isUndone: `true` if the correction is undone.
-    ///   - source: The other group; nil for the event about a rule itself.
-    ///   - target: The group that gets the records.
+    ///   - source: The group from which the correction moves records; nil for the event about a rule itself.
+    ///   - target: The group to which it moves them.
     ///   - pattern: The pattern as it is stored in `corrections`; nil for a merge.
     ///   - author: The user who made or undid the correction, the time and the reason.
     func addEvent(
@@ -233,8 +233,8 @@ extension GroupTable {
 
     /// Returns `true` if the user of a group may cause `count` more lines about corrections.
     ///
-    /// The limit covers the events of the last 24 hours and older ones that a configured destination has not examined
-    /// yet. Undoing is always allowed, because each correction can be undone only once.
+    /// The limit covers the events of the last 24 hours, and older ones that were not yet examined for every configured
+    /// destination. Undoing is always allowed, because each correction can be undone only once.
     func allowsEvents(_ count: Int, ofUserOf group: GroupID, at now: IssueTimestamp) throws(SQLiteError) -> Bool {
         let found =
             try connection.first(
@@ -250,18 +250,20 @@ extension GroupTable {
 }
 
 extension StoreWriter {
-    /// The minimum time for which an event is kept. Until then, it counts towards the limit of its user.
+    /// The minimum time for which an event is kept and counts towards the limit of its user.
     static let correctionEventAge: Duration = .seconds(86_400)
-    /// The maximum number of events of a user that wait for a destination or are younger than `correctionEventAge`.
+    /// The maximum number of a user's events that are younger than `correctionEventAge` or were not yet examined for
+    /// every configured destination.
     static let maxCorrectionLines = 4096
 
-    /// Stores the lines of some corrections for a destination. They are sent like summaries, without records.
+    /// Stores the lines of some corrections for a destination, and deletes old events. The lines are sent like
+    /// summaries that count no records.
     ///
-    /// Skips events that were erased in the meantime and events that the destination already has a line for.
+    /// Skips events that were erased in the meantime and events that were already examined for the destination.
     ///
     /// - Parameters:
     ///   - lines: The lines of the reportable events up to `id`.
-    ///   - id: The last event that was examined. The destination's cursor moves to it.
+    ///   - id: The last event that was examined. The destination's `corrections_id` becomes at least this id.
     ///   - destination: The id of the destination.
     ///   - now: The wall time.
     /// - Throws: `StoreFailure`; nothing is stored then.
@@ -292,8 +294,8 @@ extension ForwardingOutbox {
             "UPDATE destinations SET corrections_id = max(corrections_id, ?2) WHERE id = ?1", destination, id)
     }
 
-    /// Deletes up to 1,024 old events that all configured destinations have examined. Events of the correction with the
-    /// highest number are kept, so that the number is not assigned again.
+    /// Deletes up to 1,024 old events that were examined for all configured destinations. Events of the correction with
+    /// the highest number are kept, so that the number is not assigned again.
     ///
     /// - Parameter time: Newer events are kept.
     func deleteCorrectionEvents(before time: IssueTimestamp) throws(SQLiteError) {
@@ -314,15 +316,15 @@ extension ForwardingOutbox {
 }
 
 extension StoreReader {
-    /// The events that a destination has not examined yet.
+    /// Some of the events that were not yet examined for a destination.
     package struct CorrectionEvents: Equatable, Sendable {
         package var events: [CorrectionEvent] = []
         /// The id of the last event that was read, including events left out of `events`; nil if there was none.
         package var last: Int64?
     }
 
-    /// Returns the oldest events that a destination has not examined yet. Leaves out events with a group that no longer
-    /// exists.
+    /// Returns the oldest events that were not yet examined for a destination. Leaves out events with a group that no
+    /// longer exists.
     ///
     /// - Parameters:
     ///   - destination: The id of the destination.
@@ -373,11 +375,11 @@ extension StoreReader {
     }
 
     private enum Reportability {
-        /// At least one record may be forwarded.
+        /// At least one series may be forwarded.
         case some
-        /// No record may be forwarded.
+        /// There are series, but none may be forwarded.
         case none
-        /// There are no records.
+        /// There are no series.
         case empty
     }
 

@@ -164,7 +164,8 @@ extension GroupTable {
 
     /// Compares the titles of a group's series with a pattern.
     ///
-    /// - Returns: The first series that matches, nil if none does; and `true` if all of them match.
+    /// - Returns: The first series whose title matches, nil if there is none; and `true` if the titles of all series
+    ///   match.
     func match(_ pattern: TitlePattern, in group: GroupID) throws(SQLiteError) -> (sample: SeriesID?, isAll: Bool) {
         var (sample, isAll) = (SeriesID?.none, true)
         try scanSeries(of: group) { id, description in
@@ -189,9 +190,9 @@ extension GroupTable {
 
     /// Returns the group that now has the records of a group: the one that it is merged into, or the group itself.
     ///
-    /// Corrections can leave a group without series: a split may have moved all series of its fingerprint, or the group
-    /// may have been split off for series that have left its source. For such a group, returns the group that has the
-    /// series of its fingerprint, or else the source of the split.
+    /// Corrections can leave a group without series: a split may have moved all series of its fingerprint, or all
+    /// series of a group that was split off may have left it when a merge was undone. For such a group, returns the
+    /// group that has the series of its fingerprint, or else the source of the split.
     func holder(of group: GroupID) throws(SQLiteError) -> GroupID {
         let first = try root(of: group)
         var seen: Set<GroupID> = []
@@ -446,7 +447,7 @@ extension GroupTable {
         } else {
             return nil
         }
-        // Corrections form no cycle, so this loop ends.
+        // Merges form no cycle, and each split is applied at most once, so this loop ends.
         while true {
             let row = try connection.first(
                 """
