@@ -85,7 +85,7 @@ package struct RedactionSettings: Hashable, Sendable {
     private var actions: [RedactionAction]
     /// Additional names of secret values.
     package var keys: [String] = []
-    /// Names whose values are kept although they look like names of secrets.
+    /// Names that do not count as names of secrets although they look like such names.
     package var plainKeys: [String] = []
 
     package init() {
@@ -176,13 +176,13 @@ struct RedactionRuleSet: Equatable, Sendable {
     var isEmpty: Bool { bits == 0 }
 }
 
-/// A value in a text that a rule has found.
+/// A value that a rule has found in a text, or the mark of an already removed value.
 package struct RedactionMatch: Equatable, Sendable {
     package var rule: RedactionRule
     /// The index of its first byte.
     package var start: Int
     /// The index after its last byte.
     package var end: Int
-    /// Whether this is the mark of an already removed value. A mark is not replaced again.
+    /// Whether this is a mark. Marks are not replaced again.
     package var isMark = false
 }

@@ -2,8 +2,8 @@ package import IssueWire
 
 /// Removes secret and personal values from the texts of records according to the settings.
 ///
-/// One redactor is reused for all records of a thread. Its methods are `mutating`, so that its memory is reused and not
-/// copied.
+/// One redactor can be reused for all records of a thread. Its methods are `mutating`, so that they reuse its memory
+/// without copying it.
 package struct Redactor: Sendable {
     private let settings: RedactionSettings
     /// Hashes a value. If this is nil, values are masked instead.
@@ -13,13 +13,14 @@ package struct Redactor: Sendable {
     /// names.
     private let formRules: RedactionRuleSet
     private let names: ConfiguredNames?
-    /// The values found by the last call of `find` that found any.
+    /// The values and marks found by the last call of `find` that found any.
     package var matches: [RedactionMatch] = []
     /// The counts since the last call of `takeCounts()`.
     private var counts = RedactionCounts()
     private var hasCounts = false
 
-    /// The maximum number of values in a text. If it is reached, the last value extends to the end of the text.
+    /// The maximum number of matches in a text. If it is reached, the last one is a value that extends to the end of
+    /// the text.
     static let maxMatches = 4096
 
     /// Creates a redactor.
@@ -51,11 +52,11 @@ package struct Redactor: Sendable {
 
     // MARK: Finding
 
-    /// Finds the values in a text and stores them in `matches`.
+    /// Finds the values in a text, and the marks of removed values, and stores both in `matches`.
     ///
     /// - Parameter isCode: `true` if the text is a name in a program. Rules that look for names of secrets do not apply
     ///   then.
-    /// - Returns: `false` if the text has no such values. `matches` is then unchanged.
+    /// - Returns: `false` if the text has neither. `matches` is then unchanged.
     package mutating func find(in bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool = false) -> Bool {
         let rules = isCode ? formRules : rules
         guard !rules.isEmpty else { return false }
@@ -174,14 +175,15 @@ enum RedactionMark {
 // MARK: - JSON
 
 extension Redactor {
-    /// The rule that a value gets from its own key, or from the key of an enclosing object or array.
+    /// The rule that a value gets from its own key, from the key of an enclosing object or array, or from the
+    /// command-line option before it.
     private struct Inherited {
         var rule: RedactionRule
         /// Whether only values that look like secrets are removed.
         var isVague: Bool
 
-        /// The rule for nested values. It is vague for `authorization` and for `token`, because the tokens of a syntax
-        /// tree, for example, are objects too.
+        /// The rule for nested values. For `authorization` and `token`, only those that look like secrets are removed:
+        /// the tokens of a syntax tree, for example, are objects, too.
         var inside: Inherited { Inherited(rule: rule, isVague: isVague || rule == .token || rule == .authorization) }
     }
 
@@ -195,7 +197,8 @@ extension Redactor {
         var emptiedKeys = 0
     }
 
-    /// Appends JSON in which values are replaced. Everything else stays as the sender wrote it.
+    /// Appends JSON in which values are replaced. Everything else stays as the sender wrote it, except that other
+    /// characters in a changed text may be escaped differently.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the JSON.
@@ -375,7 +378,7 @@ extension Redactor {
     }
 
     /// Writes null in place of a text that became empty. A key becomes a mark instead. From the second such key on, the
-    /// mark has a number, so that no key occurs twice.
+    /// mark has a number, so that the marks differ.
     private func rewrite(
         emptied text: JSONText, isKey: Bool, _ bytes: Span<UInt8>, _ copy: inout Copy, _ output: inout ByteBuffer
     ) {

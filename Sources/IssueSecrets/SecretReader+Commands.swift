@@ -32,7 +32,8 @@ extension SecretReader {
         return nil
     }
 
-    /// Returns the password of an option `-p` at an index of a command line.
+    /// Returns the password of an option `-p` at an index of a command line, or the mark in its place; nil if there is
+    /// neither.
     mutating func optionPassword(at index: Int) -> RedactionMatch? {
         guard rules.contains(.password), has("-p", at: index), let option = passwordOption(before: index) else {
             return nil
@@ -77,7 +78,7 @@ extension SecretReader {
         while last > limit {
             var first = last
             while first > limit, bytes[first - 1] > UInt8(ascii: " "), !Self.isQuote(bytes[first - 1]) { first -= 1 }
-            // A word with a semicolon at its end is the last one of another command.
+            // A semicolon at the end of a word ends an earlier command.
             guard first == last || bytes[last - 1] != UInt8(ascii: ";") else { return nil }
             if first < last, let option = passwordOption(of: first, to: last) { return (first, option) }
             if let lastOption, lastOption.index == first {

@@ -2,7 +2,7 @@ import IssueWire
 
 /// Values that follow the name of a secret, as in `password=…`, `"api_key": "…"`, `--token …` and `Cookie: …`.
 extension SecretReader {
-    /// A name in a text that is the name of a secret or a keyword.
+    /// The name of a secret, or a keyword, in a text.
     struct Name {
         var start: Int
         var end: Int
@@ -10,7 +10,7 @@ extension SecretReader {
         var rule: RedactionRule?
         /// Whether only values that look like secrets are removed.
         var isVague = false
-        /// Whether the name is "bearer" or contains "logz", which precede a token without naming it.
+        /// Whether the name is "bearer" or contains "logz", so that a token may follow it.
         var isKeyword = false
     }
 
@@ -22,7 +22,7 @@ extension SecretReader {
         case element
         /// An option of a command line.
         case option
-        /// A single space.
+        /// A single space or tab.
         case space
     }
 
@@ -137,10 +137,11 @@ extension SecretReader {
 
     // MARK: Configured names
 
-    /// Returns `true` if a configured secret name ends before a separator.
+    /// Returns `true` if a configured name of a secret ends before a separator.
     func hasConfiguredName(before separator: Int) -> Bool { configuredName(before: separator) != nil }
 
-    /// Returns the value of the configured secret name that ends before a separator; nil if there is none.
+    /// Returns the value whose configured name ends before a separator, or the mark in its place; nil if there is
+    /// neither.
     func configuredValue(before separator: Int) -> RedactionMatch? {
         guard let name = configuredName(before: separator), let rule = name.rule else { return nil }
         return value(of: name, rule)
@@ -286,7 +287,8 @@ extension SecretReader {
         return rule == .password || count >= 4
     }
 
-    /// Returns the credentials after an authorization scheme whose name starts at an index.
+    /// Returns the credentials, or the mark in their place, after an authorization scheme that starts at an index or
+    /// after the quotation mark there; nil if there are none.
     private func credentials(from first: Int) -> RedactionMatch? {
         let from = Self.isQuote(bytes[first]) ? first + 1 : first
         var last = from
@@ -320,7 +322,8 @@ extension SecretReader {
     /// The maximum length of a placeholder in bytes, unless it consists of asterisks or full stops.
     private static let maxPlaceholderBytes = 128
 
-    /// Returns `true` for a text in place of a secret value: a word such as "missing", a variable, or asterisks.
+    /// Returns `true` for a text in place of a secret value: a word such as "missing", a variable, a format specifier,
+    /// words in brackets, or asterisks or full stops.
     func isPlaceholder(from first: Int, to last: Int, _ link: Link, isQuoted: Bool) -> Bool {
         var index = first
         while index < last, bytes[index] == UInt8(ascii: "*") || bytes[index] == UInt8(ascii: ".") { index += 1 }

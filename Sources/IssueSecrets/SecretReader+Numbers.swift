@@ -62,7 +62,7 @@ extension SecretReader {
         return card(from: first, to: last)
     }
 
-    /// Returns the number of bytes of a separator between groups of digits; nil if there is none.
+    /// Returns the number of bytes of the separator between groups at an index; nil if there is none.
     private func separatorWidth(at index: Int) -> Int? {
         guard index < end else { return nil }
         switch bytes[index] {
@@ -71,7 +71,7 @@ extension SecretReader {
             return 1
         // A no-break space (U+00A0).
         case 0xC2: return has("\u{A0}", at: index) ? 2 : nil
-        // Spaces and hyphens of U+2000 to U+2015, and the narrow no-break space (U+202F).
+        // U+2000 to U+2015, most of which are spaces and hyphens, and the narrow no-break space (U+202F).
         case 0xE2:
             guard index + 2 < end, bytes[index + 1] == 0x80 else { return nil }
             return bytes[index + 2] <= 0x95 || bytes[index + 2] == 0xAF ? 3 : nil
@@ -172,8 +172,8 @@ extension SecretReader {
         return RedactionMatch(rule: .iban, start: first, end: last)
     }
 
-    /// Appends up to four digits and letters to the number whose remainder modulo 97 is given, and returns the new
-    /// remainder; nil if there are other characters.
+    /// Appends up to four digits and capital letters to the number whose remainder modulo 97 is given, and returns the
+    /// new remainder; nil if there are other characters.
     @inline(__always)
     private func continued(_ remainder: UInt64, _ first: Int, count: Int) -> UInt64? {
         // One division for all characters, and no branch that depends on a character.

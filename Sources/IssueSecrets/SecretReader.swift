@@ -1,11 +1,11 @@
 import IssueWire
 
-/// Finds the values in a text to which rules apply.
+/// Searches a text for values to which rules apply, and for the marks of removed values.
 ///
-/// A vector comparison finds the *candidates*: the few indexes at which a value may start or be named. The rest of the
-/// text is not examined. The work is linear. To examine a candidate, the reader looks back over a bounded number of
-/// bytes, or only to the previous candidate. If it looks ahead over an unbounded number of bytes, it either finds a
-/// value or remembers how far it has looked, so that these bytes are not examined again for the next candidate.
+/// Vector comparisons find the *candidates*: the few indexes at or near which there may be a value or its name. The
+/// rest of the text is not examined. The work is linear. To examine a candidate, the reader looks back over a bounded
+/// number of bytes, or only to the previous candidate of the same kind. If it looks ahead over an unbounded number of
+/// bytes, it does not do so again for candidates among these bytes.
 struct SecretReader: ~Escapable {
     let bytes: Span<UInt8>
     let start: Int
@@ -25,7 +25,8 @@ struct SecretReader: ~Escapable {
     var signEnd: Int
     /// The last option `-p`, and the program before it.
     var lastOption: CommandOption?
-    /// The end of the last run of token characters that has no digit. No part of it is a token of a service.
+    /// The end of the last run of token characters that has no digit. It is not searched for further tokens of
+    /// services.
     var digitlessEnd: Int
     /// The end of the last run of name characters that was examined. All candidates in a run have the same name.
     var nameRunEnd: Int
@@ -54,7 +55,7 @@ struct SecretReader: ~Escapable {
         rules.contains(.ip) || names?.hasSecretNames == true
     }
 
-    /// Returns the next value; nil if there is none.
+    /// Returns the next value or mark; nil if there is none.
     mutating func next() -> RedactionMatch? {
         while true {
             position = nextCandidate()
@@ -221,7 +222,7 @@ struct SecretReader: ~Escapable {
     }
 
     /// Selects possible candidates in a window with bytes that are not ASCII. A digit before a separator that is not
-    /// ASCII may be part of a card number. Words for "password" contain "se" (contraseña), "ол" (пароль) or 密.
+    /// ASCII may be part of a card number. Words for "password" contain "señ" (contraseña), "ол" (пароль) or 密.
     @inline(__always)
     private static func exact(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
@@ -327,7 +328,7 @@ struct SecretReader: ~Escapable {
 
     // MARK: Matches
 
-    /// Returns the value at, around or after a candidate; nil if there is none.
+    /// Returns the value or mark to which a candidate leads; nil if there is none.
     private mutating func match(at index: Int) -> RedactionMatch? {
         switch bytes[index] {
         case UInt8(ascii: "@"):
@@ -348,7 +349,7 @@ struct SecretReader: ~Escapable {
         case let byte where byte >= 0x80: return foreignName(around: index).flatMap { value(of: $0, .password) }
         case let byte where ByteClass.isLetter(byte):
             if let match = account(at: index) { return match }
-            // At the start of a possible account number, only configured names are found.
+            // Nothing but a configured name can be found at the start of a possible account number.
             if names == nil, Self.mayStartAccount(bytes, index) { return nil }
             if let match = serviceToken(at: index) { return match }
             guard let name = name(around: index) ?? foreignName(around: index) else { return nil }

@@ -58,7 +58,7 @@ struct DescriptionTests {
         let reply = "{\"group\":\(Replies.group(title: "No space left", state: "open")),\"fates\":[]}"
         #expect(
             "\(try IssueDetails(json: Array(reply.utf8)))" == """
-                No record of the group is stored any longer.
+                No readable record of the group was found.
                 g9 critical: No space left (once, last 2026-11-20T11:00:00.000Z)
                 """)
     }

@@ -10,9 +10,9 @@ public struct StoredRecord: Equatable, Sendable {
     public var receivedAt: IssueTimestamp
     /// The sender, as reported by the kernel.
     package var sender: Sender
-    /// Descriptions of what the daemon corrected or truncated in the record.
+    /// Notes on what the daemon corrected or truncated in the record, and on how it stored the record.
     public var repairs: [String]
-    /// The record as stored, with severity, times and count filled in.
+    /// The record as stored, with severity, time of occurrence and count filled in.
     package var record: IssueRecord
 
     package init(
@@ -39,9 +39,9 @@ extension StoredRecord {
     public var code: Int? { record.code.map { Int(clamping: $0) } }
     /// The number of occurrences that the record represents.
     public var count: Int { Int(clamping: record.count ?? 1) }
-    /// The time of the first occurrence, if ``count`` is above 1. Nil if the sender did not send it.
+    /// The time of the first of several occurrences. Nil if the sender did not send it.
     public var firstOccurredAt: IssueTimestamp? { record.firstOccurredAt }
-    /// The time of the last occurrence.
+    /// The time of the last occurrence; the time of receipt if the sender did not send it.
     public var occurredAt: IssueTimestamp { record.occurredAt ?? receivedAt }
     /// The file ID of the source file. Nil if unknown.
     public var fileID: String? { record.source?.fileID }
@@ -51,7 +51,7 @@ extension StoredRecord {
     public var column: Int? { record.source?.column.map { Int(clamping: $0) } }
     /// The function. Nil if unknown.
     public var function: String? { record.source?.function }
-    /// The module. Nil if the sender does not send it separately from the file ID.
+    /// The module. Nil if the sender did not send it separately from the file ID.
     public var module: String? { record.source?.module }
     /// The call stack, innermost first. Empty if the sender sent none.
     public var backtrace: [BacktraceFrame] { record.backtrace }
@@ -71,9 +71,9 @@ extension StoredRecord {
     public var network: String? { record.app?.network }
     /// Whether the application is a development build. Nil if it did not send this.
     public var isDevelopment: Bool? { record.app?.development }
-    /// The errors that caused this one, outermost first.
+    /// The errors that caused the reported error, outermost first.
     public var causes: [IssueCause] { record.causes }
-    /// The ids of the trace, the request and the user that the application was serving.
+    /// The ids that connect the issue with a trace, a request and a user.
     public var context: IssueContext { record.context }
     /// Whether the daemon may forward the record.
     public var isReportable: Bool { record.reportable ?? true }
@@ -83,7 +83,7 @@ extension StoredRecord {
 extension StoredRecord {
     /// The id of the user who reported the issue, from the kernel.
     public var user: UInt32 { sender.uid }
-    /// The id of that user's group, from the kernel.
+    /// The group id of the reporting process, from the kernel.
     public var userGroup: UInt32 { sender.gid }
     /// The id of the reporting process, from the kernel.
     public var process: Int32 { sender.pid }
@@ -107,7 +107,7 @@ extension StoredRecord: CustomStringConvertible {
     }
 }
 
-/// A single flat JSON object holds the members of the record and those that the daemon adds.
+/// The members of the record and those that the daemon adds are in the same JSON object.
 extension StoredRecord: JSONObjectCodable {
     package static let initial = StoredRecord(
         id: "", group: "", receivedAt: .epoch, sender: Sender(uid: 0, gid: 0, pid: 0), repairs: [],
@@ -165,11 +165,11 @@ extension Sender: JSONObjectCodable {
 
 /// A record with its group and its fates (the reply of `Show`).
 public struct IssueDetails: Equatable, Sendable {
-    /// The record. Nil if no record of the group is stored any longer.
+    /// The record, or the newest one of a requested group. Nil if no readable record of that group was found.
     public var record: StoredRecord?
     /// The group.
     public var group: IssueGroup
-    /// The fate of the record for each destination.
+    /// The fate of the record at each destination that it was queued for.
     public var fates: [IssueFate]
 
     package init(record: StoredRecord? = nil, group: IssueGroup, fates: [IssueFate]) {
@@ -182,7 +182,7 @@ public struct IssueDetails: Equatable, Sendable {
 extension IssueDetails: CustomStringConvertible {
     /// A line each for the record, the group and each fate.
     public var description: String {
-        let record = record?.description ?? "No record of the group is stored any longer."
+        let record = record?.description ?? "No readable record of the group was found."
         let fates = fates.map { TerminalSanitizer.line($0.description) }
         return ([record, group.description] + fates).joined(separator: "\n")
     }
@@ -233,7 +233,7 @@ public struct DeadLetter: Equatable, Sendable {
 }
 
 extension DeadLetter: CustomStringConvertible {
-    /// The record, the destination, the reason and the time in one line.
+    /// A summary in one line, without the text that was to be sent.
     public var description: String {
         let tries = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
         let answer = answer.map { ": \($0)" } ?? ""

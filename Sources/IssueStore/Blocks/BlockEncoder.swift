@@ -99,7 +99,8 @@ struct BlockEncoder {
         }
     }
 
-    /// Appends the metadata of a row to the text. Returns the number of its shape; 0 if it is stored verbatim.
+    /// Appends the values of a row's metadata to the text, and returns the number of the shape; or appends the metadata
+    /// verbatim, and returns 0.
     private mutating func appendMetadata(of row: BlockRow, _ bytes: Span<UInt8>) -> UInt64 {
         // Records of a series usually have the same keys.
         let slot = Int(truncatingIfNeeded: row.series.rawValue) & (lastShapes.count - 1)
@@ -121,8 +122,8 @@ struct BlockEncoder {
         return number
     }
 
-    /// Returns the number of the shape whose bytes begin at `start`. Adds it to the list, or removes its bytes if an
-    /// equal shape is already listed.
+    /// Returns the number of the shape whose bytes begin at `start`. Adds the shape to the list, or removes its bytes
+    /// if an equal shape is already listed.
     private mutating func numberOfShape(from start: Int) -> UInt64 {
         var new = Self.shape(in: shapes, ByteRange(from: start, to: shapes.count))
         if let known = Self.index(of: new, in: shapeList, shapes) {

@@ -80,7 +80,8 @@ package final class BlockLog {
 
     /// Removes all records in a range of ids except those to keep.
     ///
-    /// Blocks without records to keep are deleted unread. A damaged block with a record to keep does not change.
+    /// Blocks whose span contains no id to keep are deleted unread. A damaged block that may have a record to keep does
+    /// not change.
     ///
     /// - Parameters:
     ///   - ids: The range. It begins with the first id of a block and ends with the last id of a block.
@@ -121,7 +122,9 @@ package final class BlockLog {
 
     /// Removes single records.
     ///
-    /// - Parameter ids: The ids, in ascending order. Ids without a record, or in a damaged block, are ignored.
+    /// Records in a damaged block remain, unless only its text is damaged and all of its records are to be removed.
+    ///
+    /// - Parameter ids: The ids, in ascending order. Ids without a record are ignored.
     /// - Returns: The number of removed records.
     @discardableResult
     func remove(_ ids: [RowID]) throws(SQLiteError) -> Int64 {
@@ -179,7 +182,7 @@ extension BlockLog: Sendable {}
 
 /// The records of one commit, before they are encoded as blocks.
 ///
-/// It may begin with the records of the newest block, if that block is small. A larger block then replaces that block.
+/// The buffer may begin with the records of the newest block, if that block is small. A larger block then replaces it.
 struct RowBuffer {
     /// The id of the first record of the commit. The following records have consecutive ids.
     private(set) var firstID: RowID = 0
@@ -245,7 +248,7 @@ struct RowBuffer {
         rows.append(row)
     }
 
-    /// Copies a range of a batch's bytes into the buffer and returns its range there.
+    /// Copies a range of a `RecordBatch`'s bytes into the buffer and returns the range of the copy.
     @inline(__always)
     mutating func take(_ range: ByteRange, from batch: Span<UInt8>) -> ByteRange {
         guard !range.isEmpty else { return .empty }

@@ -29,8 +29,8 @@ package final class BlockReader {
     private var lastDamaged: BlockHeader?
     /// The damaged blocks that were ever skipped, each once.
     package private(set) var damagedBlocks: [DamagedBlock] = []
-    /// The damaged blocks that were skipped since the last snapshot began or `takeSkipped()` was called, keyed by their
-    /// first ids.
+    /// The damaged blocks that were skipped since the last snapshot began or, if later, `takeSkipped()` was called,
+    /// keyed by their first ids.
     private(set) var skipped: [RowID: DamagedBlock] = [:]
 
     /// Called once for each damaged block that is skipped.
@@ -111,7 +111,7 @@ package final class BlockReader {
         }
     }
 
-    /// Returns the last block that overlaps a range of ids; nil if there is none.
+    /// Returns the last block that may have records in a range of ids; nil if there is none.
     ///
     /// With a filter, skips blocks that are known to have no records of its series. Without skipping, each query for a
     /// rare series would decode the whole open range.
@@ -234,7 +234,8 @@ package final class BlockReader {
         }
     }
 
-    /// Removes and returns the damaged blocks that were skipped since the last call or the beginning of a snapshot.
+    /// Returns the damaged blocks that were skipped since the last call or, if later, the beginning of the last
+    /// snapshot.
     package func takeSkipped() -> [DamagedBlock] {
         defer { skipped = [:] }
         return Array(skipped.values)

@@ -3,7 +3,7 @@ import CZlib
 
 /// Compresses blocks and computes their checksums. No other code of the store passes addresses to C.
 enum Compression {
-    /// The maximum ratio of decompressed to compressed size in LZ4. A header that claims more is invalid.
+    /// The maximum ratio of decompressed to compressed size in LZ4. A block that claims more is invalid.
     static let maxExpansion = 255
 
     /// The maximum size of an input, in bytes. LZ4 itself accepts almost 2 GiB.

@@ -8,8 +8,8 @@ package struct DamagedBlock: Equatable, Sendable {
     /// The number of its records, which are unreadable.
     package var records: Int64
 
-    /// Clamps a stored number of records, which may be corrupt, to the number that a block can have. A sum of clamped
-    /// numbers does not overflow.
+    /// Clamps a stored number of records, which may be corrupt, to the range from 0 to `BlockFormat.maxRecords`, so
+    /// that a sum of such numbers does not overflow.
     static func records(in stored: Int64) -> Int64 { min(max(stored, 0), Int64(BlockFormat.maxRecords)) }
 }
 
@@ -92,8 +92,8 @@ extension StoreReader {
         }.reduce(0, +)
     }
 
-    /// Examines the next known damaged blocks, and returns those with records that are in no posting list. Such a block
-    /// is in the open range, or was damaged before its range was closed.
+    /// Examines the next known damaged blocks, and returns those that are still unreadable and have records that are in
+    /// no posting list. Such a block is in the open range, or was damaged before its range was closed.
     ///
     /// - Parameters:
     ///   - row: The first id of the last block that was examined; `RowID.min` to start.
@@ -132,7 +132,7 @@ extension StoreReader {
     /// - Parameters:
     ///   - row: The first id of the last block that was checked; `RowID.min` to start.
     ///   - limit: The maximum number of blocks.
-    ///   - time: The maximum duration.
+    ///   - time: The duration after which the check fails with `StoreFailure.tooSlow`.
     /// - Returns: The number of records in damaged blocks, and the first id of the last block that was checked; nil if
     ///   no blocks are left to check.
     package func checkBlocks(

@@ -3,7 +3,7 @@ import IssueProtocol
 
 /// A decoded block: the integers of its records, and their text, which is decompressed on demand.
 ///
-/// Decoding accepts any bytes and never traps. Its time and memory are limited by the number of bytes.
+/// Decoding accepts any bytes and never traps. Its time and memory are limited by the numbers of bytes and records.
 package final class RecordBlock {
     /// The lowest id that the block may hold. It identifies the block.
     package let firstID: RowID
@@ -101,7 +101,7 @@ package final class RecordBlock {
         return max(0, Int(shape.count) + values - gaps - max(gaps - 1, 0))
     }
 
-    /// Appends a record's metadata as its sender wrote it.
+    /// Appends a record's whole metadata, which is JSON.
     ///
     /// - Parameters:
     ///   - index: The index of the record.
@@ -116,7 +116,7 @@ package final class RecordBlock {
         MetadataShape.fill(bytes.span, shape, with: text, values, into: &output)
     }
 
-    /// Returns a record's metadata as its sender wrote it; nil if it has none.
+    /// Returns a record's whole metadata, which is JSON; nil if it has none.
     package func metadata(of index: Int, _ text: Span<UInt8>) -> [UInt8]? {
         guard hasMetadata(index) else { return nil }
         var output: [UInt8] = []
@@ -294,8 +294,8 @@ package struct BlockRow {
     package var count: Int64
     package var messageForm: DecodedRecord.MessageForm
     package var message: ByteRange
-    /// The metadata as the sender wrote it. In a `RecordBlock`, only the values, unless the metadata is stored
-    /// verbatim; see `RecordBlock.metadata(of:_:)`.
+    /// The metadata as JSON. In a `RecordBlock`, only the values, unless the metadata is stored verbatim; see
+    /// `RecordBlock.metadata(of:_:)`.
     package var metadata: ByteRange
     package var details: ByteRange
 
@@ -306,14 +306,15 @@ package struct BlockRow {
 /// The layout of a block's body. `Documentation/Storage.md` describes it.
 package enum BlockFormat {
     static let version: UInt8 = 1
-    /// The maximum number of records in a block that readers accept. The writer uses `BlockLog.maxRecords`.
+    /// The maximum number of records in a block that readers accept. By default, the writer uses
+    /// `BlockLog.maxRecords`.
     package static let maxRecords = 4096
 
     /// The form of a column.
     enum ColumnKind: UInt8 {
-        /// All values are equal, and only the base is stored.
+        /// Only a base is stored. All values are equal to it.
         case constant
-        /// The difference between each value and the base follows.
+        /// A base is stored, and then the difference between each value and the base.
         case differences
     }
 
