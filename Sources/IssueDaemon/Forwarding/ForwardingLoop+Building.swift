@@ -20,7 +20,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         func instant(_ time: IssueTimestamp?) -> MonotonicInstant? {
             time.map { now.advanced(by: .milliseconds(min(0, $0.millisecondsSince1970 - wall.millisecondsSince1970))) }
         }
-        let summaries = backlog.unsentSummaries + backlog.corrections
+        let summaries = backlog.unsentSummaries - Int64(summariesInBatches.count) + backlog.corrections
         let records = Int(backlog.records + backlog.requeued + summaries)
         var oldest = instant(backlog.oldest) ?? (summaries > 0 ? now : nil)
         // An operator has requeued these records, so they are sent at once.
@@ -113,10 +113,19 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Returns the ids of the lines of summaries and corrections that wait to be sent. If there are fewer than `limit`,
     /// first makes the lines of further corrections.
     private func unsentSummaries(limit: Int) throws -> [Int64] {
-        let id = service.destination.id
-        let unsent = try reader.unsentSummaries(of: id, limit: limit)
-        guard unsent.count < limit, try makeCorrectionLines(limit: limit - unsent.count) else { return unsent }
-        return try reader.unsentSummaries(of: id, limit: limit)
+        let (id, inBatches) = (service.destination.id, summariesInBatches)
+        func unsent() throws -> [Int64] {
+            let unsent = try reader.unsentSummaries(of: id, limit: limit + inBatches.count)
+            return Array(unsent.filter { !inBatches.contains($0) }.prefix(limit))
+        }
+        let waiting = try unsent()
+        guard waiting.count < limit, try makeCorrectionLines(limit: limit - waiting.count) else { return waiting }
+        return try unsent()
+    }
+
+    /// The ids of summaries and lines of corrections that are in an unfinished batch.
+    private var summariesInBatches: Set<Int64> {
+        Set((current?.batch.summaries ?? []) + (preempted?.batch.summaries ?? []))
     }
 
     // MARK: Summaries

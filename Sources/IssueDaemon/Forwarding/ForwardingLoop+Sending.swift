@@ -368,13 +368,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         let leftOut = entry.leftOut > 0 ? "\(entry.leftOut)" : nil
         switch entry.condition {
         case .accepting:
-            // Lines of summaries and corrections count as pending until the batch is settled, although they were sent.
-            let settled = current?.batch.summaries.count ?? 0
             service.log.log(
                 .notice, .destinationAvailable,
                 present: [
                     "destination": name, "lasted": entry.duration.map { "\($0.components.seconds) s" },
-                    "pending": (try? pending()).map { "\(max(0, $0.records - settled))" },
+                    "pending": (try? pending()).map { "\($0.records)" },
                 ])
         case .rejecting:
             service.log.log(

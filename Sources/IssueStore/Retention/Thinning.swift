@@ -270,7 +270,13 @@ extension RecordRemoval {
             DELETE FROM express WHERE record BETWEEN ?1 AND ?2
                 AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
             """, rows.lowerBound, rows.upperBound)
-        try outbox.deleteSingles(in: rows)
+        var first = rows.lowerBound
+        // The records in damaged blocks were not removed.
+        for unreadable in blocks.reader.unreadable(in: rows) {
+            if first < unreadable.lowerBound { try outbox.deleteSingles(in: first...(unreadable.lowerBound - 1)) }
+            first = unreadable.upperBound + 1
+        }
+        if first <= rows.upperBound { try outbox.deleteSingles(in: first...rows.upperBound) }
         try shrink(range: thinning.range.id, by: Int(progress.records))
         return progress
     }

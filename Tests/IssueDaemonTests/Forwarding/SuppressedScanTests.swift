@@ -97,4 +97,34 @@ struct SuppressedScanTests {
             #expect(ledger.pending == 0)
         }
     }
+
+    @Test("A summary in an unfinished batch is not put into another one")
+    func summaryOnce() throws {
+        try ScanFixture.with(Self.tight, seed: 1) { fixture in
+            try report(600, to: fixture, seed: 1)
+            let limit = BatchLimit(records: 40, bytes: 1 << 20)
+            let loop = try fixture.forwarder()
+            while true {
+                let scan = try loop.scan(limit)
+                let batch = scan.finished
+                try #require(batch.span != nil || batch.lineCount > 0, "No summary was made")
+                loop.cursor = batch.span?.upperBound ?? loop.cursor
+                let stored = try fixture.writer.store(batch)
+                guard !batch.summaries.isEmpty else {
+                    if batch.lineCount > 0 { try fixture.settle(stored) }
+                    continue
+                }
+                let pending = try loop.pending().records
+                let unfinished = BatchInFlight(batch: stored, lines: BatchLines(of: scan))
+                loop.current = unfinished
+                #expect(try loop.pending().records == pending - batch.summaries.count)
+                #expect(try loop.scan(limit).finished.summaries.allSatisfy { !batch.summaries.contains($0) })
+                (loop.current, loop.preempted) = (nil, unfinished)
+                #expect(try loop.scan(limit).finished.summaries.allSatisfy { !batch.summaries.contains($0) })
+                loop.preempted = nil
+                #expect(try loop.scan(limit).finished.summaries.starts(with: batch.summaries))
+                return
+            }
+        }
+    }
 }
