@@ -5,8 +5,8 @@ import SQLiteKit
 /// Removes ranges, in steps that delay no commit for long.
 ///
 /// First, the records are removed in slices, in the order of their ids. One transaction removes a slice and updates the
-/// ledger, so that the ledger always balances and an interrupted removal can continue. Then the posting lists are
-/// removed, and finally the row of the range. Counts and totals are kept.
+/// ledger, so that the ledger always balances and an interrupted removal can continue. Then the posting lists and the
+/// batches are removed, and finally the row of the range, unless it is the newest one. Counts and totals are kept.
 extension StoreWriter {
     /// Performs the next step of removing a closed range, which must be the oldest one.
     ///
@@ -56,8 +56,8 @@ extension StoreWriter {
     var removal: RecordRemoval { RecordRemoval(connection: connection, blocks: blocks) }
 }
 
-/// Removes records and everything that refers to them, for retention and for erasing. Its functions run inside a
-/// transaction.
+/// Removes records and rows that refer to them, for retention and for erasing. Functions that change the database must
+/// be called in a transaction.
 struct RecordRemoval {
     let connection: DatabaseConnection
     let blocks: BlockLog
@@ -93,10 +93,10 @@ struct RecordRemoval {
 
     // MARK: Records
 
-    /// Returns the last id of the first blocks in a range of ids, or nil if there are none.
+    /// Returns the last id of the first blocks in a range of ids; nil if the range has no blocks.
     ///
     /// - Parameters:
-    ///   - rows: The range. It begins with a block.
+    ///   - rows: The range. It must not begin inside a block.
     ///   - blocks: The maximum number of blocks. There may be fewer, because of `sliceBytes`.
     func sliceEnd(of rows: ClosedRange<RowID>, blocks: Int64) throws(SQLiteError) -> RowID? {
         try connection.first(
@@ -183,7 +183,7 @@ struct RecordRemoval {
         try outbox.moveCursors(to: range.lastID)
         try connection.run("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1", range.id)
         try connection.run("DELETE FROM shares WHERE range <= ?1", range.id)
-        // The newest row shows which ids were assigned, so it is kept until there is a newer one.
+        // The row of the newest range shows which ids were assigned, so it is kept until there is a newer range.
         try connection.run("DELETE FROM ranges WHERE id <= ?1 AND id < (SELECT max(id) FROM ranges)", range.id)
     }
 }
@@ -192,7 +192,7 @@ struct RecordRemoval {
 package struct ExpiryProgress: Equatable, Sendable {
     /// The number of records that this step removed.
     package var records: Int64 = 0
-    /// The number of their fates that were pending and are now expired, at all destinations together.
+    /// The number of fates of these records that changed from pending to expired, over all destinations.
     package var expired: Int64 = 0
     /// Whether this was the last step.
     package var isDone = false

@@ -43,7 +43,8 @@ extension StoreWriter {
             hasBatchInFlight: try hasBatchInFlight(row.first, row.last))
     }
 
-    /// Returns the log time of a range's last record, or of the last one that it had if none are left.
+    /// Returns the log time of the last record left in a range or, if none are left, the stored time of the last record
+    /// that it had.
     func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
         // Unlike wall time, log time never runs backwards, so the last record has the highest.
         let record = try connection.first(
@@ -107,10 +108,10 @@ extension StoreWriter {
 /// Finds the ranges from which records of some applications must be removed, because these applications have a lower
 /// maximum age than others.
 ///
-/// For each age, the writer remembers the last range that it has searched (`searchedThrough`). After a start, it
-/// searches all ranges again, a few at a time.
+/// For each age, the writer remembers the last range that it has searched (`searchedThrough`). After a start, or when
+/// the settings change, it searches all ranges again, a few at a time.
 extension StoreWriter {
-    /// The maximum number of ranges searched at once.
+    /// The maximum number of ranges searched for one age per snapshot.
     private static let maxSearchedRanges: Int64 = 4
 
     /// Adds the parts of a snapshot that depend on applications with a maximum age of their own.
@@ -158,8 +159,8 @@ extension StoreWriter {
             guard newest.duration(to: snapshot.now) >= age else { return }
             guard try self.accounts(in: range.id, among: accounts).isEmpty else {
                 let hasBatchInFlight = try hasBatchInFlight(range.first, range.last)
-                // A batch with these records has no response yet. The records are kept until it arrives, but at most
-                // for twice the age. The search for other ages continues.
+                // A batch with records of this range has no response yet. The range is kept until the response arrives,
+                // but at most until its records have twice the age. The search for other ages continues.
                 if hasBatchInFlight, newest.duration(to: snapshot.now) < age + age { return }
                 snapshot.aged = RetentionSnapshot.AgedRange(
                     range: RetentionSnapshot.ClosedRange(
@@ -185,8 +186,8 @@ extension StoreWriter {
         return accounts.intersection(present)
     }
 
-    /// Returns the last ranges whose records are older than the maximum age of their applications. Deletes rows of
-    /// `ages` that are no longer needed.
+    /// Returns, for each maximum age, the last range whose records are all older. Deletes rows of `ages` that are no
+    /// longer needed.
     ///
     /// Ranges are used because no log time is stored for series. By wall time, records that were received while the
     /// clock was set back would look too old.
@@ -208,7 +209,7 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the newest closed range whose last record came before a time; 0 if there is none.
+    /// Returns the newest closed range whose last record was received before a time; 0 if there is none.
     func newestRange(before moment: RecordLogInstant) throws(SQLiteError) -> Int64 {
         try connection.first("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1", moment.milliseconds) {
             $0.int64(0)
@@ -238,15 +239,15 @@ struct AgeSearch {
 
 /// For each maximum age, the last range whose records are all older.
 package struct ExpiredRanges: Equatable, Sendable {
-    /// The last range by the general maximum age; 0 if there is none.
+    /// The last range for the general maximum age; 0 if there is none.
     package var general: Int64
-    /// The last range for each application with another maximum age.
+    /// The last range for each application with another maximum age; 0 if there is none.
     package var accounts: [AccountID: Int64] = [:]
 }
 
 /// The reply to the method `Retention`.
 extension StoreReader {
-    /// The maximum number of applications with an age of their own that are listed.
+    /// The maximum number of listed applications with a maximum age of their own.
     private static let maxApplications = 100
     /// One day, in milliseconds.
     private static let day: Int64 = 86_400_000
@@ -281,8 +282,9 @@ extension StoreReader {
         }
     }
 
-    /// Adds the number of records of the last day, and the average size of all records. The records of the open range
-    /// are not in `counts`, but none of them is older than a day.
+    /// Adds the number of records of the last day (or since the first count, if that is later), the length of this
+    /// period, and the average size of the records in closed ranges. All records of the open range are added to the
+    /// number, because `counts` lacks them, and a range is open for at most a day.
     private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
         let start = now.millisecondsSince1970 - Self.day
         let closed = try connection.integer(
@@ -322,8 +324,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the number of records of some accounts in the oldest closed range that has any, and the time of its
-    /// newest record.
+    /// Returns the number of records of some accounts in the oldest closed range that has records of them, and the
+    /// highest time of receipt in that range; nil if there is no such range.
     ///
     /// - Parameter accounts: The accounts; nil for all.
     private func oldestPortion(of accounts: Set<AccountID>?) throws -> (newest: IssueTimestamp, records: Int64)? {

@@ -6,24 +6,24 @@ import SQLiteKit
 /// that `EvictionPolicy` chooses, or to applications with a maximum age that the range exceeds.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
-    /// Whether all records of the oldest range would be removed. The range is then deleted as a whole, which is
-    /// cheaper.
+    /// Whether the range is the oldest one and none of its records would remain. The caller then removes it with
+    /// `forget`, which is cheaper. Always `false` if the records are removed because of their age.
     package let isWhole: Bool
     /// The series whose records are removed, mapped to their accounts.
     let accounts: [SeriesID: AccountID]
     /// The users of these series.
     let users: [SeriesID: UInt32]
-    /// The last records of groups, by series. They are kept as long as possible.
+    /// The last records of groups, by series. They are kept, although `accounts` contains their series.
     let spared: [SeriesID: RowID]
     /// The rows of the range that remain, in ascending order.
     let remainingRows: [RowID]
-    /// The series that probably have no records afterwards.
+    /// The series that probably have no records afterwards. Empty if the records are removed because of their age.
     package fileprivate(set) var unreferenced = UnreferencedSeries()
     /// The row from which removal continues.
     private(set) var next: RowID
     /// The number of remaining rows before `next`.
     private(set) var passed = 0
-    /// The series whose posting lists still contain removed rows.
+    /// The series whose posting lists have not been emptied yet.
     var lists: [SeriesID]
 
     init(
@@ -168,7 +168,7 @@ extension RecordRemoval {
         let removed = EvictionPolicy.groupsToRemove(groups)
         let chosen = members.filter { removed.contains($0.group) }
         var spared = try lastRecords(of: chosen, in: range, openID: open.firstID)
-        // If only last records are left, they are removed too.
+        // If all chosen records are last records, they are removed too.
         if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
         let isOldest = try isOldest(range)
         let isWhole = chosen.count == members.count && spared.isEmpty && isOldest
@@ -200,7 +200,8 @@ extension RecordRemoval {
             ?? true
     }
 
-    /// Returns the newest record of each group that has no records after this range, keyed by the record's series.
+    /// Returns the newest record in a range of each group that has not occurred after the range, keyed by the record's
+    /// series.
     private func lastRecords(
         of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: RowID
     ) throws(SQLiteError) -> [SeriesID: RowID] {
@@ -225,7 +226,7 @@ extension RecordRemoval {
         return last
     }
 
-    /// Returns `true` if a group has a series whose last range is later than this one.
+    /// Returns `true` if a group has a series whose last closed range is later than a range.
     private func occurs(_ group: GroupID, above range: Int64) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -256,7 +257,7 @@ extension RecordRemoval {
     ) throws(SQLiteError) -> ExpiryProgress {
         var progress = ExpiryProgress()
         var kept = remaining
-        // If some of the rows are pending for a destination, the ledger must count each of them as expired.
+        // Removed records that are pending for a destination must be counted as expired in the ledger.
         if try !outbox.isSettled(rows) {
             progress.expired = try outbox.expire(toErase(rows, thinning))
             // A damaged block is kept: its records are unknown, so they cannot be counted.
@@ -293,7 +294,8 @@ extension RecordRemoval {
         }
     }
 
-    /// Reduces a posting list to the spared row if there is one, and subtracts the rest from the user's share.
+    /// Removes all rows from a posting list except the spared row, if there is one, and subtracts their size from the
+    /// user's share.
     private func emptyList(of series: SeriesID, _ thinning: Thinning) throws(SQLiteError) {
         let size = try connection.first(
             "SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2", thinning.range.id, series

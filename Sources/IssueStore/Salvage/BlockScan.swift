@@ -7,8 +7,9 @@ import SQLiteKit
 struct BlockScan {
     /// The result of a step.
     enum Step {
+        /// No block was found in this step.
         case searched
-        /// A block, and its records that were not read before.
+        /// A block, and the ids of its records that were not read before.
         case found(RecordBlock, rows: [RowID])
         case ended
     }
@@ -36,7 +37,7 @@ struct BlockScan {
     /// The rows that could not be read with a query.
     private var failedRows = RangeSet<RowID>()
 
-    /// The number of candidates at which their blocks are returned. So many blocks take about eight gigabytes.
+    /// The number of candidates at which their blocks are returned. Only very large databases have that many.
     private static let maxCandidates = 1 << 18
     private static let pagesPerStep: UInt32 = 64
     /// The maximum number of ranges in each set of rows. Usually there are few. With more ranges, only the counts
@@ -75,7 +76,8 @@ struct BlockScan {
     ///
     /// - Parameters:
     ///   - row: The row of the record.
-    ///   - block: Its block; nil if unknown. Adjacent rows of the block that have no record are marked, too.
+    ///   - block: Its block; nil if unknown. Rows without a record that directly precede this row in the block are
+    ///     marked, too, and so are those after the last record of the block.
     mutating func setRead(_ row: RowID, of block: RecordBlock?) {
         guard let block, let index = block.index(of: row) else { return setRead(row...row) }
         let first = index == 0 ? block.firstID : block.rows[index - 1].id + 1
@@ -87,7 +89,8 @@ struct BlockScan {
         readRows.insert(contentsOf: rows.lowerBound..<rows.upperBound + 1)
     }
 
-    /// Marks a row as not readable with a query. Returns `false` if it was read, or if there are too many such rows.
+    /// Marks a row as not readable with a query. Does nothing and returns `false` if the row was read, or if too many
+    /// rows are marked.
     mutating func setFailed(_ row: RowID) -> Bool {
         guard !readRows.contains(row), failedRows.ranges.count < Self.maxRanges else { return false }
         failedRows.insert(contentsOf: row..<row + 1)
@@ -128,7 +131,7 @@ struct BlockScan {
 
     /// Returns the header of a row that may be a block; nil if it cannot be one, or if its records were read before.
     private func unreadHeader(_ row: LeafScan.Row) -> BlockHeader? {
-        // The column `first_id` is the rowid, so its own value is NULL.
+        // The column `first_id` is the rowid, so NULL is stored in its place.
         guard row.integers[0] == nil, let last = row.integers[1], let records = row.integers[2],
             let checksum = row.integers[3]
         else { return nil }

@@ -7,8 +7,8 @@ extension SetAsideStore {
     /// Reads the triage states of the next groups, except initial states.
     ///
     /// - Parameter row: The last group that was read; 0 to start.
-    /// - Returns: At most 256 states in the order of their rows, and the last row; nil if there are none left or they
-    ///   cannot be read.
+    /// - Returns: At most 256 states in the order of their groups, and the last group that was read; nil if there are
+    ///   none left or they cannot be read.
     package func notes(above row: GroupID = 0) -> (items: [GroupNote], last: GroupID)? {
         bounded { () throws(SQLiteError) in
             // Files of earlier versions lack newer columns, so constants replace these. The one for `changed_by` is
@@ -68,8 +68,8 @@ extension SetAsideStore {
     /// Reads the next deployments.
     ///
     /// - Parameter row: The last deployment that was read; 0 to start.
-    /// - Returns: At most 256 deployments in the order of their rows, and the last row; nil if there are none left or
-    ///   they cannot be read.
+    /// - Returns: At most 256 deployments in the order of their rows, and the last one that was read; nil if there are
+    ///   none left or they cannot be read.
     package func deployments(above row: Int64 = 0) -> (items: [IssueDeployment], last: Int64)? {
         bounded { () throws(SQLiteError) in
             var last = row
@@ -102,7 +102,7 @@ package struct GroupNote: Equatable, Sendable {
 }
 
 extension IssueStateChange {
-    /// Reads the columns of a damaged database. A note that is longer than `maxNoteBytes` is left out.
+    /// Reads the columns of a group in a set-aside database. A note that is longer than `maxNoteBytes` is left out.
     fileprivate init?(salvaged row: borrowing Row, from column: Int) {
         self.init(row, from: column)
         if let note, note.utf8.count > Self.maxNoteBytes { self.note = nil }
@@ -209,17 +209,17 @@ extension SetAsideStore {
 }
 
 extension StoreWriter {
-    /// Stores records of a set-aside database, except those that this database has received itself, and those that
-    /// were imported before, from any database.
+    /// Stores records of a set-aside database, except those that this database has received itself and still has, and
+    /// those that were imported before, from any database.
     ///
     /// The cardinality guard does not count them. Records that the guard of the set-aside database moved to an
-    /// overflow series stay in one if their group exists here.
+    /// overflow series stay in one if their group exists here but their own series does not.
     ///
     /// - Parameters:
     ///   - submissions: The records.
     ///   - wall: The current wall-clock time.
     ///   - monotonic: The current monotonic time.
-    /// - Returns: The number of records that are new.
+    /// - Returns: The number of records that were stored.
     package func importSalvaged(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> Int64 {
@@ -244,14 +244,14 @@ extension StoreWriter {
         }
     }
 
-    /// Returns `true` if this database has received the record itself. This is possible if this database is a restored
-    /// copy of the set-aside one.
+    /// Returns `true` if this database has a record under its original id. This is possible if this database is a
+    /// restored copy of the set-aside one.
     private func isStored(_ original: ReportCall.Original) throws(SQLiteError) -> Bool {
         let row = original.id.row
         guard let store = memory.values.storeIDs.last(where: { $0.firstID <= row }), store.code == original.id.store,
             let found = try blocks.reader.find(row)
         else { return false }
-        // A copy that was made without `issuectl backup` assigns the same ids to other records.
+        // If a copy was made without `issuectl backup`, it assigns the same ids to other records.
         return found.block.rows[found.index].receivedAt == original.receivedAt?.millisecondsSince1970
     }
 
@@ -349,10 +349,10 @@ extension ReceiptList {
 }
 
 extension StoreWriter {
-    /// Imports the grouping of a set-aside database, with one transaction per note. Notes that contradict the
-    /// grouping here are left out.
+    /// Imports the grouping of a set-aside database, with one transaction per note. Leaves out notes that contradict
+    /// the grouping here, and corrections that exist already or would exceed a limit.
     ///
-    /// - Throws: The failure of a transaction. Earlier notes have been imported then.
+    /// - Throws: The failure of a transaction. The notes before it have been imported then.
     package func importSalvaged(_ notes: [GroupingNote]) throws(StoreFailure) {
         for note in notes {
             switch note {
@@ -407,7 +407,8 @@ extension StoreWriter {
             """, id, Int64(bitPattern: computedKey), group.fingerprint)
     }
 
-    /// Merges a group into another one, unless it is merged already or the other one is merged into it.
+    /// Merges a group into another one or, if that one is merged itself, into its target. Does nothing if the group is
+    /// merged already, or if the other one is merged into it.
     private func join(_ source: GroupID, _ target: GroupID, by correction: Int64?) throws(SQLiteError) {
         let (root, target) = (try table.root(of: source), try table.root(of: target))
         guard root == source, root != target else { return }

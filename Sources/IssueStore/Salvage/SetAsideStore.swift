@@ -11,7 +11,7 @@ package final class SetAsideStore {
     package struct Portion {
         /// Calls to commit to the current store.
         package var submissions: [Submission] = []
-        /// The number of unreadable rows that are known to have existed.
+        /// The number of records that are known to have existed, but cannot be read.
         package var unreadable: Int64 = 0
     }
 
@@ -24,7 +24,7 @@ package final class SetAsideStore {
     private var decoder: RecordDecoder
     /// The row ranges that have not been read yet, the lowest last. All rows are above 0.
     private var waiting: [ClosedRange<RowID>] = []
-    /// The newest row that any readable table mentions.
+    /// The newest row that is known to have existed, according to the readable tables; 0 if there is none.
     private let known: RowID
     /// The number of lookups that may still fail before reading is abandoned. It depends on the size of the file.
     private var failuresLeft: Int64
@@ -34,7 +34,7 @@ package final class SetAsideStore {
     package private(set) var hasGivenUp = false
     /// Whether no table shows how many records the file had.
     package let isSizeUnknown: Bool
-    /// Whether an earlier version created the file, so that it may lack tables.
+    /// Whether the schema of the file is not the newest one, so that tables may be missing.
     private let isOlder: Bool
     /// Finds the blocks that could not be read with queries; nil if the scan has ended, if the file has a table
     /// `records`, or if the schema or the page size cannot be read.
@@ -103,7 +103,7 @@ package final class SetAsideStore {
         // Connections of the socket are numbered from 1, so the highest bit of their numbers is 0.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
         var limits = RecordLimits()
-        // The records were within the normal limits when they were reported, but their JSON here is larger.
+        // The records were within the normal limits when they were reported, but their JSON can be larger here.
         limits.recordBytes = 16 << 20
         limits.depth = 64
         limits.keys = 65_536
@@ -127,7 +127,8 @@ package final class SetAsideStore {
                 if try read(rows, since: began, into: &portion) { break }
             } catch let error as SQLiteError where error.isInterrupted {
                 isInterrupted = true
-                // If the step has read nothing, the range is split or, if it is a single row, left out.
+                // If the first lookup of the step reads nothing, its range is split or, if it is a single row, left
+                // out.
                 let isFirst = lookups == 1 && portion.submissions.isEmpty
                 if isFirst { failed(rows, &portion) } else { waiting.append(rows) }
             } catch {
@@ -186,7 +187,8 @@ package final class SetAsideStore {
         return min(missing, max(0, storedRecords - countedRecords))
     }
 
-    /// The maximum number of records that the file can contain, according to its ranges; nil if these cannot be read.
+    /// The maximum number of records that the file can contain, according to its closed ranges and `known`; nil if the
+    /// ranges cannot be read.
     private var storedRecords: Int64? {
         let sql: StaticString = "SELECT coalesce(sum(records), 0), coalesce(max(last_id), 0) FROM ranges"
         let closed = try? connection.first(sql) { (records: max(0, $0.int64(0)), last: $0.id(1, as: RowID.self)) }
@@ -228,8 +230,8 @@ package final class SetAsideStore {
         ).first { $0.text(0) }
     }
 
-    /// Returns the newest row to which a readable table refers, and the last row to look for. `known` is 0 if no table
-    /// is readable; the scan can still find blocks then.
+    /// Returns the newest row that is known to have existed, according to the readable tables, and the last row to look
+    /// for. `isSizeUnknown` is `true` if none of the tables is readable. The scan can still find blocks then.
     private static func lastRow(
         _ connection: DatabaseConnection
     ) -> (known: RowID, last: RowID, isSizeUnknown: Bool) {
@@ -243,7 +245,7 @@ package final class SetAsideStore {
             if let row = try? connection.integer(sql) { rows.append(RowID(row)) } else { hasFailed = true }
         }
         let last = min(max(rows.max() ?? 0, 0), maxRow)
-        // If a table is unreadable, up to a range of records may follow the last known one.
+        // If a table is unreadable, the records of an open range may follow the last known one.
         return (last, hasFailed ? min(last + 65_536, maxRow) : last, rows.isEmpty)
     }
 
@@ -322,8 +324,8 @@ package final class SetAsideStore {
         portion.unreadable += 1
     }
 
-    /// Splits a range that could not be read, and keeps the parts for later. A single row is not kept, but counted if
-    /// it is known to have existed.
+    /// Splits a range that could not be read, and keeps the parts for later. A single row is not kept, but counted as
+    /// unreadable if it may have existed, unless the scan may find it. Gives up after too many failures.
     private func failed(_ rows: ClosedRange<RowID>, _ portion: inout Portion) {
         failuresLeft -= 1
         guard failuresLeft > 0 else { return giveUp() }
@@ -351,8 +353,9 @@ package final class SetAsideStore {
         return record
     }
 
-    /// Returns `true` if a record must still be forwarded: a destination has not received it yet or has refused it, or
-    /// it has no fates, or they cannot be read. A duplicate is better than a lost record.
+    /// Returns `true` if a record must still be forwarded: it is pending or a dead letter at a destination, or it has
+    /// no fates. If its fates cannot be read, cursors and batches of an older file decide; otherwise the result is
+    /// `true`, because a duplicate is better than a lost record.
     private func isPending(_ row: RowID) -> Bool {
         if let fates = try? reader.fates(ofRow: row) {
             return fates.isEmpty || fates.contains { $0.outcome == .pending || $0.outcome == .deadLettered }
@@ -361,8 +364,7 @@ package final class SetAsideStore {
         return (try? isPendingByCursors(row)) ?? true
     }
 
-    /// Returns the result of `isPending` from columns that files of all versions have: cursors, and batches without a
-    /// response.
+    /// Approximates `isPending` with columns that files of all versions have: cursors, and batches without a response.
     private func isPendingByCursors(_ row: RowID) throws -> Bool {
         try reader.connection.first(
             """
@@ -424,7 +426,7 @@ package final class SetAsideStore {
         return true
     }
 
-    /// Returns details with the origin of the record. They contain its own details as `more`.
+    /// Returns details that contain the origin of a record and, as `more`, the record's own details.
     private static func details(_ salvaged: SalvagedRecord, before more: [UInt8]) -> [UInt8] {
         var origin = RecordOrigin(
             place: .init(id: salvaged.stored.id, receivedAt: salvaged.stored.receivedAt.description),
@@ -484,12 +486,13 @@ struct SalvagedRecord {
     }
 }
 
-/// Reads records from a corrupt database whose other tables may be unreadable.
+/// Reads records from a database in which the rows that they refer to may be unreadable.
 extension StoreReader {
     /// Reads a record and the rows that it refers to, as far as these are readable.
     ///
-    /// Without its series, a record still has its own message text, metadata and times. Without its process or sender,
-    /// it has the user of its series. A record whose user is unknown is attributed to root.
+    /// Without its series, a record still has the text of its message that is not in the template, its metadata and its
+    /// times. Without its process or sender, it has the user of its series. A record whose user is unknown is
+    /// attributed to root.
     ///
     /// - Returns: The record; nil if the row does not exist.
     /// - Throws: The error that prevents reading the record's own row.
@@ -529,7 +532,7 @@ extension StoreReader {
             bytes: record.stored.json.count)
     }
 
-    /// Returns the variable parts of a message whose template is lost.
+    /// Returns a text with the variable parts of a message whose template is lost.
     private static func message(ofParts parts: [UInt8]) -> String {
         let texts = parts.split(separator: 0x1F).map { String(decoding: $0, as: UTF8.self) }
         return texts.isEmpty ? "(message lost)" : texts.joined(separator: " … ")
@@ -557,7 +560,8 @@ extension StoreReader {
     }
 
     /// Returns the sender from its table, or from the index that contains the same columns. If neither is readable,
-    /// returns a sender with only the user of the series; nil if that is unreadable too.
+    /// returns a sender that has only the user of the series and the ids of the process; nil if the series is
+    /// unreadable too.
     private func sender(of process: Process?, series: SeriesID) -> (sender: Sender, isWhole: Bool)? {
         let sender =
             process?.sender ?? first("SELECT sender FROM series WHERE id = ?1", series.rawValue) { $0.int64(0) }

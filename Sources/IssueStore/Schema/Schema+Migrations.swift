@@ -1,6 +1,7 @@
 /// The changes of the schema since version 9, in order.
 extension Schema {
-    /// The table of deployments, with observed deployments for the versions that were reported before this migration.
+    /// The table of deployments. For each application, it gets observed deployments of the latest 128 versions that
+    /// were reported before this migration.
     static let deployments: StaticString = """
         -- Versions of applications that were put into use. A row without uid applies to the application of this name of
         -- every user. An observed row is inserted when the first report of a version arrives, at its time of receipt.
@@ -34,7 +35,7 @@ extension Schema {
         ) WHERE place <= 128 ORDER BY at;
         """
 
-    /// The versions in which issues are resolved.
+    /// The versions that fix issues.
     static let fixes: StaticString = """
         -- The version that has the fix of a resolved issue, if only this version or a later one reopens it.
         ALTER TABLE groups ADD COLUMN fixed_version TEXT;
@@ -181,7 +182,7 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Indexes that keep the time for one user's corrections or deployments independent of those of other users.
+    /// Indexes that keep the time for one user's corrections or deployments independent of how many other users have.
     static let boundedWork: StaticString = """
         CREATE INDEX groups_by_correction ON groups (merged_by) WHERE merged_by IS NOT NULL;
         CREATE INDEX moves_by_group ON moves ("group");

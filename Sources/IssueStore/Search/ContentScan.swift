@@ -2,11 +2,11 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Finds the records of a block that may match the conditions of a filter on their content.
+/// Finds the records of a block that may meet a filter's conditions on the content of records.
 ///
-/// The text of a block is searched as a whole, once per word or phrase. It does not contain the parts of messages that
-/// are in the template of their series, so each series is examined once, too. The caller must compare the candidates
-/// exactly (`RecordMatcher`).
+/// The text of a block is searched as a whole, once per term; fields with JSON escapes are searched again. The text
+/// does not contain the parts of messages that are in the template of their series, so each series is examined once,
+/// too. The caller must compare the candidates exactly (`RecordMatcher`).
 struct ContentScan {
     /// A set of conditions, one bit each.
     private typealias Conditions = UInt32
@@ -32,7 +32,7 @@ struct ContentScan {
     private var series: [Conditions] = []
     /// The same without `knownBit`, for ids of `maxTable` or higher.
     private var moreSeries: [SeriesID: Conditions] = [:]
-    /// A buffer for text without JSON escapes.
+    /// A buffer for text whose JSON escapes have been resolved.
     private var resolved: [UInt8] = []
 
     /// Set if the series was examined.
@@ -44,7 +44,7 @@ struct ContentScan {
 
     /// The lowest series id for which `moreSeries` is used instead of `series`.
     private static let maxTable: Int64 = 1 << 18
-    /// The maximum number of conditions on metadata that are searched for. Only the caller checks the others.
+    /// The maximum number of conditions on metadata that are examined. Only the caller checks those after them.
     private static let maxKeys = 8
 
     /// Creates a scan.
@@ -90,7 +90,7 @@ struct ContentScan {
         return met.indices.filter { met[$0] == all }
     }
 
-    /// Adds the conditions that the text of each record may meet to `met`.
+    /// Adds to `met` the conditions that the text of each record may meet.
     ///
     /// - Parameters:
     ///   - text: The text of the block.
@@ -117,7 +117,7 @@ struct ContentScan {
                 }
             }
         }
-        // JSON can contain any character as an escape, so fields with a backslash are searched again without escapes.
+        // In JSON, any character can be escaped, so fields with a backslash are searched again with escapes resolved.
         var index = fields.metadata.lowerBound
         while let place = Self.backslash(in: text, from: index) {
             let field = fields.field(at: place)
@@ -241,6 +241,7 @@ enum JSONEscapes {
     ///   - bytes: Validated JSON. For other bytes, the result of malformed escapes is not specified.
     ///   - start: The index of the first byte.
     ///   - end: The index after the last byte.
+    ///   - output: The buffer to which the bytes are appended.
     static func resolve(_ bytes: Span<UInt8>, from start: Int, to end: Int, into output: inout [UInt8]) {
         var index = start
         while index < end {
@@ -270,7 +271,7 @@ enum JSONEscapes {
         }
     }
 
-    /// Reads four hexadecimal digits and moves the index past them; nil if there are none.
+    /// Reads four hexadecimal digits and moves the index past them; nil if there are fewer.
     private static func unit(_ bytes: Span<UInt8>, at index: inout Int, _ end: Int) -> UInt32? {
         guard index + 4 <= end else { return nil }
         var unit: UInt32 = 0

@@ -5,8 +5,8 @@ import SQLiteKit
 /// Iterates over the records of a query in the order of their ids, and excludes most of those that do not match its
 /// filter.
 ///
-/// If the filter has conditions on the content of records, blocks are searched one after the other. If its other
-/// conditions select few records, only the blocks with these records are searched.
+/// If the filter has conditions on the content of records, blocks are searched one after the other or, if its other
+/// conditions select few records, only the blocks with these records.
 struct RecordSearch {
     /// Whether the row that `next` returned last may match, so that the caller must compare it.
     private(set) var isCandidate = true
@@ -31,7 +31,7 @@ struct RecordSearch {
     /// - Parameters:
     ///   - selection: Selects the series.
     ///   - query: The filter and the order. The caller applies the limits.
-    ///   - row: The row after which to start; nil to start at the beginning.
+    ///   - row: The row after which, in the order of the query, the search starts; nil to start at the beginning.
     ///   - reader: The reader, in a snapshot.
     init(
         _ selection: SeriesSelection, _ query: StoreReader.RecordQuery, from row: RowID?, on reader: StoreReader
@@ -117,15 +117,15 @@ struct RecordSearch {
 }
 
 extension StoreReader {
-    /// Returns the groups that match the conditions of a filter on the content of records.
+    /// Returns the groups that meet a filter's conditions on the content of records.
     ///
-    /// A group matches if one of its stored records does. It also matches if all terms of the text occur in its title
-    /// and domain, provided that the filter has no conditions on metadata or on the context.
+    /// A group does so if one of its stored records matches the filter. If the filter has no conditions on metadata or
+    /// on the context, it also suffices that each term of the text occurs in the title or the domain of the group.
     ///
     /// - Parameters:
     ///   - filter: The filter.
     ///   - selection: The series that match the other parts of the filter.
-    /// - Returns: Nil if the filter has no such conditions.
+    /// - Returns: The groups; nil if the filter has no conditions on the content of records.
     func groups(with filter: IssueFilter, in selection: SeriesSelection) throws -> [GroupID]? {
         guard let content = RecordMatcher(filter) else { return nil }
         var (matching, others) = try groupsByTitle(content, in: selection)
@@ -175,7 +175,7 @@ extension StoreReader {
         return (closed.map { [$0] } ?? []) + [open]
     }
 
-    /// Divides the groups of a selection into those whose title and domain match, and the others.
+    /// Divides the groups of a selection into those that match by title and domain, and the others.
     private func groupsByTitle(
         _ content: RecordMatcher, in selection: SeriesSelection
     ) throws -> (matching: [GroupID], others: Set<GroupID>) {
@@ -195,11 +195,12 @@ extension StoreReader {
     }
 }
 
-/// Iterates over the rows of some series in the order of their ids, range by range.
+/// Iterates over the rows of some series, or of all series, in the order of their ids.
 ///
-/// In descending order, it follows the chain of posting lists of each series, so that a rare series costs no more than
-/// a common one. In ascending order, it reads the ranges one after the other. Closed ranges that are entirely outside
-/// the requested time are skipped. The open range has no posting lists yet, so it is read block by block.
+/// In descending order, the chain of posting lists of each series is followed, so that a rare series costs no more than
+/// a common one. In ascending order, the posting lists are read range by range. Closed ranges that are entirely outside
+/// the requested time are skipped. The open range has no posting lists yet, so it is read block by block, as is any
+/// range if the rows of all series are requested.
 struct RecordWalk {
     /// Ids that are read together: those of a closed range, those of the open range, or all ids.
     private struct IDRange {
@@ -216,7 +217,7 @@ struct RecordWalk {
     /// The same series, as a filter for records of the open range.
     private let filter: SeriesFilter?
     private let isAscending: Bool
-    /// The row after which the iteration starts.
+    /// The row after which the iteration starts, in its order.
     private let bound: RowID
     /// The ranges that have not been read, the next one last.
     private var pending: [IDRange] = []
@@ -226,8 +227,7 @@ struct RecordWalk {
     private let isTimed: Bool
     /// For each range, the series whose next records in descending order are in it.
     private var chain: [Int64: [SeriesID]] = [:]
-    /// The end of the last block that was read in a range without posting lists: its last id, or its first id in
-    /// descending order.
+    /// The last id or, in descending order, the first id of the last block that was read; initially `bound`.
     private var edge: RowID
 
     init(
@@ -294,7 +294,8 @@ struct RecordWalk {
         return ids(of: block, in: start...idRange.last).reversed()
     }
 
-    /// Returns the wanted rows of the previous block, in ascending order; nil before the first block of the range.
+    /// Returns the wanted rows of the previous block that may have any, in ascending order; nil if none is left in the
+    /// range.
     private mutating func previousRows(in idRange: IDRange, on reader: StoreReader) throws -> [RowID]? {
         guard edge > .min else { return nil }
         let end = min(edge - 1, idRange.last)
@@ -323,10 +324,11 @@ struct RecordWalk {
         }
     }
 
-    /// Reads the newest range in which any of the series occurs. Returns `false` if none is left.
+    /// Reads the newest range in `chain`. Returns `false` if none is left.
     ///
     /// - Parameter requested: The range whose rows are requested, which is the newest one in `pending`. Rows of newer
-    ///   ranges are skipped. Nil to request all rows.
+    ///   ranges are skipped. If the newest range in `chain` is older, only `requested` is removed from `pending`. Nil
+    ///   to request all rows.
     private mutating func fetchChain(in requested: Int64?, on reader: StoreReader) throws -> Bool {
         guard let range = chain.keys.max() else { return false }
         if let requested, range < requested {

@@ -4,17 +4,20 @@ import SQLiteKit
 
 /// Declaring, observing and removing deployments.
 extension StoreWriter {
-    /// Stores a declared deployment, unless the same version was already in use at that time.
+    /// Stores a declared deployment, unless the latest deployment declared for the same scope up to that time has the
+    /// same version.
     ///
-    /// If the version was not declared before, issues marked as resolved in the next deployment get it as their fix.
-    /// Observed deployments of the version are removed, because their time no longer matters.
+    /// If the version was not declared before, issues that were marked up to that time as resolved in the next
+    /// deployment get it as their fix. Observed deployments of the version are removed, because their time no longer
+    /// matters.
     ///
     /// - Parameters:
     ///   - parameters: Valid parameters.
-    ///   - scope: The applications that it belongs to.
+    ///   - scope: The applications that the deployment belongs to.
     ///   - author: The id of the user who declares it.
     ///   - now: The current wall time, used if the parameters have none.
-    /// - Returns: The deployment, and `true` if the version was already in use, so that nothing was stored.
+    /// - Returns: The new deployment and `false`; or the earlier deployment of the version and `true`, if nothing was
+    ///   stored.
     package func declare(
         _ parameters: DeployParameters, of scope: DeploymentScope, by author: UInt32, at now: IssueTimestamp
     ) throws(StoreFailure) -> (deployment: IssueDeployment, isKnown: Bool) {
@@ -47,7 +50,7 @@ extension StoreWriter {
     /// If no other deployment declares the version, each application that has reported with it gets an observed
     /// deployment at the time of its first report with it.
     ///
-    /// - Returns: The removed deployment; nil if the version was not declared for these applications.
+    /// - Returns: The removed deployment; nil if the version was not declared for exactly this scope.
     package func removeDeployment(
         of version: ApplicationVersion, app: String, _ scope: DeploymentScope
     ) throws(StoreFailure) -> IssueDeployment? {
@@ -86,10 +89,10 @@ extension StoreWriter {
 }
 
 extension RecordCommit {
-    /// Stores an observed deployment if a version of an application has not been seen before.
+    /// Stores an observed deployment if no deployment of an application's version is known.
     ///
-    /// Stores none for imported records, or if the version or the application's name is too long. It is sufficient to
-    /// call this for new series, because a new version has a new series.
+    /// Stores none for imported records, if the version is empty, or if it or the application's name is too long. It is
+    /// sufficient to call this for new series, because a new version has a new series.
     func observe(_ app: Application, of account: Account, _ memory: inout WriterMemory) throws(SQLiteError) {
         let version = ApplicationVersion(name: app.version, build: app.build)
         guard !isImport, DeploymentLimits.isStored(version),
@@ -180,7 +183,7 @@ struct DeploymentTable {
     }
 
     /// Inserts an observed deployment of a version that is no longer declared, for each application that has reported
-    /// with it.
+    /// with it. If the version has no build, does the same for each of its builds that is not declared itself.
     func restoreObserved(
         _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) {
@@ -231,7 +234,8 @@ struct DeploymentTable {
             """, version.text, time, app, scope.uid)
     }
 
-    /// Returns `true` if the same deployment is stored or, for an observed one, any deployment of the version.
+    /// Returns `true` if a declared deployment with the same application, user, version and time is stored or, for an
+    /// observed one, any deployment with the same application, user and version.
     func contains(_ deployment: IssueDeployment) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -249,7 +253,7 @@ struct DeploymentTable {
             deployment.deployedAt, deployment.isObserved, deployment.commit, deployment.note, deployment.author)
     }
 
-    /// Removes the observed deployments of a version that was declared.
+    /// Removes the observed deployments of a version that was declared and, if it has no build, of its builds.
     func removeObserved(
         _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) {
@@ -279,7 +283,8 @@ struct DeploymentTable {
             }.map(\.id))
     }
 
-    /// Removes the earliest declared deployments that exceed the limit per application or the limit per user.
+    /// Removes the earliest declared deployments of this scope that exceed the limit for the application, or the limit
+    /// for all applications together.
     func removeSurplusDeclared(app: String, _ scope: DeploymentScope) throws(SQLiteError) {
         for (app, limit) in [(app, DeploymentLimits.maxDeclared), (nil, DeploymentLimits.maxDeclaredByUser)] {
             try removeSurplus(app: app, uid: scope.uid, isObserved: false, limit: limit)
@@ -310,14 +315,15 @@ struct DeploymentTable {
 extension StoreReader {
     /// Returns a page of deployments, the latest first.
     ///
-    /// Users see the deployments of their own applications. They also see those that apply to all users if an
-    /// application of theirs has that name, but without commit, note and author.
+    /// Users see the deployments of their own applications. They also see those that apply to all users, but only for
+    /// names of their own applications, and without commit, note and author.
     ///
     /// - Parameters:
     ///   - app: The name of the application; nil for all.
     ///   - limit: The maximum number of deployments.
     ///   - after: The cursor of the page; nil for the first page.
     ///   - viewer: The viewer.
+    /// - Returns: The deployments, and the cursor of the next page; nil if there is none.
     /// - Throws: `QueryFailure` if the cursor is invalid, or the error of the query.
     package func deployments(
         app: String?, limit: Int, after: String?, viewer: Viewer
@@ -350,7 +356,7 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - frame: The time range.
-    ///   - filter: The filter. Only its applications and users apply.
+    ///   - filter: The filter. Only its applications and users apply; deployments for all users match any users.
     ///   - viewer: The viewer.
     package func deployments(
         in frame: HistogramFrame, _ filter: IssueFilter, viewer: Viewer
