@@ -2,7 +2,8 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// A cache of the triage states of groups that currently get records. All states are in the database.
+/// A cache of the triage states of groups, and of the groups and versions of series. All of them are in the database
+/// too.
 struct TriageCache {
     /// The attributes of a series that triage needs.
     struct Series {
@@ -78,8 +79,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the newest version of a group's application: by its declared deployments or, if there are none, by the
-    /// versions of the stored series.
+    /// Returns the newest version of a group's application: the one whose first declared deployment is the latest or,
+    /// if none was declared, the newest one of the stored series.
     package func newestVersion(of subject: Subject) throws -> ApplicationVersion {
         try snapshot {
             let history = try DeploymentTable(connection: connection).history(of: subject.account)
@@ -106,7 +107,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the rows for which a group was muted.
+    /// Returns the ranges of rows that were stored while a group was muted. The earliest ones may be missing.
     func mutes(ofGroup id: GroupID) throws -> MutedRows {
         let ranges = try connection.all(
             #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#, id, Int64.max
@@ -117,7 +118,7 @@ extension StoreReader {
 
 /// Changes triage states.
 extension StoreWriter {
-    /// The maximum number of mutes that one transaction ends.
+    /// The maximum number of mutes that one call of `endMutes` ends.
     private static let maxMutesPerTransaction = 256
 
     /// Sets the triage state of a group.
@@ -125,7 +126,7 @@ extension StoreWriter {
     /// - Parameters:
     ///   - standing: The new state.
     ///   - id: The group.
-    ///   - keepsNote: `true` to keep the note if the group already has the same kind of state
+    ///   - keepsNote: `true` to keep the note of the present state if both states are resolved or both are muted
     ///     (`TriageState.keepingNote`).
     /// - Returns: `false` if the group does not exist.
     package func set(
@@ -150,8 +151,8 @@ extension StoreWriter {
         }
     }
 
-    /// Sets the triage state of a group, which applies from the next record on. Returns `false` if the group does not
-    /// exist.
+    /// Sets the triage state of a group. It applies from the next record on. Must be called in a transaction. Returns
+    /// `false` if the group does not exist.
     func change(_ group: GroupID, to standing: TriageState) throws(SQLiteError) -> Bool {
         let triage = TriageTable(connection: connection)
         guard try triage.write(standing, of: group, from: memory.open.nextID) else { return false }
@@ -170,15 +171,14 @@ extension StoreWriter {
 }
 
 extension RecordCommit {
-    /// Applies a record that is about to be stored to the triage state of its group. Returns the effect on the state,
-    /// and stores the new state.
+    /// Updates the triage state of a record's group before the record is stored. Returns the effect of the record.
     ///
-    /// If only the number of occurrences until the end of a mute has changed, the state is added to `countdowns` and
-    /// written once per commit.
+    /// If only the number of occurrences until the end of a mute has changed, the new state is added to `countdowns`,
+    /// which are written once per commit. Otherwise, a changed state is written at once.
     ///
     /// - Parameters:
-    ///   - location: The series of the record.
-    ///   - count: The number of its occurrences.
+    ///   - location: The series and account of the record.
+    ///   - count: The number of the record's occurrences.
     ///   - memory: The writer's memory.
     mutating func updateTriage(
         for location: SeriesLocation, count: Int64, _ memory: inout WriterMemory
@@ -187,7 +187,7 @@ extension RecordCommit {
         guard let found = try memory.caches.triage.attributes(ofSeries: location.series, in: triage) else {
             return .none
         }
-        // An overflow series has no version of its own.
+        // An overflow series has no version, so the version in the record's own description applies.
         let version = location.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
         let before =
             if let counted = countdowns[found.group] {
@@ -212,7 +212,7 @@ extension RecordCommit {
         return effect
     }
 
-    /// Writes the numbers in `countdowns` to the database.
+    /// Writes the numbers of occurrences left in `countdowns` to the database, and caches the states.
     func writeCountdowns(_ memory: inout WriterMemory) throws(SQLiteError) {
         for (group, standing) in countdowns {
             try connection.run("UPDATE groups SET muted_left = ?2 WHERE id = ?1", group, standing.occurrencesLeft)
@@ -222,7 +222,7 @@ extension RecordCommit {
 }
 
 extension IssueStateChange {
-    /// Reads the columns `changed_by`, `changed_at` and `change_note`. Nil if the first two are not set.
+    /// Reads the columns `changed_by`, `changed_at` and `change_note`. Nil if one of the first two is not set.
     init?(_ row: borrowing Row, from column: Int) {
         guard let user = row.optionalInt64(column), let time = row.optionalInt64(column + 1) else { return nil }
         self.init(
@@ -253,8 +253,8 @@ struct TriageTable {
         } ?? TriageState()
     }
 
-    /// Writes the state of a group that applies from `row` on. Keeps the last 64 muted periods. Returns `false` if the
-    /// group does not exist.
+    /// Writes the new state of a group. It applies from `row` on. If the group is not muted now, only its last 64 muted
+    /// periods are kept. Returns `false` if the group does not exist.
     func write(_ standing: TriageState, of group: GroupID, from row: RowID) throws(SQLiteError) -> Bool {
         try connection.run(
             """
@@ -310,14 +310,14 @@ struct TriageTable {
 
 /// Resolves issues that have not occurred for a while.
 extension StoreWriter {
-    /// The maximum number of groups that one transaction examines.
+    /// The maximum number of groups that one call of `resolveQuiet` examines.
     private static let maxExaminedGroups = 256
 
-    /// The progress of a pass over all groups.
+    /// The result of one step of a pass over all open groups.
     package struct QuietPass: Equatable, Sendable {
         /// The last group that was examined.
         package var last: GroupID
-        /// The number of issues that the step resolved.
+        /// The number of issues that this step resolved.
         package var resolved: Int
         package var isDone: Bool
     }

@@ -30,7 +30,7 @@ extension RecordCommit {
             sequence: numbering.sequence, count: Int64(call.count), on: connection)
     }
 
-    /// Stores the records of a numbered call that were not received before. Returns the receipts of all its records.
+    /// Stores those records of a numbered call that were not received before. Returns the receipts of all its records.
     mutating func storeNumbered(
         _ call: ReportCall, of submission: Submission, _ process: WriterMemory.ProcessEntry,
         _ memory: inout WriterMemory
@@ -106,7 +106,8 @@ struct ProducerTable {
     /// The maximum number of marks removed at once. More than `newPerCheck`, so that an excess becomes smaller.
     private static let maxPerRemoval: Int64 = 4096
 
-    /// The number of marks that were inserted, or whose time of use was updated, since their number was last checked.
+    /// The number of marks that were inserted, or whose time of use was updated, since the last check for too many
+    /// marks.
     private var newCount = 0
     private var marks: [Key: ProducerMark] = [:]
     /// The producers whose marks this commit must write.
@@ -173,7 +174,8 @@ struct ProducerTable {
         }
     }
 
-    /// Removes the least recently used marks of the user who has the most marks, if there are too many.
+    /// If there are more marks than a limit allows, removes the least recently used ones of the user who has the most,
+    /// up to `maxPerRemoval`.
     ///
     /// This is needed because a user can invent any number of producers, and retention frees space only by removing
     /// records.
@@ -202,8 +204,8 @@ struct ProducerTable {
             """, largest.uid, min(excess, maxPerRemoval))
     }
 
-    /// Writes a mark. Updates its time of use only if that is more than an hour old, so that most commits need not
-    /// write the index on that time.
+    /// Writes a mark. Updates its time of use only if that is at least an hour old, so that most commits need not write
+    /// the index on that time.
     private mutating func update(
         _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant
     ) throws(SQLiteError) {

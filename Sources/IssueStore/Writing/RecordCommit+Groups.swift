@@ -3,7 +3,8 @@ import IssueProtocol
 import SQLiteKit
 
 extension RecordCommit {
-    /// Returns the rows for a connection's process and its sender. Inserts them if they are new.
+    /// Returns the rows for a connection's process and its sender. Inserts a row for the process if none is cached, and
+    /// one for the sender if it is new.
     func entry(
         of process: ReportingProcess, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> WriterMemory.ProcessEntry {
@@ -19,8 +20,8 @@ extension RecordCommit {
         return entry
     }
 
-    /// Returns the row of a sender, or that of the overflow sender if the user has too many senders. Inserts the row if
-    /// it is new. It has no pid or gid, because several processes share it.
+    /// Returns the row of a sender, or that of the overflow sender if a new sender would exceed the user's limit.
+    /// Inserts the row if it is new. It has no pid or gid, because several processes share it.
     private func senderEntry(
         of sender: Sender, user: UInt32, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> WriterMemory.SenderEntry {
@@ -31,7 +32,7 @@ extension RecordCommit {
         if let id = try senderID(of: kind) {
             entry = WriterMemory.SenderEntry(id: id, isOverflow: false)
         } else {
-            // The guard of a set-aside database has already replaced senders above the limit.
+            // In an import, the guard of the set-aside database has already replaced senders above the limit.
             switch isImport ? .allow : memory.values.guardian.admitSender(uid: user, at: time.log) {
             case .allow: entry = WriterMemory.SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
@@ -59,8 +60,9 @@ extension RecordCommit {
         return connection.lastInsertedRowID
     }
 
-    /// Returns the account of a user's application, or the overflow account if the user has too many. The name of the
-    /// application is the one in the record, or else the command. Inserts the account if it is new.
+    /// Returns the account of a user's application, or the overflow account if a new application would exceed the
+    /// user's limit. The name of the application is the one in the record, or else the sender's command. Inserts the
+    /// account if it is new.
     func account(
         of series: SeriesDescription, _ process: ReportingProcess, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> Account {
@@ -105,7 +107,8 @@ extension RecordCommit {
 
     /// Returns the group that a new series belongs to, after all corrections; nil if a new group is needed.
     ///
-    /// If an older group has this fingerprint under the newest fingerprint rule, updates the fingerprint of the group.
+    /// If the group still has a fingerprint of an older rule, and the newest rule gives it this one, updates its
+    /// fingerprint.
     func knownGroup(
         account: AccountID, fingerprint: String, of series: SeriesDescription, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> KnownGroup? {
@@ -140,7 +143,8 @@ extension RecordCommit {
     /// Returns the title of a group: the first line of the template, at most 200 characters. If that line is empty,
     /// returns the domain, or `(no message)` if there is none.
     ///
-    /// If the template consists only of values, the source location follows, because the fingerprint then contains it.
+    /// If the template consists of values (`MessageTemplate.consistsOfValues`), the source location follows, because
+    /// the fingerprint then depends on the line and column too.
     static func title(of series: SeriesDescription) -> String {
         let end = series.template.firstIndex(of: 0x0A) ?? series.template.endIndex
         let title = MessageTemplate.title(of: series.template[..<end])
@@ -156,8 +160,7 @@ extension RecordCommit {
     /// would grow with the file.
     private static let maxExamined: Int64 = 16_384
 
-    /// Restores the guard's counters from the database during the first commit, so that a restart does not reset any
-    /// limit.
+    /// Restores the guard's counters from the database during the first commit, so that a restart does not reset them.
     func restoreGuard(_ memory: inout WriterMemory, _ users: AccountableUsers) throws(SQLiteError) {
         guard !memory.values.isGuardRestored else { return }
         memory.values.isGuardRestored = true

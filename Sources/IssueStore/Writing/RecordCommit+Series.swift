@@ -7,11 +7,11 @@ extension RecordCommit {
     struct KnownGroup {
         var id: GroupID
         /// The group that has the fingerprint. It differs from `id` if corrections or redirects lead to another group.
-        /// Nil if it does not exist yet and will be merged by a rule.
+        /// Nil if no group has the fingerprint yet, and a rule leads to `id`.
         var home: GroupID?
         /// Whether the group is resolved or muted, so that each of its records can change the state.
         var isWatched: Bool
-        /// The corrections that lead from the fingerprint to the group.
+        /// The ids of the corrections that lead from the fingerprint to the group.
         var corrections: [Int64] = []
         /// Whether the group has had a critical record.
         var isCritical = false
@@ -95,7 +95,7 @@ extension RecordCommit {
         }
     }
 
-    /// Reports that the guard has moved a record to an overflow series, application or sender of its user.
+    /// Reports that the guard has chosen an overflow group, series, application or sender. Does nothing in an import.
     func report(_ kind: CardinalityOverflow.Kind, of sender: Sender) {
         guard !isImport else { return }
         onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: kind))
@@ -107,7 +107,7 @@ extension RecordCommit {
     ///   - original: The record's own description.
     ///   - record: The record.
     ///   - group: The group of the overflow series; nil for the application's overflow group.
-    ///   - fingerprint: The fingerprint of the group, or of the application's overflow group.
+    ///   - fingerprint: The fingerprint of the record, or that of the application's overflow group.
     private mutating func overflowLocation(
         of original: SeriesDescription, _ record: DecodedRecord, in group: KnownGroup?, _ fingerprint: String,
         _ account: Account, _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory

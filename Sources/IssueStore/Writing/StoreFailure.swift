@@ -2,17 +2,17 @@ package import SQLiteKit
 
 /// An error of the store.
 package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConvertible {
-    /// The disk is full. The operation can be retried.
+    /// There is too little disk space. The operation can be retried.
     case noSpace
-    /// The database is corrupt and must be moved aside.
+    /// The database is corrupt, or the disk failed to read a page of it.
     case damaged(SQLiteError)
     /// The file belongs to another program or has an unsupported schema version. The string is the error message.
     case foreign(String)
     /// Another daemon has the database open.
     case inUse
-    /// The folder, or an entry in it with the name of the database, must not be used. The string is the error message.
+    /// The database must not be opened at its path, or its folder cannot be created. The string is the error message.
     case unusableLocation(String)
-    /// The records that the operation refers to have been removed in the meantime.
+    /// Some records that the operation refers to have been removed or scanned in the meantime.
     case outdated
     /// A query exceeded its timeout or was cancelled.
     case tooSlow
@@ -70,7 +70,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
 
     /// Whether opening a new file instead of this one may succeed.
     ///
-    /// It cannot succeed if the host lacks a resource, or if another process has the file open or locked.
+    /// It cannot succeed if the host lacks a resource, if the path must not be used, or if another process has the file
+    /// open or locked.
     package var isFixedByNewFile: Bool {
         switch self {
         case .damaged, .foreign: true
@@ -85,10 +86,10 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .damaged(let error): "the database is damaged: \(error.text)"
         case .foreign(let message), .unusableLocation(let message): message
         case .inUse: "another daemon has the database open"
-        case .outdated: "the records have been removed"
-        case .tooSlow: "the query took too long"
+        case .outdated: "some of the records have been removed or scanned already"
+        case .tooSlow: "the query took too long or was cancelled"
         case .walTooLarge: "the write-ahead log is too large"
-        case .walRemoved: "the write-ahead log was removed, and another program keeps it from being copied"
+        case .walRemoved: "the write-ahead log was removed, and could not be copied into the database yet"
         case .failed(let error): "database error: \(error.text)"
         }
     }

@@ -26,8 +26,8 @@ extension StoreWriter {
     /// Stores calls. Must be called in a transaction, see `commit`.
     ///
     /// - Parameter isImport: `true` if the records come from a set-aside database. The verdicts of that database's
-    ///   cardinality guard apply, and this store's guard is bypassed. `onPriorityRecords` and the notifiers are not
-    ///   told about the records.
+    ///   cardinality guard apply, and this store's guard is bypassed. The records change no triage state, and
+    ///   `onPriorityRecords` and the notifiers are not told about them.
     func fill(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(SQLiteError) -> [CallOutcome] {
@@ -106,7 +106,7 @@ struct RecordCommit {
     private var change: NotificationKinds = []
     /// The accounts of the records.
     private var accounts = IDInterner<AccountID>()
-    /// The records and occurrences of each account, in the order of `accounts`.
+    /// The numbers of records and occurrences of each account, in the order of `accounts`.
     private var sums: [LedgerChanges.Sum] = []
 
     /// - Parameters:
@@ -124,7 +124,7 @@ struct RecordCommit {
         self.rows.begin(firstID: firstID, receivedAt: time.wall.millisecondsSince1970)
     }
 
-    /// The account ids, each with its records and occurrences.
+    /// The account ids, each with the numbers of its records and occurrences.
     var allSums: some Sequence<(AccountID, LedgerChanges.Sum)> { zip(accounts.ids, sums) }
 
     /// Adds a record with this number of occurrences to an account's sum.
@@ -313,7 +313,7 @@ struct LedgerChanges {
 
     private var sums: [Line: Sum] = [:]
 
-    /// Adds records of an account to what the store and the given destinations have received.
+    /// Adds records of an account to what the host has received, and queues them for the given destinations.
     mutating func received(_ sum: Sum, account: AccountID, destinations: [Int64]) {
         add(sum, destination: 0, account: account, fate: Self.received)
         for destination in destinations { queued(sum, account: account, destination: destination) }

@@ -6,8 +6,9 @@ import SQLiteKit
 ///
 /// Invariants at the end of each transaction:
 /// - The id of a new record is higher than every id assigned before.
-/// - `ranges`, `postings`, `counts` and `totals` describe exactly the records that were stored up to the last closed
-///   range. Retention may have removed some of these since. `memory.open` describes the records above that range.
+/// - `ranges`, `postings`, `counts` and `totals` describe exactly the readable records that were stored up to the last
+///   closed range. Retention may have removed some of these records since. `memory.open` describes the records above
+///   that range.
 /// - The ledger of each destination balances.
 ///
 /// Unless stated otherwise, a function that throws `StoreFailure` has changed nothing, in the database or in memory
@@ -19,8 +20,7 @@ package final class StoreWriter {
     let blocks: BlockLog
     /// The page size of the database, in bytes.
     package let pageBytes: Int64
-    /// The maximum number of frames in the write-ahead log (WAL). No transaction begins while the WAL has this many or
-    /// more.
+    /// The number of frames in the write-ahead log (WAL) at which no further transaction begins.
     package var walFrameLimit = Int.max
     /// Whether transactions are synced to disk (`synchronous=FULL`).
     private var syncsCommits = true
@@ -37,13 +37,13 @@ package final class StoreWriter {
 
     /// The closures that the writer calls on its own thread. None of them may use the writer.
     package struct Callbacks {
-        /// Called during each commit, except of imported records, with its priority records: critical records, the
-        /// first record of a group, and regressions. The commit may still fail afterwards.
+        /// Called during each commit, except of imported records, with its priority records (`PriorityReason`), of
+        /// which there may be none. The commit may still fail afterwards.
         package var onPriorityRecords: (([PriorityRecord]) -> Void)?
         /// Called after each attempt to correct the grouping, even if nothing changed.
         package var onCorrections: (() -> Void)?
-        /// Called when the cardinality guard chooses an overflow series, account or sender. Not called again while the
-        /// choice is cached.
+        /// Called when the cardinality guard chooses an overflow group, series, application or sender. Not called again
+        /// while the choice is cached.
         package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
     }
 
@@ -163,14 +163,14 @@ package final class StoreWriter {
     /// Runs `body` as one transaction. If it fails, the database and `memory` are rolled back.
     ///
     /// - Parameters:
-    ///   - isSynced: `true` if the transaction must be on disk when this returns. Otherwise, the next synced transaction
-    ///     syncs it, and a power failure before that may undo it.
+    ///   - isSynced: `true` if the transaction must be on disk when this returns. Otherwise, the next synced
+    ///     transaction syncs it, and a power failure before that may undo it.
     ///   - mayUseReserve: `true` if the transaction may use the reserved disk space, which is kept so that records can
     ///     still be deleted when the disk is full.
     ///   - body: Changes the database and `memory`.
     /// - Returns: The value that `body` returns.
-    /// - Throws: `StoreFailure.walTooLarge` if the WAL has reached `walFrameLimit`, `.noSpace` if the disk has no space
-    ///   for the growth of the files, or the failure of `body`.
+    /// - Throws: `StoreFailure.walTooLarge` if the WAL has reached `walFrameLimit`, `.noSpace` if there is too little
+    ///   disk space for the growth of the files, or the failure of `body` or of another step, such as COMMIT.
     func transaction<Value>(
         isSynced: Bool = true, mayUseReserve: Bool = true, _ body: () throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {
@@ -223,7 +223,8 @@ package final class StoreWriter {
     /// fills up. Call this at the end of a transaction, before COMMIT, or between two transactions.
     ///
     /// - Parameter mayUseReserve: `true` if the reserve of disk space may be used.
-    /// - Throws: `StoreFailure.noSpace` if the disk is full, or another failure if extending the file fails.
+    /// - Throws: `StoreFailure.noSpace` if there is too little disk space, or another failure if extending the file
+    ///   fails.
     package func secureGrowth(mayUseReserve: Bool = true) throws(StoreFailure) {
         let pages = try Self.convertingErrors { () throws(SQLiteError) in try connection.pages }
         guard let fileBytes = connection.fileBytes else { return }
@@ -381,10 +382,10 @@ extension StoreWriter {
     }
 }
 
-/// The settings that the store needs from the configuration.
+/// The settings of the store's writer.
 package struct StoreWriterSettings: Sendable {
     package var path: String
-    /// The limits of the cardinality guard; others are not used.
+    /// Only the limits of the cardinality guard are used.
     package var limits: LimitSettings
     /// The settings of retention, such as the maximum age of records and the maximum size of the database.
     package var retention: RetentionSettings
@@ -397,13 +398,13 @@ package struct StoreWriterSettings: Sendable {
     package var rangeRecords = 65_536
     /// The number of bytes at which a range of a large database is full. See `maxRangeBytes`.
     package var rangeBytes = 16 << 20
-    /// The number of bytes at which a range is full: `rangeBytes` or, if that is less, an eighth of the maximum size of
-    /// the database, but at least `minRangeBytes`. Retention removes a whole range at once, so larger ranges would
-    /// leave little of a small database.
+    /// The number of bytes at which a range is full: an eighth of the maximum size of the database, but at least
+    /// `minRangeBytes` and at most `rangeBytes`. Retention removes whole ranges, so removing a larger one would leave
+    /// little of a small database.
     var maxRangeBytes: Int { min(rangeBytes, max(Int(retention.maxSize / 8), Self.minRangeBytes)) }
     private static let minRangeBytes = 128 << 10
-    /// The number of series at which a range is full. The commit that closes a range writes about three rows per
-    /// series, so this limit bounds the duration of the commit.
+    /// The approximate number of series at which a range is full. The commit that closes a range writes at least three
+    /// rows per series, so this limit shortens the commit.
     package var rangeSeries = 16_384
     /// The maximum number of records in a block.
     package var blockRecords = BlockLog.maxRecords

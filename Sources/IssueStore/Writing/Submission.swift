@@ -20,8 +20,8 @@ package struct Submission: Sendable {
 
 /// A decoded call that reports records, or several similar consecutive calls merged into one.
 ///
-/// Most clients send many small calls. Consecutive calls are stored and acknowledged as one if they have the same
-/// number of records and no record was rejected.
+/// Most clients send many small calls. Consecutive calls can be merged if they have the same number of records, their
+/// tokens and sequence numbers are consecutive, and no record was rejected.
 package struct ReportCall: Sendable {
     /// A rejected record, identified by its index in the call.
     package struct Rejected: Equatable, Sendable {
@@ -103,7 +103,8 @@ package struct ReportCall: Sendable {
         return true
     }
 
-    /// Returns `true` if the sequence numbers continue in the next call, or if neither call is numbered.
+    /// Returns `true` if the next call has the same producer and continues the sequence numbers, or if neither call is
+    /// numbered.
     @inline(__always)
     private func numberingContinues(in next: Numbering?) -> Bool {
         guard let numbering, let next else { return numbering == nil && next == nil }
@@ -151,7 +152,7 @@ package enum ReceiptList: Equatable, Sendable {
     case mixed([RecordReceipt])
 }
 
-/// The process at the other end of a connection, as the kernel describes it.
+/// The process at the other end of a connection.
 package struct ReportingProcess: Hashable, Sendable {
     /// A number that is unique among all connections since the daemon started.
     package var connection: UInt64
@@ -160,7 +161,7 @@ package struct ReportingProcess: Hashable, Sendable {
     /// same pid.
     package var startTime: Int64
 
-    /// The user whose limits apply: the sender's user or, for a subordinate user id, its owner.
+    /// The user whose limits apply (`AccountableUsers`).
     package var accountableUser: UInt32
 
     /// - Parameter accountableUser: Nil for the sender's own user id.

@@ -10,11 +10,11 @@ import IssueProtocol
 /// |---|---|
 /// | `values` | restored from the copy in the mark |
 /// | `open` | the rows added since the mark are removed, because a copy would be too large for every commit |
-/// | `caches` | emptied, because the database has all entries |
+/// | `caches` | emptied, because they can be filled again from the database |
 struct WriterMemory {
     var values: Values
-    /// The records above the last closed range. A transaction only appends to it. `endTransaction()` starts a new
-    /// range.
+    /// Describes the records above the last closed range. A transaction only adds to it. `endTransaction()` starts a
+    /// new range.
     var open: OpenRange
     var caches = Caches()
 
@@ -27,7 +27,7 @@ struct WriterMemory {
         var isRangeClosed = false
         /// The codes of the store, in ascending order of their first rows.
         var storeIDs: [StoreID]
-        /// Whether the next record needs a new code.
+        /// Whether new records need a new code, which the next commit assigns.
         var needsNewCode = false
         /// The ids of the active destinations. All new records are queued for them.
         var destinations: [Int64]
@@ -35,8 +35,8 @@ struct WriterMemory {
         var hasNotifiers: Bool
         /// The time at which the next mute with a time limit ends; nil if there is none.
         var nextMuteEnd: IssueTimestamp?
-        /// An exception to the rule above: its tables are large, and the first new series, sender or application of
-        /// each commit copies them.
+        /// An exception to the rule for `Values`: its tables are large, and the first new series, sender or application
+        /// of each commit copies them.
         var guardian: CardinalityGuard
         /// Whether the guard's counters include what was created in its current windows before the daemon started.
         var isGuardRestored = false
@@ -55,8 +55,8 @@ struct WriterMemory {
         }
     }
 
-    /// Rows of the database that are used often. Any of these caches can be emptied at any time, except `producers`
-    /// while a commit stores records.
+    /// Content of the database that is used often, and verdicts of the cardinality guard. Any of these caches can be
+    /// emptied at any time, except `producers` while a commit stores records.
     struct Caches {
         var series = SeriesTable()
         var senders = BoundedCache<Sender, SenderEntry>(capacity: 8192)

@@ -81,7 +81,7 @@ public struct ByteBuffer: Sendable {
     /// Appends the contents of another buffer.
     @inlinable @inline(__always)
     public mutating func append(_ other: borrowing ByteBuffer) {
-        // Includes the padding, so that the end of the contents can be copied in vectors too.
+        // Passes the padding too, so that the end of the contents can be copied in vectors.
         append(other.storage.span, from: 0, to: other.end)
     }
 
@@ -94,7 +94,7 @@ public struct ByteBuffer: Sendable {
         precondition(
             start >= 0 && length >= 0 && stop <= bytes.count && target >= 0
                 && target <= output.byteCount &- length &- Self.room, "The range must be within the bytes")
-        // The last vector may read and write past the run if at least 16 bytes follow it.
+        // The last vector may read and write past the run, so at least 16 bytes must follow it in `bytes`.
         guard length <= 64, stop <= bytes.count &- 16 else {
             return copyRun(bytes, from: start, to: stop, into: &output, at: target)
         }
@@ -141,7 +141,7 @@ public struct ByteBuffer: Sendable {
         for byte in bytes { append(byte) }
     }
 
-    /// Appends bytes that the caller overwrites later.
+    /// Appends bytes of any value, which the caller overwrites later.
     ///
     /// - Parameter count: The number of bytes to append.
     @inlinable @inline(__always)

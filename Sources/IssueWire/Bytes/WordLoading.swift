@@ -36,16 +36,15 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Finds the first index at which a mask selects a byte and the byte a fixed distance after it. Tests 64 indexes at
-    /// a time.
+    /// Finds the first index that a mask selects by two bytes: the one at the index, and the one a fixed distance after
+    /// it. Tests 64 indexes at a time while as many remain.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte to test.
     ///   - end: The index after the last byte to test; at least `distance` more bytes must follow it.
     ///   - distance: The distance to the second byte.
-    ///   - mask: Selects the matching bytes of two vectors: the bytes, and those at the distance.
-    /// - Returns: The index of the first selected byte; otherwise, the index from which fewer than
-    ///   sixteen bytes remain untested.
+    ///   - mask: Selects indexes. Receives the bytes at the indexes, and those `distance` bytes after them.
+    /// - Returns: The first selected index; otherwise, the index from which fewer than sixteen bytes remain untested.
     @inlinable @inline(__always)
     package func scan(
         from start: Int, to end: Int, and distance: Int,
@@ -83,8 +82,8 @@ extension Span<UInt8> {
     /// - Parameters:
     ///   - index: The index of the first byte; at least 28 bytes must follow it.
     ///   - mask: Selects indexes. Receives the bytes at the indexes, and those 1, 2, 3, 10 and 13 bytes after them. It
-    ///     must select each index before a byte that is not ASCII.
-    ///   - exact: Replaces `mask` if any index is before a byte that is not ASCII. It need not select such indexes.
+    ///     must select each index whose next byte is not ASCII.
+    ///   - exact: Replaces `mask` if the next byte of any index is not ASCII. It need not select such indexes.
     /// - Returns: Two integers for eight indexes each, the first index in the lowest byte. The lowest bit of a byte is
     ///   set if its index was selected.
     @inlinable @inline(__always)
@@ -158,7 +157,7 @@ extension Span<UInt8> {
     }
 
     /// Passes a range of bytes to `body`, two 64-bit integers at a time, up to the first byte that a mask selects. In
-    /// the last pair of integers, this byte and all later ones are replaced with zero.
+    /// the pair with this byte, it and all later ones are replaced with zero.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte.

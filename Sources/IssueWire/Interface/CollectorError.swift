@@ -1,7 +1,7 @@
 /// The errors of the daemon's interface and the standard errors of Varlink.
 package enum CollectorError: Error, Equatable, Sendable {
-    /// A record of a report is invalid. `index` is its position in the call, from 0, and `field` the invalid member;
-    /// each is nil if unknown.
+    /// A record of a report is invalid. `index` is the record's position in the call, from 0, and `field` the invalid
+    /// member; each is nil if unknown.
     case invalidRecord(index: Int?, field: String?, reason: String)
     case invalidFilter(field: String, reason: String)
     /// The call exceeds `limit`, a number of bytes or of records.
@@ -47,7 +47,7 @@ extension CollectorError: CustomStringConvertible {
         case .tooLarge(let limit): "The request is larger than the daemon accepts; the limit is \(limit)."
         case .busy(let delay): "The daemon is busy; try again in \(delay)."
         case .noSpace: "The daemon has no disk space left to store records."
-        case .notFound(let id): "No record or group has the id \(id), or it belongs to another user."
+        case .notFound(let id): "There is no object with the id or name \(id), or it belongs to another user."
         case .unreadable(let id): "The record \(id) is stored in a damaged part of the database and can't be read."
         case .denied, .permissionDenied: "The daemon does not allow this user to do that."
         case .interfaceNotFound(let name): "The daemon has no interface \(name)."

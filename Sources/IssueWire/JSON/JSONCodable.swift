@@ -126,8 +126,7 @@ extension Duration: JSONCodable {
 }
 
 extension JSONScanner {
-    /// Reads a value with `body`. If the value has the wrong type, the error says that it must be `expected`, which is
-    /// a noun with its article.
+    /// Reads a value with `body`. If the value has the wrong type, the error says that it must be `expected`.
     mutating func read<Value>(
         _ expected: String, _ body: (inout JSONScanner) throws(JSONError) -> Value
     ) throws(FieldError) -> Value {
@@ -207,7 +206,7 @@ extension JSONObjectCodable {
 package struct JSONMembers: ~Escapable {
     private enum Pass {
         case reading
-        /// Looks for required members that are absent.
+        /// Checks that all required members are present.
         case checking
         case writing
         /// Collects the names.
@@ -307,12 +306,12 @@ package struct JSONMembers: ~Escapable {
     /// Reads an object. Unknown members, which a later version of the protocol may define, are skipped.
     ///
     /// Reads the values in one pass over the type's members if the object has them in the same order; otherwise in at
-    /// most one pass for each key of the object. A further pass looks for absent members.
+    /// most one pass for each key of the object. A further pass checks that the required members are present.
     ///
     /// - Parameters:
     ///   - scanner: The scanner, before the object.
     ///   - visit: Visits the members of the value, which starts as ``JSONObjectCodable/initial``.
-    /// - Throws: `FieldError` if a member is invalid, or a required one is absent.
+    /// - Throws: `FieldError` if the value is not an object, a member is invalid, or a required one is absent.
     @inline(never)
     fileprivate static func read(
         from scanner: inout JSONScanner, _ visit: (inout JSONMembers) throws(FieldError) -> Void
@@ -437,7 +436,7 @@ package struct FieldError: Error, Equatable, Sendable {
 
     /// Creates the error for a value that a scanner could not read.
     ///
-    /// - Parameter expected: The expected kind of value, with its article.
+    /// - Parameter expected: The expected kind of value, worded to follow "must be".
     package init(_ error: JSONError, expected: String) {
         field = ""
         reason =
