@@ -3,8 +3,8 @@ internal import IssueWire
 /// Assertions that also report in release builds.
 ///
 /// A failure is reported first, with its source location, in every build. Then the behaviour is the same as in Swift:
-/// `assert` traps in debug builds only; preconditions and fatal errors trap in all builds. With `ErrorResponders.root =
-/// [.discard]`, `assert` and `assertionFailure` neither report nor trap.
+/// `assert` traps in debug builds only; preconditions and fatal errors trap in release builds, too. With
+/// `ErrorResponders.root = [.discard]`, `assert` and `assertionFailure` neither report nor trap.
 ///
 /// To use an assertion under Swift's own name, define the function in one file of the application:
 ///
@@ -41,7 +41,8 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
+    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
+    /// ``IssueText``.
     @_disfavoredOverload
     public static func assert(
         _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String? = nil,
@@ -66,7 +67,8 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
+    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
+    /// ``IssueText``.
     @_disfavoredOverload
     public static func assert(
         _ message: @autoclosure () -> String? = nil,
@@ -101,7 +103,8 @@ public enum Reported {
 
     /// Reports that unreachable code was reached, and then traps in debug builds.
     ///
-    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
+    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
+    /// ``IssueText``.
     @_disfavoredOverload
     public static func assertionFailure(
         _ message: @autoclosure () -> String? = nil,
@@ -130,7 +133,8 @@ public enum Reported {
 
     /// Reports a failure and traps if a condition is false.
     ///
-    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
+    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
+    /// ``IssueText``.
     @_disfavoredOverload
     public static func precondition(
         _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String? = nil,
@@ -162,7 +166,8 @@ public enum Reported {
 
     /// Reports that unreachable code was reached, and traps.
     ///
-    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
+    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
+    /// ``IssueText``.
     @_disfavoredOverload
     public static func preconditionFailure(
         _ message: @autoclosure () -> String? = nil,
@@ -193,7 +198,8 @@ public enum Reported {
 
     /// Reports that the program cannot continue, and traps.
     ///
-    /// This version is for a message that is not a literal. Otherwise the same as the version with an ``IssueText``.
+    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
+    /// ``IssueText``.
     @_disfavoredOverload
     public static func fatalError(
         _ message: @autoclosure () -> String? = nil,

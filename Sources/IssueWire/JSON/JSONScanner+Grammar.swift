@@ -1,5 +1,5 @@
 extension JSONScanner {
-    /// Skips whitespace and returns the next byte without reading it.
+    /// Skips whitespace and returns the next byte, which stays unread.
     @inlinable @inline(__always)
     mutating func peek() throws(JSONError) -> UInt8 {
         guard position < bytes.count else { throw .truncated }
@@ -32,7 +32,7 @@ extension JSONScanner {
         followsValue = false
     }
 
-    /// Returns `true` before another value, after skipping the comma if it is not the first. At the end, skips the
+    /// Returns `true` if another element or member follows, after skipping the comma before it. At the end, skips the
     /// closing bracket and returns `false`.
     @inlinable @inline(__always)
     mutating func next(orEnd bracket: UInt8) throws(JSONError) -> Bool {
@@ -154,7 +154,7 @@ extension JSONScanner {
     }
 
     /// Reads an integer in its most common form: at most 18 digits, without a sign and without a leading zero. Reads
-    /// nothing and returns nil in any other form, and at the end of the bytes.
+    /// nothing and returns nil in any other form, and if the bytes end with the last digit.
     @inlinable @inline(__always)
     mutating func plainInteger() -> Int64? {
         let start = position

@@ -1,9 +1,9 @@
 /// Reads JSON (RFC 8259) from bytes, value by value, without building a tree.
 ///
-/// The scanner is strict. UTF-8 must be well-formed, surrogates paired, and control characters escaped; nesting and the
-/// number of keys are limited. Duplicate keys are all returned, and the reader of an object decides which one counts
-/// (the readers of this package take the last one). A scanner that has thrown an error must not be used again, unless
-/// it is rewound.
+/// The scanner is strict. UTF-8 must be well-formed, surrogates paired, and control characters escaped; nesting is
+/// limited, and the number of keys can be. Duplicate keys are all returned, and the reader of an object decides which
+/// one counts (the readers of this package take the last one). A scanner that has thrown an error must not be used
+/// again, unless it is rewound.
 public struct JSONScanner: ~Escapable {
     /// The bytes to read.
     public let bytes: Span<UInt8>
@@ -216,7 +216,7 @@ public struct JSONScanner: ~Escapable {
 
     /// Skips a `null` if it comes next.
     ///
-    /// - Returns: `false`, without skipping anything, if another value comes next.
+    /// - Returns: `false`, without skipping the value, if another value comes next.
     /// - Throws: `JSONError` if the text is malformed.
     @inlinable @inline(__always)
     public mutating func null() throws(JSONError) -> Bool {
@@ -235,7 +235,7 @@ public struct JSONScanner: ~Escapable {
         return start..<position
     }
 
-    /// Skips one value that may exceed the limits of keys and depth. Deep nesting costs memory, not stack.
+    /// Skips one value that may exceed the limits on keys and depth. Deep nesting costs memory, not stack.
     package mutating func skipValueOfAnySize() throws(JSONError) {
         var open: [UInt8] = []
         repeat {
@@ -260,7 +260,7 @@ public struct JSONScanner: ~Escapable {
         keys = 0
     }
 
-    /// A position between two values that a scanner can be rewound to.
+    /// A position that a scanner can be rewound to.
     package struct Mark {
         fileprivate let position: Int
         fileprivate let depth: Int
@@ -370,7 +370,7 @@ extension JSONScanner {
         }
     }
 
-    /// Appends the scalar that an escape or a pair of escapes represents, and returns the index after it.
+    /// Appends the scalar that a `\u` escape or a surrogate pair represents, and returns the index after the escapes.
     private func appendScalar(at backslash: Int, to output: inout ByteBuffer) -> Int {
         // The text was validated when it was read, so `codeUnit` cannot fail.
         let unit = (try? codeUnit(at: backslash)) ?? 0xFFFD
@@ -435,7 +435,7 @@ public enum JSONError: Error, Equatable, Sendable {
     case invalidEscape(at: Int)
     case tooDeep(limit: Int)
     case tooManyKeys(limit: Int)
-    /// A well-formed value of another type than expected.
+    /// A value of another type than expected, as determined from its first byte.
     case wrongType(at: Int)
     /// An integer that does not fit into 64 bits, or a number with a fraction or exponent where an integer was
     /// expected.
@@ -445,7 +445,7 @@ public enum JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-    /// The reason and the position, for messages to the user.
+    /// The reason and, if known, the position, for messages to the user.
     public var description: String {
         switch self {
         case .truncated: "the JSON text ends too early"

@@ -1,4 +1,4 @@
-/// Writes compact JSON into bytes that can be reused.
+/// Writes compact JSON into an array of bytes.
 ///
 /// The writer inserts commas. The caller is responsible for the rest of the grammar: keys only in objects, and every
 /// container closed.
@@ -217,7 +217,7 @@ extension JSONWriter {
         return false
     }
 
-    /// Appends the decimal digits of an integer.
+    /// Appends an integer in decimal notation.
     package static func append(_ value: Int64, to output: inout [UInt8]) {
         if value < 0 { output.append(UInt8(ascii: "-")) }
         var rest = value.magnitude

@@ -10,8 +10,8 @@ public struct IssueContext: Hashable, Sendable {
     public var requestID: String?
     /// The id of the user that the application was serving, of 1 to 256 bytes. Nil if there is none.
     ///
-    /// Only the application knows its meaning. It is not the user that runs the process, which the daemon learns from
-    /// the kernel.
+    /// Only the application knows its meaning. It does not identify the user who runs the process; the daemon learns
+    /// that user from the kernel.
     public var user: String?
 
     /// Creates a context.
@@ -50,7 +50,7 @@ extension IssueContext {
         /// The key as a string.
         package var name: String { "\(key)" }
 
-        /// The column name at destinations: `user_id` instead of `user`, since other programs send an object as `user`.
+        /// The name at Logz.io and ClickHouse: `user_id`, not `user`, since other programs send an object as `user`.
         package var columnName: String { self == .user ? "user_id" : name }
 
         /// The name that is shown to users.

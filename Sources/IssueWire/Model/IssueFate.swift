@@ -4,11 +4,14 @@ public struct IssueFate: Hashable, Sendable {
     public var destination: String
     /// The state or final result of forwarding.
     public var outcome: Outcome
-    /// The number of attempts to send the issue's batch or a part of it.
+    /// The number of attempts to send the issue's batch or a part of it. While the issue is pending, this can be the
+    /// number for another batch that is sent first.
     public var attempts: Int
-    /// The time of the outcome or, if the issue is pending, the time at which its batch was prepared. Nil if unknown.
+    /// The time of the outcome. If the issue is pending, or sometimes if it expired, the time at which its batch was
+    /// prepared. Nil if unknown.
     public var timestamp: IssueTimestamp?
-    /// A summary of the destination's last response about the issue. Nil if there is none.
+    /// A summary of the destination's last response about the issue or, while the issue is pending, possibly about
+    /// another batch. Nil if there is none.
     public var answer: String?
     /// Whether the destination may have received the issue more than once.
     public var maybeDuplicate: Bool
@@ -27,7 +30,7 @@ public struct IssueFate: Hashable, Sendable {
 
     /// The state or final result of forwarding.
     public enum Outcome: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
-        /// The issue is still to be sent.
+        /// The issue has not been sent yet, or the result of sending it is not known yet.
         case pending
         /// The destination has accepted the issue.
         case delivered

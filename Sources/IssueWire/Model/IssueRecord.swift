@@ -1,5 +1,5 @@
-/// A report of one or more occurrences, as sent by the client (`Record` on the wire). Nil properties and empty lists
-/// are absent on the wire.
+/// A report of one or more occurrences, as sent by a client or as stored (`Record` on the wire). Nil properties and
+/// empty lists are absent on the wire.
 package struct IssueRecord: Equatable, Sendable {
     package var message: String
     /// The severity; nil for `error`.
@@ -18,7 +18,7 @@ package struct IssueRecord: Equatable, Sendable {
     package var fingerprint: String?
     package var backtrace: [BacktraceFrame]
     package var causes: [IssueCause]
-    /// A JSON object, as sent by the client.
+    /// A JSON object.
     package var metadata: JSONValue?
     /// Whether the record may be forwarded; nil for `true`.
     package var reportable: Bool?
@@ -273,8 +273,8 @@ public struct BacktraceFrame: Hashable, Sendable {
     public var image: String?
     /// The build ID of the binary, to find its symbols. Nil if unknown.
     public var buildID: String?
-    /// The offset in bytes of the return address from the start of the symbol, or of the binary if there is no symbol.
-    /// Nil if unknown.
+    /// The offset in bytes of the return address from the start of the symbol or, if there is no symbol, from the load
+    /// address of the binary. Nil if unknown.
     public var offset: UInt64?
     /// The function. Nil if unknown.
     public var symbol: String?
@@ -295,7 +295,7 @@ public struct BacktraceFrame: Hashable, Sendable {
         self.line = line
     }
 
-    /// The symbol, offset and source location in one line, for users; empty if all are unknown.
+    /// The symbol, offset and source location in one line, for users; empty if nothing is known.
     ///
     /// The build ID follows if there is no symbol, since it is needed to find one.
     package var location: String {

@@ -1,8 +1,9 @@
 /// Splits a byte stream into messages that are each terminated by a NUL byte.
 ///
-/// Receive a chunk, call ``next()`` until it returns nil, then receive again. A message is returned as a range of the
-/// decoder's buffer, valid until the next chunk, so it need not be copied. With this order of calls, the buffer never
-/// holds more than one message of maximum length and one chunk.
+/// Receive a chunk, call ``next()`` until it returns nil, then receive again. With this order of calls, the buffer
+/// never holds more than one message of maximum length and one chunk. A message is returned as a range of the buffer,
+/// so it need not be copied. The range is valid until the next chunk is received, or until the buffer is borrowed,
+/// given back or released.
 package struct FrameDecoder: Sendable {
     /// The maximum length of a message in bytes, without its NUL.
     package let limit: Int
@@ -24,7 +25,7 @@ package struct FrameDecoder: Sendable {
     /// Whether an incomplete message is buffered. Only valid after ``next()`` has returned nil.
     package var hasPartialFrame: Bool { searched == end && start < end }
 
-    /// Whether all complete messages have been returned, so that more bytes may be received.
+    /// Whether ``next()`` has found no further complete message, so that more bytes may be received.
     package var wantsBytes: Bool { searched == end }
 
     /// The number of received bytes that have not been returned yet.
@@ -94,10 +95,10 @@ package struct FrameDecoder: Sendable {
         borrowing get { buffer.span.extracting(message) }
     }
 
-    /// Replaces each escape of half a surrogate pair in a message with the escape of U+FFFD, which has the same length.
+    /// Replaces each escape of an unpaired surrogate in a message with the escape of U+FFFD, which has the same length.
     ///
     /// Such an escape encodes no character, so a JSON scanner rejects it. Some languages write it nevertheless: Python
-    /// for each byte of a file name that is not UTF-8, JavaScript for half of an emoji.
+    /// for each invalid UTF-8 byte in a file name, JavaScript for half of an emoji.
     ///
     /// - Returns: `true` if the message contained such an escape.
     package mutating func replaceLoneSurrogates(in message: Range<Int>) -> Bool {
@@ -137,7 +138,7 @@ package struct FrameDecoder: Sendable {
         return unit & 0xFC00 == 0xD800 ? .high : unit & 0xFC00 == 0xDC00 ? .low : nil
     }
 
-    /// Releases the memory if no bytes are buffered, as for an idle connection.
+    /// Releases the memory if all received bytes have been returned, for example on an idle connection.
     package mutating func releaseMemory() {
         guard start == end else { return }
         self = FrameDecoder(limit: limit)
@@ -158,7 +159,8 @@ package struct FrameDecoder: Sendable {
     /// The number of buffered bytes above which they must not be copied after each read.
     private static let maxCopied = 4 << 10
 
-    /// Moves the buffered bytes to a borrowed buffer if that has more space. Decoders can thus share a receive buffer.
+    /// Moves the buffered bytes to a borrowed buffer if it would then have more free space than the current buffer has
+    /// in total. Decoders can thus share a receive buffer.
     package mutating func borrow(_ borrowed: inout [UInt8]) {
         precondition(wantsBytes, "All complete messages must be read before a buffer is borrowed")
         guard borrowed.count - (end - start) > buffer.count else { return }
@@ -180,7 +182,7 @@ package struct FrameDecoder: Sendable {
         // A large message that arrives in many chunks must not be copied after each chunk.
         guard 2 * held.count <= buffer.count else { return 0 }
         var copy = Array(buffer[held])
-        // The extra space ensures that the bytes are copied again only after they have grown by half.
+        // The extra space ensures that the bytes are copied again only after they have grown by nearly half.
         if held.count > Self.maxCopied { copy.append(contentsOf: repeatElement(0, count: held.count / 2)) }
         if buffer.count > borrowed.count, buffer.count <= Self.maxBorrowed { swap(&buffer, &borrowed) }
         buffer = copy
@@ -201,8 +203,8 @@ package struct FrameDecoder: Sendable {
         return nil
     }
 
-    /// Makes space for `count` bytes: moves the buffered bytes to the front, and grows the buffer if that is not
-    /// enough.
+    /// Makes space for `count` bytes: if necessary, moves the buffered bytes to the front, and if that is not enough,
+    /// grows the buffer.
     private mutating func makeRoom(for count: Int) {
         if start == end {
             start = 0

@@ -154,7 +154,7 @@ struct EnvelopeKeys: Sendable {
 }
 
 extension JSONScanner {
-    /// Returns the range of an object, or nil for `null`.
+    /// Skips an object and returns its range, or skips `null` and returns nil.
     fileprivate mutating func envelopeParameters() throws(JSONError) -> Range<Int>? {
         if try null() { return nil }
         guard try kind() == .object else { throw .wrongType(at: position) }
@@ -263,7 +263,7 @@ package struct VarlinkReply: Equatable, Sendable {
 package enum VarlinkError: Error, Equatable, Sendable {
     /// The message is not JSON.
     case malformed(JSONError)
-    /// The message is JSON, but it is not an object, or a member is missing or has the wrong type.
+    /// The message is not an object, or a member is missing or has the wrong type.
     case invalid(FieldError)
 }
 

@@ -9,7 +9,7 @@ protocol CallWork: AnyObject {
     var wantsReplies: Bool { get }
     /// The time at which the next message can be sent. Nil if there is no message, or while replies must arrive first.
     var nextSend: KernelInstant? { get }
-    /// The earliest time at which a task may stop waiting. Nil if no task has a deadline.
+    /// The earliest deadline of a task, or an earlier time. Nil if no task has a deadline.
     var deadline: KernelInstant? { get }
 
     /// Finishes calls whose deadline has passed, and removes calls whose task no longer waits.
@@ -133,7 +133,7 @@ struct AwaitedRecord: Sendable {
 final class AwaitQueue: CallWork {
     private struct Entry {
         let record: AwaitedRecord
-        /// The last reply, in which some fates were pending. Nil before the first reply.
+        /// The last reply with fates, some of which were pending. Nil if there is none.
         var known: VarlinkReply?
         /// The reason why the last lookup failed. Nil if it did not fail.
         var failure: CollectorConnectionError?
@@ -172,7 +172,7 @@ final class AwaitQueue: CallWork {
     /// Records to look up again, in the order of their last lookup, oldest first.
     private var pending: [Entry] = []
     private var inFlight: [Entry] = []
-    /// The number of replies to the calls in flight.
+    /// The number of replies that have arrived to the calls in flight.
     private var replyCount = 0
     private var isBatchOfNew = false
     private var settledCount = 0

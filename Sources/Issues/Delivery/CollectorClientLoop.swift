@@ -48,7 +48,8 @@ struct CollectorClientLoop: ~Copyable {
         do throws(Errno) {
             try poller.wait(timeout: time.map { max(.zero, MonotonicClock.now.duration(to: $0)) })
         } catch {
-            // The application has closed the poller's descriptor. The next call starts with a new one.
+            // The application has closed the poller's descriptor. After this thread has ended, the next call creates a
+            // new one.
             for channel in channels { channel.fail() }
             channels = []
             return
@@ -90,7 +91,7 @@ struct CollectorClientLoop: ~Copyable {
         }
     }
 
-    /// Returns the work of the shared connection to an endpoint. Nil if there is no such connection.
+    /// Returns the work of a type on a shared connection to an endpoint. Nil if no connection has such work.
     private func sharedWork<Work: CallWork>(at endpoint: CollectorClient.Endpoint, _ type: Work.Type) -> Work? {
         for channel in channels where channel.isShared && channel.endpoint == endpoint {
             if let work = channel.work as? Work { return work }

@@ -8,7 +8,8 @@ package struct CollectorConnection: ~Copyable {
     private let socket: FileDescriptor
     /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var receivesFiles = false
-    /// A closure, and the delay after which it is called if no reply to a call has arrived. Nil for none.
+    /// A closure, and the delay after which it is called if no reply to a call has arrived. Nil for none. Has no effect
+    /// on a call without a timeout or with a timeout that is not longer than the delay.
     package var delayNotice: (delay: Duration, action: () -> Void)?
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
@@ -83,9 +84,10 @@ package struct CollectorConnection: ~Copyable {
         return try reply(deadline: deadline)
     }
 
-    /// Waits until the reply arrives or the delay of `delayNotice` has passed. In the latter case, calls its action.
+    /// Waits until the reply begins to arrive or the delay of `delayNotice` has passed. In the latter case, calls its
+    /// action.
     ///
-    /// Does nothing if the deadline is earlier.
+    /// Does nothing unless there is a deadline that is later than the delay.
     private func noticeDelay(deadline: KernelInstant?) throws(CollectorConnectionError) {
         guard let delayNotice else { return }
         let left = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) } ?? delayNotice.delay
@@ -270,7 +272,7 @@ final class CollectorLink {
 
     /// Starts or stops waiting for events of the socket. Without events, even the end of the connection is not noticed.
     ///
-    /// - Returns: False if that failed.
+    /// - Returns: False if the poller reported an error.
     func watch(_ isWatched: Bool) -> Bool {
         guard isWatched != self.isWatched else { return true }
         self.isWatched = isWatched
