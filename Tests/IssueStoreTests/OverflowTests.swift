@@ -251,6 +251,33 @@ struct OverflowTests {
         }
     }
 
+    @Test("A sender above the limits is one of its own again in the next window, also on the same connection")
+    func senderAgain() throws {
+        for isReloaded in [false, true] {
+            try TemporaryStore.with { store in
+                store.settings.limits = limited(names: 1)
+                let most = Int(CardinalityGuard.senderLimitFactor)
+                let writer = try store.writer()
+                var late = ReportingProcess.of(uid: 1000, command: "")
+                for number in 0...most {
+                    late = .of(uid: 1000, connection: UInt64(number), command: "made up \(number)")
+                    try store.store([record("m")], from: late, to: writer)
+                }
+                func isReplaced() throws -> Bool {
+                    let ids = try store.store([record("m")], from: late, to: writer)
+                    return try store.reader().record(row: ids[0].row)?.stored.repairs.isEmpty == false
+                }
+                #expect(try isReplaced())
+                if isReloaded {
+                    writer.reload(limited(names: 2), writer.retention)
+                } else {
+                    store.pass(.seconds(86_400))
+                }
+                #expect(try !isReplaced())
+            }
+        }
+    }
+
     @Test("A record above the limits is still above them after a restart")
     func survivesRestart() throws {
         try TemporaryStore.with { store in

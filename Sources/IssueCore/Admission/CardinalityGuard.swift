@@ -174,6 +174,9 @@ package struct CardinalityGuard: Sendable {
         min(Self.end(of: newGroups, at: now), Self.end(of: newSeries, at: now))
     }
 
+    /// Returns the log time at which the window for application names and sender kinds ends.
+    package func namesEnd(at now: RecordLogInstant) -> RecordLogInstant { Self.end(of: applications, at: now) }
+
     /// Restores an application's counters from what the store has counted since the current windows began. Must not be
     /// called twice for an application, because the counts are also added to its user's counters.
     package mutating func restore(

@@ -40,6 +40,7 @@ extension RecordCommit {
                 let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
                 let id = if let known = try senderID(of: overflow) { known } else { try insert(overflow) }
                 entry = WriterMemory.SenderEntry(id: id, isOverflow: true)
+                memory.caches.replacedSender(until: memory.values.guardian.namesEnd(at: time.log))
             }
         }
         memory.caches.senders.insert(entry, for: kind)

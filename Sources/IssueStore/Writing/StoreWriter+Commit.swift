@@ -35,6 +35,7 @@ extension StoreWriter {
         let time = memory.values.clock.committed(wall: wall, monotonic: monotonic)
         try assignStoreCode(at: time.wall)
         if memory.caches.series.isOutdated(at: time.log) { memory.caches.series.removeAll() }
+        if let end = memory.caches.replacedSendersEnd, end <= time.log { memory.caches.removeReplacedSenders() }
 
         var commit = RecordCommit(
             on: connection, time: time, firstID: memory.open.nextID, rows: makeRowBuffer(), isImport: isImport,

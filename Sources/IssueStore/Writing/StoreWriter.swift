@@ -247,8 +247,9 @@ package final class StoreWriter {
     /// Applies new cardinality limits and retention settings.
     package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
         memory.values.guardian.reload(limits)
-        // The new limits may allow series that the old ones moved to overflow series.
+        // The new limits may allow series and senders that the guard has replaced because of the old ones.
         memory.caches.series.removeAll()
+        memory.caches.removeReplacedSenders()
         settings.limits = limits
         settings.retention = retention
         ageSearch = AgeSearch()

@@ -62,6 +62,8 @@ struct WriterMemory {
         var senders = BoundedCache<Sender, SenderEntry>(capacity: 8192)
         /// Keyed by the connection of the process.
         var processes = BoundedCache<UInt64, ProcessEntry>(capacity: 8192)
+        /// The end of the guard's window in which it replaced one of the cached senders; nil if it replaced none.
+        private(set) var replacedSendersEnd: RecordLogInstant?
         var accounts = BoundedCache<AccountName, AccountID>(capacity: 8192)
         /// The users and sizes of series in recently closed ranges.
         var owners = BoundedCache<SeriesID, SeriesOwner>(capacity: 65_536)
@@ -70,6 +72,19 @@ struct WriterMemory {
         var deployments = BoundedCache<AccountID, DeploymentHistory>(capacity: 256)
         var olderGroups = OlderGroups()
         var patterns = PatternCache()
+
+        /// Notes that the guard has replaced a sender with an overflow sender until `end`.
+        mutating func replacedSender(until end: RecordLogInstant) {
+            replacedSendersEnd = min(end, replacedSendersEnd ?? end)
+        }
+
+        /// Removes the senders if the guard has replaced one of them, so that it decides again.
+        mutating func removeReplacedSenders() {
+            guard replacedSendersEnd != nil else { return }
+            senders.removeAll()
+            processes.removeAll()
+            replacedSendersEnd = nil
+        }
     }
 
     /// The state of the memory before a transaction.
