@@ -132,7 +132,7 @@ extension IssueRecovery {
             case normal
             /// The recommended option.
             case recommended
-            /// An option that deletes or overwrites data.
+            /// An option that deletes or overwrites data, or ends the program.
             case destructive
         }
 

@@ -43,7 +43,7 @@ public struct IssuePrompt: Sendable {
         options.first { $0.style == .normal } ?? options[0]
     }
 
-    /// Creates the prompt for an error. Returns nil if the error is not shown to users.
+    /// Creates the prompt for an error. Returns nil if the error has no message for users.
     init?(_ error: any Error) {
         let texts = IssuePresenterTexts.current
         let reportable = error as? any ReportableError
@@ -119,7 +119,8 @@ public struct IssuePresenterTexts: Hashable, Sendable {
         set { storage.withLock { $0 = newValue } }
     }
 
-    /// Returns the texts for the first variable that is not empty, for example `de_AT.UTF-8`.
+    /// Returns the texts for the language in the first value that is not empty, for example `de_AT.UTF-8`: German, or
+    /// English for all other languages.
     static func forLanguage(of variables: [String?]) -> IssuePresenterTexts {
         let language = variables.lazy.compactMap(\.self).first { !$0.isEmpty }
         return language?.hasPrefix("de") == true ? .german : .english
@@ -170,7 +171,7 @@ public struct IssueTerminalPresenter: IssuePresenter {
 }
 
 extension IssuePresenter where Self == IssueTerminalPresenter {
-    /// A presenter that asks on the terminal that the process was started from.
+    /// A presenter that asks on the terminal, through standard error and standard input.
     public static var terminal: Self { Self() }
 }
 

@@ -3,8 +3,9 @@ public import Issues
 
 /// The rules of the daemon, for applications whose secret values must not leave the process.
 extension IssueRedaction {
-    /// A rule that replaces the values that the daemon removes by default: passwords, tokens, keys, and the numbers of
-    /// cards and accounts. The mark that replaces a value contains the name of its rule, for example `[@password]`.
+    /// A rule that replaces the values that the daemon removes by default, such as passwords, tokens, keys, and the
+    /// numbers of cards and accounts. The mark that replaces a value contains the name of the daemon's rule, for
+    /// example `[@password]`.
     ///
     /// - Parameters:
     ///   - names: More names of secret values, in metadata and in texts.

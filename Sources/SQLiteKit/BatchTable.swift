@@ -151,7 +151,7 @@ enum VirtualTable {
 /// The callbacks with which SQLite reads rows in memory.
 ///
 /// They capture nothing. The table is found through the pointer that the module was created with, and the rows through
-/// a pointer in the cursor, which owns them during a scan.
+/// a pointer in the cursor, which holds a reference to them.
 enum BatchModule {
     /// The table of callbacks. SQLite keeps a pointer to it.
     ///
@@ -269,7 +269,7 @@ enum BatchModule {
     /// The rows for a cursor that holds a reference to this object.
     var pointer: UnsafePointer<csqlite_batch_rows> { unsafe UnsafePointer(rows) }
 
-    /// Invalidates the rows, for statements that are still reading them.
+    /// Invalidates the rows, so that statements that are still reading them fail.
     func takeBack() {
         unsafe rows.pointee.is_over = 1
         unsafe rows.pointee.cells = nil

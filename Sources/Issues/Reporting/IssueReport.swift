@@ -86,7 +86,7 @@ public struct IssueReport: Sendable {
         get { storage.content.causes }
         set { content.causes = newValue }
     }
-    /// The kind of the error. By default the name of its type; nil if only a message was reported.
+    /// The kind of the error: its domain or, if it has none, the name of its type. Nil if only a message was reported.
     public var domain: String? {
         get { storage.content.domain }
         set { content.domain = newValue }
@@ -107,7 +107,7 @@ public struct IssueReport: Sendable {
         get { storage.content.timestamp }
         set { content.timestamp = newValue }
     }
-    /// Whether the daemon may forward the issue. If false, the issue is only stored and counted.
+    /// Whether the daemon may forward the issue. If false, it is stored and counted, but never forwarded.
     public var isReportable: Bool {
         get { storage.content.isReportable }
         set { content.isReportable = newValue }
@@ -124,7 +124,7 @@ public struct IssueReport: Sendable {
     var addresses: [UInt] { storage.content.addresses }
     /// The caller's message, without the error's. Nil if there is none.
     package var note: String? { storage.content.note }
-    /// The caller's message with its values.
+    /// The caller's message with its values. Nil if there is none.
     var noteText: IssueText? {
         storage.content.note.map { IssueText($0, storage.content.values) }
     }
@@ -133,7 +133,7 @@ public struct IssueReport: Sendable {
         IssueText.parts(
             of: storage.content.message, storage.content.values, length: storage.content.describedLength)
     }
-    /// The approximate number of bytes of the template and the values in a call.
+    /// The approximate number of bytes that the template and the values add to a call.
     var partBytes: Int {
         guard storage.content.values.isKnown else { return 0 }
         return 32 + storage.content.describedLength + storage.content.values.count * 4
@@ -207,7 +207,7 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
-    /// The message of an issue without a message.
+    /// The message of an issue that was reported with neither a message nor an error.
     static let defaultMessage = "Issue reported"
 
     /// Creates a report in the current scope.
@@ -255,7 +255,7 @@ public struct IssueReport: Sendable {
     /// Returns `true` if the daemon would receive the same for both reports, except for the time, the function and the
     /// backtrace.
     func isDuplicate(as other: IssueReport) -> Bool {
-        // Compares the location first: it usually differs, and the comparison is cheap.
+        // Compares the line and the column first: they usually differ, and the comparison is cheap.
         storage.content.site.line == other.storage.content.site.line
             && storage.content.site.column == other.storage.content.site.column && level == other.level
             && message == other.message && metadata == other.metadata && domain == other.domain
@@ -448,7 +448,7 @@ public struct IssueSite: Sendable {
         }
     }
 
-    /// Creates a source location. The default is the location of the caller.
+    /// Creates a source location. By default, it is that of the caller, without the function.
     ///
     /// - Parameters:
     ///   - fileID: The module and the file, for example `Shop/Cart.swift`.
@@ -469,7 +469,7 @@ public struct IssueSite: Sendable {
 
     /// Creates a source location from strings that are known only at run time, such as those that a logger receives.
     ///
-    /// A reporter that is not an ``IssueSink`` receives the location as `unknown/unknown`.
+    /// A reporter that is not an ``IssueSink`` receives the file ID `unknown/unknown` and the file path `unknown`.
     ///
     /// - Parameters:
     ///   - fileID: The module and the file, for example `Shop/Cart.swift`, or a path.
@@ -490,7 +490,7 @@ extension IssueSite {
     /// The function. Nil if unknown.
     public var functionName: String? { given?.function ?? function?.description }
 
-    /// The line and the file name as one word, for example `42_Cart.swift`.
+    /// The line and the file name, for example `42_Cart.swift`.
     public var name: String {
         let path = file
         return "\(line)_\(path.split(separator: "/").last.map(String.init) ?? path)"

@@ -3,8 +3,8 @@
 //
 // A literal with variables is an `IssueMetadata.EncodableLiteral`, and a dictionary that is not a literal is passed as
 // `[AnyHashable: any Encodable]`. A message that is not a literal is an `AnyHashable` here, because converting to that
-// type is what the compiler prefers least: with `String`, it would prefer these overloads to those with an `IssueText`
-// for literals, too. A literal must not become a dictionary either, since that traps if a key occurs twice.
+// type is what the compiler prefers least: with `String`, it would choose these overloads even for a literal message.
+// Metadata that is a literal must not become a dictionary, since a dictionary literal traps if a key occurs twice.
 
 /// Reports an issue. Its metadata is a literal with variables.
 ///
@@ -243,6 +243,6 @@ extension IssueText {
         self.init(plain: message.base as? String ?? "\(message.base)")
     }
 
-    /// Returns a message from a variable. Nil if it is nil.
+    /// Returns a message from a variable; nil if the variable is nil.
     fileprivate static func plain(_ message: AnyHashable?) -> IssueText? { message.map { IssueText(any: $0) } }
 }

@@ -1,7 +1,7 @@
 /// Reports an issue.
 ///
 /// The message is evaluated at most once, and not at all without reporters and responders. The call does not wait for
-/// the daemon. It may wait while a reporter writes to standard error, or for a custom reporter or responder.
+/// the daemon. It may wait while a reporter writes to standard error, or for a responder or a custom reporter.
 ///
 /// - Parameters:
 ///   - message: A description of what went wrong.
@@ -212,7 +212,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports an issue that was created earlier, for example with a source location that is known only at run time.
+/// Reports an issue that is given as an ``IssueReport``, for example because its location is known only at run time.
 ///
 /// ```swift
 /// reportIssue(IssueReport(message, level: .error, site: IssueSite(fileID: file, line: line, function: function)))

@@ -15,11 +15,13 @@ public protocol ReportableError: Error {
     var message: String { get }
     /// Metadata for the report. Metadata of scopes and of the call takes precedence for equal keys.
     var userInfo: IssueMetadata { get }
-    /// Whether the daemon may forward the error. If false, the error is only stored and counted. Defaults to true.
+    /// Whether the daemon may forward the error. If false, the error is stored and counted, but never forwarded.
+    /// Defaults to true.
     var isReportable: Bool { get }
     /// The errors that caused this one. Defaults to none.
     var underlyingErrors: [any Error] { get }
-    /// The message that users see. Nil, the default, if the error is not shown to users.
+    /// The message that users see. Defaults to nil: the error is then not shown to users, unless it has a localised
+    /// description and the application uses `IssuesFoundation`.
     var userMessage: String? { get }
     /// Metadata about how the error is shown to users. The product `IssuesPresenting` implements it.
     var _presentation: IssueMetadata { get }
@@ -111,7 +113,8 @@ struct ErrorReading: Sendable {
         isReportable = !type.isCancellation
     }
 
-    /// Returns the errors that an error holds, for example in `case caught(any Error)` or in a stored property.
+    /// Returns the errors that an enum or struct holds directly, in a tuple or in an optional, for example in `case
+    /// caught(any Error)` or in a stored property.
     private static func carriedErrors(_ error: any Error) -> [any Error] {
         let mirror = Mirror(reflecting: error)
         guard mirror.displayStyle == .enum || mirror.displayStyle == .struct else { return [] }
@@ -263,9 +266,9 @@ extension ErrorReading {
     }
 }
 
-/// The information about errors that only Foundation can provide. The product IssuesFoundation installs it.
+/// Reads the properties of errors that only Foundation knows. The product IssuesFoundation installs a reader.
 package protocol FoundationReader: Sendable {
-    /// Returns the message of an error for users; nil if the error is not shown to them.
+    /// Returns the message of an error for users; nil if it has none.
     func userMessage(of error: any Error) -> String?
     /// Returns further metadata of an error, such as its failure reason and recovery suggestion.
     func metadata(of error: any Error) -> IssueMetadata
@@ -315,9 +318,9 @@ enum TypeName {
 struct ErrorTypeInfo: Sendable {
     /// The name including the module, since every module may have its own NetworkError.
     let name: String
-    /// Whether `ErrorReading` has a special case for the type.
+    /// Whether `ErrorReading.init(known:)` reads errors of the type.
     let isKnown: Bool
-    /// Whether the type may be one of Foundation's, or a class that may inherit from NSError.
+    /// Whether the type may be one of Foundation's or inherit from NSError.
     let mayBeFoundationError: Bool
     /// Whether the type chooses its domain. Only then does its code have a meaning.
     let choosesDomain: Bool
@@ -358,8 +361,8 @@ struct ErrorTypeInfo: Sendable {
         casePrefix = isEnum ? "\(type)." : ""
     }
 
-    /// Returns the description of an error of this type, without memory addresses. The case of an enum follows the name
-    /// of its type, since the case alone says little: `PaymentError.refused(card: 7)`.
+    /// Returns the description of an error of this type, without memory addresses. If an enum has no description of its
+    /// own, the name of the type precedes the case, since the case alone says little: `PaymentError.refused(card: 7)`.
     func text(of error: any Error) -> String {
         casePrefix + TypeName.withoutContexts(String(describing: error))
     }
@@ -377,8 +380,9 @@ struct CauseWalk {
     private static let maxErrors = 256
 
     private(set) var causes: [IssueCause] = []
-    // Class instances are recognised by identity, all other errors by their domain, code and message.
+    /// The class instances that were visited.
     private var objects: Set<ObjectIdentifier> = []
+    /// The errors above the current one, by their domain, code and message.
     private var path: [IssueCause] = []
     private var errorCount = 0
 

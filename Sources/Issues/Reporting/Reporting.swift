@@ -24,7 +24,7 @@ enum Reporting {
         fingerprint: () -> String?, at site: IssueSite, in box: ReportingScope.Box, _ mark: CallStack.Mark
     ) -> ReportOutcome {
         let hasResponders = !box.scope.responders.isEmpty
-        // Errors are excluded, because their text may come from code that reports issues itself.
+        // A message that only the daemon receives goes directly to the delivery.
         if error == nil, !hasResponders, box.scope.reporters.isDaemonOnly, box.scope.knownIssues == nil,
             !box.isReporting
         {
@@ -138,10 +138,12 @@ struct ReportingScope: Sendable {
     var site: IssueSite?
     /// Counts reports as expected when no test library does. Set only in `_withKnownIssue` outside Swift Testing.
     var knownIssues: KnownIssues?
-    /// The scope in which a reporter of this task is or was running.
+    /// The scope whose reporters were running when this scope was created. Nil if none were running, or if the
+    /// reporters were replaced since.
     ///
-    /// Without it, a reporter that reports an issue would be called for that issue again, and so on until the stack
-    /// overflows. A task that the reporter starts inherits this scope, but its reports are treated like any others.
+    /// Without it, a reporter that reports an issue in a scope of its own would be called for that issue again, and so
+    /// on until the stack overflows. A task that the reporter starts inherits it, but the task's reports are treated
+    /// like any others.
     var reportingBox: Box?
 
     /// A reference to a scope that tasks can share without a copy.
@@ -155,10 +157,10 @@ struct ReportingScope: Sendable {
             self.workingThread = Atomic(workingThread)
         }
 
-        /// Whether the current code is called by a reporter.
+        /// Whether the current code is called by a reporter, a rule of redaction or ``IssueReporters/context``.
         ///
-        /// `false` in a task that a reporter has started, since it runs on another thread or after the reporter has
-        /// returned.
+        /// `false` in a task that a reporter has started, since the task runs on another thread or after the reporter
+        /// has returned.
         var isReporting: Bool {
             let thread = workingThread.load(ordering: .acquiring)
             if thread != 0, thread == CurrentProcess.threadMark { return true }
@@ -235,7 +237,7 @@ struct PendingReport {
         self.mark = mark
     }
 
-    /// Creates a finished report.
+    /// Wraps a finished report.
     init(_ report: IssueReport) {
         self.init(
             error: report.error, level: report.level, fingerprint: report.fingerprint, site: report.site, at: .bottom)
@@ -270,11 +272,11 @@ struct PendingReport {
         return report
     }
 
-    /// Passes the report to a reporter through the most detailed method that it supports.
+    /// Passes the report to a reporter through the most detailed method that the reporter supports.
     ///
-    /// The caller's closures and the error's text are evaluated in the caller's scope, since they may report issues
-    /// themselves. `box` is the caller's scope, and the reporter runs in `scope`. `reached` holds the deliveries that
-    /// have the report already.
+    /// The caller's closures and, for a sink, the error's text are evaluated in the caller's scope, since they may
+    /// report issues themselves. `box` is the caller's scope, and the reporter runs in `scope`. `reached` holds the
+    /// deliveries that have the report already.
     mutating func notify(
         _ reporter: any IssueReporter, _ message: () -> IssueText?, _ metadata: () -> IssueMetadata,
         _ reached: inout Set<ObjectIdentifier>, from box: ReportingScope.Box, in scope: ReportingScope.Box
@@ -311,7 +313,7 @@ enum ReportOutcome {
     /// No responder handled the report. It was sent to the reporters, if there are any.
     case unhandled
     case handled
-    /// A responder dropped the report. If it is a failed assertion, it does not trap.
+    /// A responder dropped the report. A failed `Reported.assert` then does not trap.
     case discarded
 }
 

@@ -8,7 +8,7 @@
 ///
 /// - Parameters:
 ///   - message: A description of the operation.
-///   - reporters: The reporters for this error and for issues during the operation. Nil keeps the current ones.
+///   - reporters: The reporters for the error and for issues during the operation. Nil keeps the current ones.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -149,7 +149,7 @@ public func withErrorReporting<R>(
 }
 
 extension ReportingScope {
-    /// Returns the current scope, with other reporters unless they are nil.
+    /// Returns the current scope with the given reporters. If they are nil, the scope is unchanged.
     fileprivate static func replacingReporters(ifGiven reporters: [any IssueReporter]?) -> Box {
         reporters.map { replacingReporters(with: $0) } ?? box
     }

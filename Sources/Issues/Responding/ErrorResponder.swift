@@ -18,7 +18,7 @@ public struct ErrorResponder: Sendable {
     /// The outcome of a responder.
     package enum Response {
         case handled
-        /// Handled. If the error is a failed assertion, it does not trap either.
+        /// Handled. In addition, a failed `Reported.assert` does not trap.
         case discarded
         case notHandled
         case replaced(any Error)
@@ -210,7 +210,7 @@ extension ErrorResponder {
 extension ErrorResponder {
     /// A responder that drops every error without reporting it.
     ///
-    /// A failed ``Reported`` assertion that is dropped does not trap either; preconditions and fatal errors still do.
+    /// A failed ``Reported`` assertion that is dropped does not trap; preconditions and fatal errors still do.
     /// Use it to test how a program behaves when it is misused: `ErrorResponders.root = [.discard]`.
     public static var discard: Self {
         Self(respond: { _ in .discarded })
@@ -233,7 +233,8 @@ extension ErrorResponder {
 
     /// Creates a responder that writes a line for every error and does not handle it.
     ///
-    /// - Parameter write: Receives the line, without a newline at its end.
+    /// - Parameter write: Receives the line, without a newline at its end. It is not sanitised, so it may contain
+    ///   newlines and escape sequences of the message.
     /// - Returns: The responder.
     public static func log(_ write: @escaping @Sendable (String) -> Void) -> Self {
         Self { report in

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The responders that are in effect at a point of the program, as a value.
 ///
-/// Scopes extend to child tasks, but not to detached tasks, other threads and queues. Code that runs there can use the
-/// responders of another scope:
+/// Scopes extend to child tasks and to tasks created with `Task`, but not to detached tasks, other threads and queues.
+/// Code that runs there can use the responders of another scope:
 ///
 /// ```swift
 /// let responders = ErrorResponders.current
@@ -128,7 +128,7 @@ extension ErrorResponders {
 extension ErrorResponder {
     /// The decision of a responder about an error.
     public enum Handling: Hashable, Sendable {
-        /// The error is handled. No other responder and no reporter receives it.
+        /// The error is handled. No further responder and no reporter receives it.
         case handled
         /// The error is not handled. The next responder receives it or, if there is none, the reporters do.
         case notHandled
@@ -167,7 +167,7 @@ indirect enum ResponderChain: Sendable {
         self = responders.reversed().reduce(outside) { .responder($1, outside: $0) }
     }
 
-    /// The innermost responder and the chain outside of it; nil if there is none.
+    /// The innermost responder and the chain outside of it; nil if the chain contains no responder.
     var first: (responder: ErrorResponder, outside: ResponderChain)? {
         switch self {
         case .end: nil

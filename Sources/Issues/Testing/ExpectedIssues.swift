@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Runs an operation and expects that it reports at least one issue and that all its issues match.
 ///
-/// Without a matcher, every issue matches. The issues are not sent to any other reporter. If the operation reports no
+/// Without a matcher, every issue matches. The current reporters do not receive the issues. If the operation reports no
 /// issue, or one that does not match, this function reports that as an issue of its own, which fails the running test.
 ///
 /// ```swift
@@ -74,7 +74,7 @@ final class IssueCollector: IssueSink {
 
 /// An issue that was reported while a test expected one.
 public struct ReportedIssue: Sendable {
-    /// "Issue reported", followed by a colon and the message if there is one.
+    /// "Issue reported", followed by a colon and the message, the error's text or both, unless there is neither.
     public var description: String
     /// The reported error; nil if the issue is a message only.
     public var error: (any Error)?
@@ -113,8 +113,8 @@ final class KnownIssues: Sendable {
         counted.add(1, ordering: .relaxed)
     }
 
-    /// Reports an error that the operation threw as expected. If the operation neither threw nor reported anything,
-    /// reports that as an issue, unless the known issue is intermittent.
+    /// Reports a thrown error as an expected issue. If the operation neither threw nor reported anything, reports that
+    /// as an issue, unless the known issue is intermittent.
     func check(_ error: (any Error)?, _ message: String?, isIntermittent: Bool, at site: IssueSite) {
         if let error {
             Reporting.expect(error, { message }, at: site, by: ReportingScope.current.reporters.reporters)
@@ -132,7 +132,7 @@ final class KnownIssues: Sendable {
 ///
 /// - Parameters:
 ///   - message: A description of the known issue. Nil for none.
-///   - isIntermittent: `true` if the issue occurs only sometimes. An operation without an issue is not reported then.
+///   - isIntermittent: `true` if the issue occurs only sometimes. Its absence is then not reported.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -166,8 +166,8 @@ public typealias _AsyncThrowingBody = @concurrent () async throws -> Void
 /// Runs an operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
 /// Under Swift Testing, this calls `withKnownIssue`, so everything that fails the test counts. Under XCTest and outside
-/// tests, an issue counts only if it is reported with this library, on the operation's task or one of its child tasks.
-/// The parameters are the same as for `withExpectedIssue`.
+/// tests, an issue counts only if it is reported with this library, in the operation's task or in a task that inherits
+/// its scope. The parameters are the same as for `withExpectedIssue`.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

@@ -14,7 +14,7 @@ public enum TestContext: Equatable, Sendable {
     /// A test of XCTest.
     case xcTest
 
-    /// The kind of test that is running, or nil outside tests.
+    /// The kind of test that is running. Nil if this process does not run tests.
     public static var current: Self? {
         guard isTesting else { return nil }
         if let test = TestingLibrary.currentTest {
@@ -51,7 +51,7 @@ public enum TestContext: Equatable, Sendable {
             /// The id of a test in Swift Testing.
             public struct ID: Equatable, Hashable, @unchecked Sendable {
                 // Testing's own ids are Sendable, but AnyHashable does not show it.
-                /// The value of type `Testing.Test.ID`.
+                /// The id as a value of Swift Testing's own type `Test.ID`.
                 public let rawValue: AnyHashable
             }
         }
@@ -133,13 +133,13 @@ enum TestFailure {
         return XCTestLibrary.fail(text(of: report) ?? "", at: report.site)
     }
 
-    /// Returns the whole text of the report, including the error's.
+    /// Returns the whole text of the report, including the error's. Nil if there is none.
     private static func text(of report: IssueReport) -> String? {
         guard let error = report.error else { return callerText(of: report) }
         return RedactionHook.text(CaughtError.text(error, callerText(of: report)))
     }
 
-    /// Returns the caller's message and metadata; nil if there are none.
+    /// Returns the caller's message and the report's metadata; nil if there is neither.
     private static func callerText(of report: IssueReport) -> String? {
         let message = report.error == nil ? report.ownMessage : report.note
         guard !report.metadata.isEmpty else { return message }

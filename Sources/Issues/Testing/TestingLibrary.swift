@@ -157,7 +157,7 @@ enum TestingValues {
     }
 
     static func comment<Comment>(_ text: String?) -> Comment? {
-        // The conformance is public, so no symbol name is needed.
+        // The conformance to RawRepresentable is public, so no symbol name is needed.
         guard let text, let type = Comment.self as? any RawRepresentable<String>.Type else { return nil }
         return type.init(rawValue: text) as? Comment
     }
