@@ -47,7 +47,9 @@ public struct IssuePrompt: Sendable {
     init?(_ error: any Error) {
         let texts = IssuePresenterTexts.current
         let reportable = error as? any ReportableError
-        guard let message = reportable?.userMessage ?? FoundationReading.reader?.userMessage(of: error) else {
+        // The localised description of a `ReportableError` may be its message, which is for developers.
+        let localized = FoundationReading.reader?.userMessage(of: error)
+        guard let message = reportable?.userMessage ?? (localized == reportable?.message ? nil : localized) else {
             return nil
         }
         let presentable = error as? any PresentableError

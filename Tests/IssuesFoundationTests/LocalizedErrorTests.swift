@@ -79,7 +79,11 @@ struct LocalizedErrorTests {
     func shown() {
         let presenter = RecordingPresenter()
         withIssueReporters([]) {
-            withErrorResponders(.present(on: presenter)) { reportIssue(Localized()) }
+            withErrorResponders(.present(on: presenter)) {
+                reportIssue(Localized())
+                // Its text is for developers.
+                reportIssue(Silent())
+            }
         }
         #expect(presenter.prompts.withLock { $0.map(\.message) } == ["Die Kasse klemmt."])
         #expect(presenter.prompts.withLock { $0.map(\.title) } == [IssuePresenterTexts.current.unknownError])

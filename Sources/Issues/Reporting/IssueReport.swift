@@ -41,7 +41,10 @@ public struct IssueReport: Sendable {
         get { storage.content.message }
         set {
             var content = content
-            if !newValue.utf8.elementsEqual(content.message.utf8) { content.values = IssueText.Values(isKnown: false) }
+            if !newValue.utf8.elementsEqual(content.message.utf8) {
+                content.values = IssueText.Values(isKnown: false)
+                content.note = newValue
+            }
             content.message = newValue
             self.content = content
         }

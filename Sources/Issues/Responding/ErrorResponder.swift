@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// A handler that receives a reported error before the reporters do.
 ///
 /// ```swift
@@ -226,7 +228,7 @@ extension ErrorResponder {
             report.notifyReporters()
             if Reported.Failure.traps { ShutdownFlush.run() }
             Swift.assertionFailure(
-                "Unhandled error: \(report.redacted.message)", file: report.site.filePath, line: report.site.line)
+                "Unhandled error: \(TerminalSanitizer.line(report.redacted.message))", file: report.site.filePath, line: report.site.line)
             return .handled
         }
     }
