@@ -34,7 +34,7 @@ package final class Delivery: Sendable {
     let hasWarned = Atomic(false)
     /// The folder for unsent calls. Nil if they are not saved.
     let spillFolder: SpillFolder?
-    /// Whether this process has begun to send the calls of earlier runs.
+    /// Whether this process has looked for calls that earlier runs saved.
     let hasPickedUp = Atomic(false)
 
     /// Creates a delivery. Its thread starts with the first report.
@@ -146,8 +146,9 @@ package final class Delivery: Sendable {
     /// - Parameters:
     ///   - timeout: The maximum time to wait.
     ///   - stopsAtFirstFailure: `true` to return when an attempt to connect fails or the connection is lost.
-    /// - Returns: `true` if none of these issues is left in the buffer. `false` after the timeout or such a failure, if
-    ///   delivery was stopped, and on the sending thread, which would wait for itself.
+    /// - Returns: `true` if none of these issues is left in the buffer. `false` after the timeout, if
+    ///   `stopsAtFirstFailure` ended the wait, if delivery was stopped, and on the sending thread, which would wait for
+    ///   itself.
     package func flush(timeout: Duration, stopsAtFirstFailure: Bool = false) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let thread = CurrentProcess.threadID
@@ -175,7 +176,7 @@ package final class Delivery: Sendable {
         } ?? false
     }
 
-    /// Stops the thread. Issues that were not sent stay in the buffer.
+    /// Makes the thread end. Issues that were not answered stay in the buffer.
     package func stop() {
         let waker = state.withLock { state -> Waker? in
             state.isStopped = true
@@ -187,7 +188,7 @@ package final class Delivery: Sendable {
 }
 
 extension Delivery.State {
-    /// Returns the waker if the thread is asleep, and marks it as awake.
+    /// Marks the thread as awake, and returns the waker to wake it with. Nil if it is awake already or has no waker.
     mutating func takeWakerIfAsleep() -> Waker? {
         guard isAsleep else { return nil }
         isAsleep = false
@@ -204,7 +205,7 @@ extension Delivery {
             paths: SocketPath.search(), spillFolder: SpillFolder.standard(application: ProcessDefaults.shared.name))
     }()
 
-    /// The delivery of this process. Created with the first report.
+    /// The delivery of this process. Created at the first use.
     static var current: Delivery { first.ofThisProcess }
 
     /// The delivery of this process; nil if it has not been created yet.
@@ -213,7 +214,7 @@ extension Delivery {
     }
 }
 
-/// The reason why an issue was not stored or its id is unknown, or why a query failed.
+/// The reason why an issue was not stored, why its id is unknown, or why a request to the daemon failed.
 public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of the failure.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -230,13 +231,13 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
         public static let dropped = Code(rawValue: "dropped")
         /// The application withheld the issue with ``IssueReporters/beforeSend``.
         public static let withheld = Code(rawValue: "withheld")
-        /// The process ended before the daemon answered. Its next run sends the issue.
+        /// The process ended before the daemon answered. The application's next run sends the issue.
         public static let postponed = Code(rawValue: "postponed")
         /// Delivery is disabled because `ISSUED_SOCKET` is empty.
         public static let disabled = Code(rawValue: "disabled")
         /// The daemon cannot be reached, is not trusted, or closed the connection.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// The daemon refused the query.
+        /// The daemon refused the request.
         public static let refused = Code(rawValue: "refused")
         /// No record, group or other object has that id or name, or it belongs to another user.
         public static let notFound = Code(rawValue: "not_found")
@@ -271,7 +272,8 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
 /// not call it in a task.
 ///
 /// - Parameter timeout: The maximum time to wait.
-/// - Returns: True if no issue is waiting any longer: each one was stored, rejected, or dropped from the full buffer.
+/// - Returns: True if none of these issues is waiting any longer: each one was stored, rejected, or dropped from the
+///   full buffer.
 @discardableResult
 public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
     Delivery.existing?.flush(timeout: timeout) ?? true
@@ -279,10 +281,11 @@ public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
 
 /// Sends or saves buffered reports when the process is about to end on purpose.
 package enum ShutdownFlush {
-    /// Flushes the buffer. Issues that were not answered are saved, and the next run sends them.
+    /// Flushes the buffer, and then waits until the calls of earlier runs are sent. If the flush fails, saves the
+    /// unanswered issues for the next run instead.
     ///
     /// - Parameters:
-    ///   - timeout: The maximum time to wait.
+    ///   - timeout: The maximum time to wait in total.
     ///   - stopsAtFirstFailure: `true` to stop flushing when an attempt to connect fails or the connection is lost.
     package static func run(timeout: Duration = .seconds(1), stopsAtFirstFailure: Bool = false) {
         guard let delivery = Delivery.existing else { return }
@@ -290,7 +293,7 @@ package enum ShutdownFlush {
         guard delivery.flush(timeout: timeout, stopsAtFirstFailure: stopsAtFirstFailure) else {
             return delivery.spill()
         }
-        // Otherwise a program that runs only for seconds would never finish sending the calls of earlier runs.
+        // Without this wait, a program that always runs briefly might never finish sending the calls of earlier runs.
         delivery.waitForPickup(until: deadline)
     }
 

@@ -160,7 +160,7 @@ struct DeliveryLoop: ~Copyable {
         }
     }
 
-    /// Processes a reply. Returns false if the connection cannot be used after it.
+    /// Processes a reply. Returns false if it is invalid or answers no call, so that the connection must be closed.
     private func handle(_ reply: VarlinkReply, from path: String) -> Bool {
         let answer = ReportResult(reply)
         let now = MonotonicClock.now
@@ -207,7 +207,7 @@ enum ReportResult {
             .unreadable:
             self = .refused(CollectorError(reply)?.description ?? "")
         case .noSpace, .interfaceNotFound, .methodNotFound, .methodNotImplemented, .unknown:
-            // Another daemon, or a later version of this one, may accept the call.
+            // The daemon may accept the call once it has disk space or was replaced with another version.
             self = .later(nil)
         }
     }

@@ -25,26 +25,27 @@ public struct IssueReceipt: Sendable {
     /// - Parameter timeout: The maximum time to wait.
     /// - Returns: The id of the record.
     /// - Throws: ``IssueDeliveryError`` with the code ``IssueDeliveryError/Code/timedOut`` if the issue was not stored
-    ///   in time, and otherwise like ``stored()``.
+    ///   in time; otherwise the errors of ``stored()``.
     public func stored(timeout: Duration) async throws -> String {
         try await stored(within: timeout).id
     }
 
-    /// Waits until no fate of the issue is ``IssueFate/Outcome/pending`` any longer.
+    /// Waits until the fate of the issue at one or all destinations is no longer ``IssueFate/Outcome/pending``.
     ///
     /// Any number of tasks may wait. They share one thread and one connection to the daemon. If the daemon restarts
     /// meanwhile, they continue to wait.
     ///
-    /// After the timeout, the function returns what is known then, including pending fates. If the daemon has not
-    /// answered at all by then, the function waits up to 15 seconds longer.
+    /// After the timeout, the function returns what is known then, including pending fates. If the issue is stored, but
+    /// the first query for its fates has neither been answered nor failed by then, the function waits up to 15 seconds
+    /// longer.
     ///
     /// - Parameters:
     ///   - destination: The name of a destination. Nil waits for all destinations.
     ///   - timeout: The time to wait.
-    /// - Returns: The fate of the issue for each destination. Empty if the daemon has no destination.
-    /// - Throws: ``IssueDeliveryError`` if the issue was not stored, or not in time; if the daemon refuses the query,
-    ///   cannot be reached before the timeout, or has no destination of that name. `CancellationError` if the task was
-    ///   cancelled.
+    /// - Returns: The fate of the issue at the named destination, or at each destination. Empty if the daemon has none.
+    /// - Throws: ``IssueDeliveryError`` if the issue was not stored, or not in time, or if its id is unknown; if the
+    ///   daemon refuses the query, cannot be reached before the timeout, or has no destination of that name.
+    ///   `CancellationError` if the task was cancelled.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {

@@ -7,9 +7,10 @@ package import UnixIO
 /// - Sequence numbers ascend. An issue keeps its number once it has one.
 /// - An issue leaves the outbox only when it is answered, permanently refused, dropped or taken by ``takeAll()``.
 /// - The calls that were sent on this connection and not answered are the first ones in `calls`, until a call is
-///   refused. Then nothing is sent until all answers of this connection have arrived, and sending restarts with the
-///   first call. After a refused call, the daemon replies Busy until it receives that call's number or a lower one, so
-///   no issue can overtake another.
+///   refused and must be sent again. Then nothing is sent until all answers of this connection have arrived, and
+///   sending restarts with the first call. After a refused call, the daemon replies Busy until it receives that call's
+///   number or a lower one, so no issue can overtake another.
+/// - After a call that is refused permanently, sending restarts on a new connection.
 package struct Outbox<Payload: Sendable>: Sendable {
     package typealias Entry = OutboxEntry<Payload>
     package typealias Call = OutboxCall<Payload>
@@ -50,7 +51,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     /// The total number of failed attempts to connect to the daemon and of lost connections.
     package private(set) var failedAttempts = 0
-    /// The total number of dropped issues.
+    /// The total number of dropped issues, including those that earlier runs lost.
     package internal(set) var dropped = 0
 
     package init(limits: OutboxLimits = OutboxLimits()) {
@@ -90,9 +91,9 @@ package struct Outbox<Payload: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - payload: The issue.
-    ///   - level: The level of the issue. When the buffer is full, the lowest level is dropped first.
+    ///   - level: The level of the issue. When the buffer is full, issues of the lowest level are dropped first.
     ///   - bytes: The approximate size of the issue in the buffer, in bytes.
-    ///   - growth: The number of additional bytes that the issue takes in a call.
+    ///   - growth: The approximate number of bytes that the issue takes in a call, in addition to `bytes`.
     ///   - coalescing: Merges the second payload into the first and returns true if they are equal. Called with the
     ///     last waiting issue of the same level.
     /// - Returns: The issues that were dropped to free space. The new one may be among them.
@@ -173,7 +174,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     // MARK: Steps
 
-    /// Returns the next step. A text that it returns counts as sent.
+    /// Returns the next step. If it is ``OutboxStep/send(_:)``, the call counts as sent.
     package mutating func next(at now: KernelInstant) -> OutboxStep<Payload> {
         switch link {
         case .down:
@@ -199,7 +200,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
         }
     }
 
-    /// Stores the encoded form of a call. If it is too large, the call is split into two instead.
+    /// Stores the encoded form of a call. If it is too large and the call has several issues, the call is split into
+    /// two instead.
     ///
     /// - Parameters:
     ///   - sequence: The sequence number of the call.
@@ -278,7 +280,7 @@ extension Outbox {
     /// - Parameters:
     ///   - receipts: The number of receipts in the answer.
     ///   - now: The current time.
-    /// - Returns: The issues of that call. Nil if no call is unanswered, or if it does not have `receipts` issues.
+    /// - Returns: The issues of that call. Nil if no call is unanswered, or if the call has another number of issues.
     package mutating func answered(receipts: Int, at now: KernelInstant) -> [Entry]? {
         guard let index = oldestUnanswered, calls[index].entries.count == receipts else { return nil }
         failuresInARow = 0
@@ -286,7 +288,7 @@ extension Outbox {
         return removeCall(at: index).entries
     }
 
-    /// Records that the daemon cannot take the oldest unanswered call now. It and all later calls are sent again.
+    /// Records that the daemon cannot take the oldest unanswered call now. This call and all later ones are sent again.
     ///
     /// - Parameters:
     ///   - retryAfter: The delay that the daemon asked for. Nil uses an exponential backoff.
@@ -298,7 +300,7 @@ extension Outbox {
     ) -> Bool {
         guard oldestUnanswered != nil else { return false }
         answerArrived(at: now)
-        // The calls after the refused one are refused as well. They count as one failure.
+        // The calls after the refused one are refused as well. Together, they count as one failure.
         if pausedUntil == nil || retryAfter != nil {
             let delay = retryAfter ?? nextDelay(unit: unit)
             pausedUntil = max(pausedUntil ?? now, now.advanced(by: max(delay, .milliseconds(1))))
@@ -314,7 +316,7 @@ extension Outbox {
         answerArrived(at: now)
         needsNewConnection = true
         let call = removeCall(at: index)
-        // The daemon does not know about these dropped issues yet.
+        // The daemon has not counted the dropped issues that this call reported.
         unreportedDrops += call.droppedBefore
         return call.entries
     }
@@ -322,7 +324,7 @@ extension Outbox {
     /// Records that the oldest unanswered call is larger than the daemon allows.
     ///
     /// - Parameters:
-    ///   - limit: The daemon's limit in bytes. Nil if unknown.
+    ///   - limit: The daemon's limit, a number of bytes or of records. Nil if unknown.
     ///   - now: The current time.
     /// - Returns: The issues that leave the outbox. Empty if the call was split into two; nil if no call is unanswered.
     package mutating func refusedAsTooLarge(limit: Int?, at now: KernelInstant) -> [Entry]? {
@@ -366,7 +368,7 @@ package struct OutboxCall<Payload: Sendable>: Sendable {
     /// The producer's sequence number of the first issue. The others follow it.
     package var sequence: Int64
     package var entries: [OutboxEntry<Payload>]
-    /// The number of issues that were dropped before the first one.
+    /// The number of dropped issues that this call reports.
     package var droppedBefore: Int
     /// The encoded call; nil until it has been encoded.
     package var text: [UInt8]?
@@ -410,15 +412,15 @@ package struct OutboxLimits: Sendable {
     package var bytes = 8 << 20
     /// The maximum number of issues in a call.
     package var callEntries = 500
-    /// The maximum size of a call, in bytes.
+    /// The maximum size of a call with several issues, in bytes.
     package var callBytes = 512 << 10
-    /// The maximum number of unanswered calls.
+    /// The number of unanswered calls at which no new call is formed.
     package var calls = 4
     /// The timeout for an answer, after which the connection is closed.
     package var answerTimeout: Duration = .seconds(45)
-    /// The delay after the first failure. It doubles with each further failure.
+    /// The maximum delay after the first failure. It doubles with each further failure in a row.
     package var firstDelay: Duration = .milliseconds(100)
-    /// The maximum delay after a failure.
+    /// The maximum delay after any failure.
     package var lastDelay: Duration = .seconds(30)
 
     package init() {}
@@ -426,14 +428,14 @@ package struct OutboxLimits: Sendable {
 
 /// The next step of the sending thread.
 package enum OutboxStep<Payload: Sendable>: Sendable {
-    /// Wait until an issue is submitted or an answer arrives.
+    /// Wait until an issue is submitted. No answer is expected.
     case idle
     /// Wait until this time, or until an event occurs.
     case wait(until: KernelInstant)
     case connect
-    /// Encode these issues and pass the result to `encoded(_:as:)`.
+    /// Encode this call and pass the result to `encoded(_:as:)`.
     case encode(OutboxCall<Payload>)
-    /// Send this text. It counts as sent from now on.
+    /// Send this encoded call. It counts as sent from now on.
     case send([UInt8])
     /// Close the connection. Unanswered calls are sent again on the next one.
     case disconnect

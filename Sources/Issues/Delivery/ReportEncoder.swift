@@ -1,6 +1,6 @@
 package import IssueWire
 
-/// A report in the buffer, with the application that reported it and its receipt.
+/// A report in the buffer, with its receipt and the application's properties.
 struct QueuedReport: Sendable {
     var report: IssueReport
     var application: ApplicationSnapshot
@@ -33,8 +33,7 @@ extension QueuedReport {
 
 /// The encoding of a `Report` call.
 enum ReportEncoder {
-    /// The maximum size of a record in bytes: the daemon's default limit, minus a margin for parts that it counts
-    /// differently.
+    /// The maximum size of a record in bytes: the daemon's default limit, minus a margin.
     private static let recordLimit = 255 << 10
     /// Below this size, a record stays within the limit even if every byte is escaped.
     private static let certainlySmall = recordLimit / 8
@@ -98,14 +97,14 @@ extension IssueReport {
             context: context)
     }
 
-    /// The approximate number of additional bytes that the report takes in a call.
+    /// The approximate number of bytes that the report takes in a call, in addition to ``estimatedBytes``.
     var estimatedGrowth: Int { addresses.count * 96 + partBytes }
 }
 
 extension IssueSite {
     fileprivate var wire: SourceLocation {
         let fileID = file
-        // A file that was compiled without a module has a file ID without a slash.
+        // A location given at run time may have no module, and then no slash.
         let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
         return SourceLocation(
             fileID: fileID, line: Int64(clamping: line), column: column > 0 ? Int64(clamping: column) : nil,
@@ -118,7 +117,7 @@ extension IssueSite {
 /// The daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
 /// an object or array that exceeds them is replaced with its JSON text.
 package struct RecordFit {
-    /// The maximum number of keys for metadata. By default, a record may have 256 keys, and its own members, source,
+    /// The maximum number of keys in metadata. By default, a record may have 256 keys, and its own members, source,
     /// application and causes need some of them.
     private static let keys = 160
     /// The maximum depth of metadata, whose own object is the first level. By default, the daemon accepts records of 32
@@ -133,7 +132,7 @@ package struct RecordFit {
     /// The daemon's default limit for all keys of a record.
     private static let allKeys = 256
 
-    /// Returns how many backtrace frames fit into the key limit of a record with these metadata and causes.
+    /// Returns how many backtrace frames fit into the key limit of a record with this metadata and number of causes.
     static func frames(beside metadata: JSONValue?, causes: Int) -> Int {
         var keysLeft = allKeys - recordKeys - causes * 3
         _ = metadata?.fits(keysLeft: &keysLeft, depth: .max)
@@ -184,7 +183,7 @@ package struct RecordFit {
 // Loops instead of closures: if a function recurses through a closure, the compiler inlines it into itself several
 // times.
 extension JSONValue {
-    /// Returns `true` if the value has at most the given depth and number of keys. Subtracts its keys from `keysLeft`.
+    /// Returns `true` if the value has at most `depth` levels and `keysLeft` keys. Subtracts its keys from `keysLeft`.
     fileprivate func fits(keysLeft: inout Int, depth: Int) -> Bool {
         switch self {
         case .null, .bool, .integer, .number, .string: return true
@@ -211,16 +210,16 @@ extension JSONValue {
 
 extension IssueMetadata.Key {
     static let breadcrumbs: Self = "breadcrumbs"
-    /// The number of issues that were dropped before this one.
+    /// The number of dropped issues that no earlier issue mentions.
     static let droppedBefore: Self = "dropped_before"
-    /// The number of bytes that were removed from a record that was too large.
+    /// The approximate number of bytes that were removed from a record that was too large.
     static let omittedBytes: Self = "omitted_bytes"
 }
 
 extension IssueRecord {
-    /// Returns the record as JSON of at most `limit` bytes.
+    /// Returns the record as JSON. If that is larger than `limit` bytes, the record is shortened.
     ///
-    /// The daemon refuses a record above its limit, so an oversized record is shortened.
+    /// The daemon refuses a record above its limit. The source location, the application and the context stay whole.
     func json(atMost limit: Int) -> [UInt8] {
         let whole = json
         guard whole.count > limit else { return whole }

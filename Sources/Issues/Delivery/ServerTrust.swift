@@ -1,14 +1,15 @@
 package import UnixIO
 
-/// The paths of the daemon's socket. The daemon, the command and the client share these rules.
+/// The paths of the daemon's socket. The daemon, `issuectl` and the client share these rules.
 package enum SocketPath {
     /// The socket of the system daemon.
     package static let system = "/run/issued/issued.sock"
 
     /// Returns the socket of a daemon that an unprivileged user runs.
     ///
-    /// The socket is in the user's runtime directory. If there is none, it is in a temporary directory that belongs to
-    /// the user and that no other user can write to.
+    /// The socket is in `runtimeDirectory` or, if that is nil, relative or another user's, in the user's default
+    /// runtime directory. If the default one does not exist, but the user has a temporary directory that no other user
+    /// can write to, the socket is there.
     ///
     /// - Parameters:
     ///   - runtimeDirectory: The value of `XDG_RUNTIME_DIR`. Nil if it is not set.
@@ -65,19 +66,21 @@ package enum SocketPath {
 /// Decides whether the server of a socket may receive reports.
 ///
 /// Reports contain data of the application, and replies decide what a command does next. The server must therefore run
-/// as root, as this process's user, as the user `issued` or as ``namedUser``. With socket activation the peer is root,
-/// because the service manager called listen(2). If the socket was found by searching, no other user may be able to
-/// replace it either. A named socket may also be served by the owner of its file, unless this process runs as root.
+/// as root, as this process's user, as the user `issued` or as ``namedUser``. With socket activation, the peer is the
+/// user of the service manager, which called listen(2). If the socket was found by searching, other users must also be
+/// unable to replace it. A named socket may also be served by the owner of its file, unless this process runs as root.
+/// In a container, ``overflowUserID`` may serve the system's socket.
 package struct ServerTrust: Sendable {
-    /// Whether the socket was named by `ISSUED_SOCKET` or `--socket`, rather than found by searching.
+    /// Whether the socket was named by the caller, `ISSUED_SOCKET` or `--socket`, rather than found by searching.
     package var isNamed: Bool
-    /// An additional user id that may run the server, usually from `ISSUED_SOCKET_USER`. Nil for none.
+    /// The id of another user who may run the server, usually from `ISSUED_SOCKET_USER`. Nil for none.
     package var namedUser: UInt32?
     /// The user id of this process.
     package var userID: UInt32
-    /// Returns the user id of the daemon; nil if no such user exists. Called only when needed.
+    /// Returns the id of the user `issued`; nil if this user does not exist. Called only when needed.
     package var daemonUser: @Sendable () -> UInt32?
-    /// Returns the user id that represents users outside this process's user namespace; nil in the host's namespace.
+    /// Returns the user id that represents users outside this process's user namespace; nil if the namespace contains
+    /// all users.
     package var overflowUserID: @Sendable () -> UInt32?
 
     /// Creates the rules for a socket. The parameters are the properties.
@@ -107,7 +110,8 @@ package struct ServerTrust: Sendable {
         return trust
     }
 
-    /// Returns the user id for a user name or number. Returns nil if the text is empty or no such user exists.
+    /// Returns the user id for a user name or number. A number need not belong to a user. Returns nil if the text is
+    /// empty, no user has the name, or the number is too large.
     package static func user(named text: String) -> UInt32? {
         let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         return isNumber ? UInt32(text) : UserDatabase.userID(named: text)
@@ -166,7 +170,7 @@ extension ServerTrust {
     ///   - timeout: The timeout for connecting.
     /// - Returns: The connected socket. Nothing has been sent yet.
     /// - Throws: `unusablePath` if the path is invalid, `unreachable` if the connection fails, and `untrusted` if the
-    ///   server is not trusted.
+    ///   socket, its folder or its server is not trusted.
     package func connect(to path: String, timeout: Duration) throws(CollectorConnectionError) -> FileDescriptor {
         let address: SocketAddress
         do throws(InvalidSocketAddress) {
@@ -187,13 +191,13 @@ extension ServerTrust {
         throw .untrusted(path: path, reason: reason)
     }
 
-    /// Connects to the first path with a trusted server, and passes its socket to a closure.
+    /// Connects to the first path with a trusted server, and passes the connected socket to a closure.
     ///
     /// - Parameters:
     ///   - paths: The paths to try, in order. Empty if delivery is disabled.
     ///   - timeout: The timeout for all paths together. Zero makes a single attempt per path, which fails with
     ///     `wouldBlock` if the server's backlog is full.
-    ///   - body: Receives a path and its socket. If it throws, the next path is tried.
+    ///   - body: Receives the path and the connected socket. If it throws, the next path is tried.
     /// - Returns: The value that `body` returns.
     /// - Throws: The most helpful error of the failed attempts; `disabled` if there are no paths.
     func connect<Value: ~Copyable>(
@@ -226,7 +230,7 @@ extension ServerTrust {
         let socket: FileStatus
         let folder: FileStatus
         do throws(Errno) {
-            // A symbolic link could lead out of the folder that is checked.
+            // Links are followed only for a named socket. For another one, they could lead out of the checked folder.
             socket = try FileSystem.status(of: path, followingLinks: isNamed)
             folder = try FileSystem.status(of: FileSystem.parentFolder(of: path))
         } catch {

@@ -31,15 +31,15 @@ extension Delivery {
         let isSaved = folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
         let error =
             isSaved
-            ? IssueDeliveryError(.postponed, "The process is ending. Its next run sends the issue.")
-            : IssueDeliveryError(.dropped, "The process is ending, and the issue could not be saved for its next run.")
+            ? IssueDeliveryError(.postponed, "The process is ending. The application's next run sends the issue.")
+            : IssueDeliveryError(.dropped, "The process is ending, and the issue could not be saved.")
         for entry in call.entries { entry.payload.receipt?.fail(error) }
     }
 
     /// Starts to send the calls that earlier runs saved, once per process, on a separate thread.
     func pickUp(from path: String) {
         guard let spillFolder, !hasPickedUp.exchange(true, ordering: .relaxed) else { return }
-        // The folder is almost always empty, and then no thread is needed.
+        // The folders are almost always empty, and then no thread is needed.
         func pickup(_ folder: SpillFolder, onLost: (@Sendable (Int) -> Void)?) -> SpillSender? {
             guard !folder.isEmpty else { return nil }
             return SpillSender(
@@ -78,12 +78,12 @@ extension Delivery {
 
 /// A folder with the calls that a process could not send before it ended.
 ///
-/// The application's next run sends them. Each file contains one encoded call of `Report`, with its producer and
-/// sequence number, so the daemon recognises records that it has already stored. Since the files are separate, even a
-/// short run can send some of them.
+/// The application's next run sends them. Each `.call` file contains one encoded call of `Report`, with its producer
+/// and sequence number, so the daemon recognises records that it has already stored. Since the files are separate, even
+/// a short run can send some of them.
 package struct SpillFolder: Sendable {
     package let path: String
-    /// The maximum total size of all files, in bytes.
+    /// The maximum total size of the saved calls, in bytes.
     private let limit: Int
 
     private static let suffix = ".call"
@@ -92,7 +92,7 @@ package struct SpillFolder: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the folder.
-    ///   - limit: The maximum total size of all files, in bytes.
+    ///   - limit: The maximum total size of the saved calls, in bytes.
     package init(path: String, limit: Int = 16 << 20) {
         self.path = path
         self.limit = limit
@@ -189,7 +189,7 @@ package struct SpillFolder: Sendable {
     /// states.
     ///
     /// A file can be damaged on the disk. The daemon would wait for the rest of a truncated call. If the producer or
-    /// the sequence number had changed, the daemon would store the records again.
+    /// the sequence number had changed, the daemon could store the records again.
     static func isCall(_ content: [UInt8], named name: String) -> Bool {
         guard content.last == 0 else { return false }
         let message = content.span.extracting(0..<content.count - 1)
@@ -249,7 +249,7 @@ package struct SpillFolder: Sendable {
     private static let lostFile = "lost"
 
     fileprivate static func noteLost(_ issues: Int, in folder: borrowing PrivateFolder) {
-        // Each process appends a line of its own, so processes that end at the same time need no lock.
+        // Each number is appended as a line, so processes that end at the same time need no lock.
         guard let file = try? folder.open(lostFile, [.writeOnly, .create, .append]),
             let size = try? file.status().size, size < lostLimit
         else { return }
@@ -296,8 +296,8 @@ package struct SpillSender: Sendable {
     ///   - deadline: When to leave the remaining calls to another run. Nil for no deadline.
     ///   - isStopped: Returns `true` to leave the remaining calls to another run.
     ///   - pause: Waits before a call is retried. Returns `false` to leave the remaining calls to another run.
-    ///   - onLost: Receives a number of lost issues. May be called several times. Nil leaves the number that earlier
-    ///     runs saved to a later run.
+    ///   - onLost: Receives a number of lost issues. May be called several times. Nil keeps the number in the folder
+    ///     for a later run.
     package init(
         folder: SpillFolder, sockets paths: [String], trust: ServerTrust, timeout: Duration = .seconds(45),
         deadline: KernelInstant? = nil, isStopped: @escaping @Sendable () -> Bool,
@@ -314,8 +314,8 @@ package struct SpillSender: Sendable {
         self.onLost = onLost
     }
 
-    /// Sends all saved calls one by one. A file is removed when the daemon has stored or permanently refused its call,
-    /// or if it is damaged; the others stay for the next run.
+    /// Sends all saved calls one by one. A file is removed when the daemon has answered its call with receipts or
+    /// permanently refused it, or if the file is damaged; the others stay for the next run.
     package func run() {
         guard let open = folder.open(), !SpillFolder.isEmpty(open), let lock = SpillFolder.lock(open) else { return }
         if let onLost {

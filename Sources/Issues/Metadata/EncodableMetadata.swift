@@ -1,14 +1,14 @@
 internal import IssueWire
 
 extension IssueMetadata {
-    /// A dictionary literal whose values are variables of any `Encodable` type, or nil.
+    /// A dictionary literal whose values are nil or of any `Encodable` type.
     ///
     /// ```swift
     /// reportIssue("Payment refused", metadata: ["order": order, "attempt": attempt])
     /// ```
     ///
-    /// The functions that take metadata accept such a literal. Elsewhere, for example in an ``IssueReport``, write
-    /// `IssueMetadata(["order": order])`.
+    /// `reportIssue`, `leaveBreadcrumb` and `withIssueMetadata` accept this literal. Elsewhere, for example in an
+    /// ``IssueReport``, write `IssueMetadata(["order": order])`.
     public struct EncodableLiteral: ExpressibleByDictionaryLiteral {
         let metadata: IssueMetadata
 
@@ -23,7 +23,7 @@ extension IssueMetadata {
         }
     }
 
-    /// Creates metadata from a dictionary literal with variables of any `Encodable` type.
+    /// Creates metadata from a dictionary literal whose values are nil or of any `Encodable` type.
     ///
     /// - Parameter values: The values by key.
     public init(_ values: EncodableLiteral) {
@@ -78,7 +78,8 @@ extension IssueMetadata: Encodable {
 }
 
 extension IssueMetadata.Value: Encodable {
-    /// Encodes the value like the JSON that it represents. A number beyond the range of `Double` becomes a string.
+    /// Encodes the value like the JSON that it represents. A fraction, or an integer of more than 64 bits, is rounded
+    /// to a `Double`; a number beyond the range of `Double` becomes a string.
     ///
     /// - Parameter encoder: The encoder.
     /// - Throws: The error of the encoder.
@@ -122,8 +123,8 @@ extension IssueMetadata.Value: Encodable {
 
 /// Encodes any `Encodable` value as JSON and never fails.
 ///
-/// A value that cannot be encoded is replaced with its description. Values that are nested too deeply or too large are
-/// truncated.
+/// A value that cannot be encoded is replaced with its description. Values that are nested too deeply, or that contain
+/// too many others, are truncated.
 struct MetadataEncoder: Encoder {
     let node: EncodedNode
     let budget: EncodingBudget
@@ -198,9 +199,9 @@ struct MetadataEncoder: Encoder {
 extension IssueMetadata.Value {
     /// Creates a value from any encodable value.
     ///
-    /// This never fails: a value that cannot be encoded is replaced with its description, and a value that is too deep
-    /// or too large is truncated. Dates, URLs, decimal numbers and data of Foundation become readable strings and
-    /// numbers.
+    /// This never fails: a value that cannot be encoded is replaced with its description, and a value that is nested
+    /// too deeply or contains too many others is truncated. Dates, URLs and decimal numbers of Foundation become
+    /// readable strings and numbers, and data becomes Base64.
     ///
     /// - Parameter value: The value to encode.
     @_disfavoredOverload
@@ -208,7 +209,8 @@ extension IssueMetadata.Value {
         self.init(json: MetadataEncoder.json(of: value))
     }
 
-    /// Creates a value from any value: by its structure if possible, otherwise from its description.
+    /// Creates a value from any value: an optional, list or dictionary by its contents, another `Encodable` value by
+    /// its encoding, and any other value by its description. Long and deeply nested collections are truncated.
     init(describing value: Any, depth: Int = 0) {
         let mirror = Mirror(reflecting: value)
         if mirror.displayStyle == .optional {
@@ -381,7 +383,7 @@ final class EncodedNode {
 
 /// The limits for encoding a value.
 ///
-/// They bound the size of a report, since a value may contain itself or millions of others.
+/// They are needed because a value may contain itself or millions of others. The length of a text is not limited.
 final class EncodingBudget {
     static let maxDepth = 24
     /// The text that replaces truncated values.

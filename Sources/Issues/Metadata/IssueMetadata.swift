@@ -19,7 +19,7 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
     /// without hashing its keys.
     private(set) var members: [(Key, Value)]
 
-    /// The number of key comparisons above which hashing is faster.
+    /// The number of key comparisons above which keys are hashed instead.
     private static let maxComparisons = 1024
 
     /// Creates empty metadata.
@@ -268,7 +268,7 @@ extension IssueMetadata {
     }
 }
 
-/// The contents of a metadata value. Each property is nil if the value is of another kind.
+/// The contents of a metadata value. Each optional property is nil if the value is of another kind.
 extension IssueMetadata.Value {
     /// The string; nil if the value is not a string.
     public var text: String? { json.asString }

@@ -2,8 +2,8 @@ internal import IssueWire
 internal import Synchronization
 package import UnixIO
 
-/// A reporter that fails the running test. Outside tests, it writes the issue to standard error, and sends it to the
-/// daemon if the daemon's socket exists or existed at an earlier report.
+/// A reporter that records the issue as a failure or warning of the running test. Outside tests, it writes the issue to
+/// standard error, and sends it to the daemon if the daemon's socket exists or existed at an earlier report.
 public struct _DefaultReporter: IssueSink {
     init() {}
 
@@ -37,10 +37,11 @@ extension IssueReporter where Self == _DefaultReporter {
     /// report, sends the issue to the daemon.
     ///
     /// Of similar lines from one source location, it writes the first ten immediately and then one per second, with the
-    /// number of omitted lines. All issues are sent.
+    /// number of omitted lines. This does not limit what is sent to the daemon.
     ///
-    /// In tests it fails the test instead, and sends nothing to the daemon. An issue that no test library can record is
-    /// written to standard error. This includes warnings under XCTest, which does not support them.
+    /// In tests, it instead fails the test or, if the level is ``IssueLevel/warning`` or lower, records a warning. It
+    /// sends nothing to the daemon then. An issue that no test library can record is written to standard error. This
+    /// includes warnings under XCTest, which does not support them.
     public static var `default`: Self { Self() }
 
     /// The name of the default reporter in version 1 of swift-issue-reporting.
@@ -50,8 +51,9 @@ extension IssueReporter where Self == _DefaultReporter {
 
 /// A reporter that sends issues to the daemon of this host.
 ///
-/// It only adds the issue to a buffer of limited size, and never waits. Issues stay in the buffer until the daemon has
-/// answered them, even while the daemon is not running. If the buffer is full, the least severe ones are dropped.
+/// It only adds the issue to a buffer of limited size, and never waits for the daemon. Issues stay in the buffer
+/// until the daemon has answered them, even while it is not running. If the buffer is full, the least severe issues are
+/// dropped.
 public struct DaemonReporter: IssueSink {
     private let ownDelivery: Delivery?
 
@@ -123,11 +125,11 @@ public struct _BreakpointReporter: IssueSink {
 }
 
 extension IssueReporter where Self == _BreakpointReporter {
-    /// A reporter that stops in the debugger at each issue. Without a debugger it only writes a line.
+    /// A reporter that writes a line to standard error for each issue, and stops in the debugger, if there is one.
     public static var breakpoint: Self { Self() }
 }
 
-/// A reporter that ends the process at the first issue, with a message that includes its location.
+/// A reporter that ends the process at the first issue, with a message that includes the issue's location.
 public struct _FatalErrorReporter: IssueReporter {
     init() {}
 
@@ -154,7 +156,7 @@ package enum StandardErrorLine {
         return line(report, saying: message(of: report))
     }
 
-    /// Returns the caller's message, followed by the error's; for a failed assertion, with its kind.
+    /// Returns the message of a report; for a failed assertion, with the kind of the assertion.
     private static func message(of report: IssueReport) -> String {
         guard let failure = report.error as? Reported.Failure else { return report.message }
         return RedactionHook.text([report.note, failure.description].compactMap(\.self).joined(separator: ": "))
@@ -204,7 +206,8 @@ package struct LineThrottle: Sendable {
         case omit
     }
 
-    /// A source location, a level and the constant part of a message.
+    /// A source location, a level, and the template of a message. Without a template, the start of the message without
+    /// its digits.
     package struct Key: Hashable, Sendable {
         private let hash: Int
 
@@ -235,11 +238,11 @@ package struct LineThrottle: Sendable {
         var isAnnounced = false
     }
 
-    /// The number of similar lines that are written without delay.
+    /// The number of similar lines that may be written in quick succession.
     static let burst = 10
     /// The time after which one more line may be written.
     static let interval: Duration = .seconds(1)
-    /// The maximum number of locations to remember.
+    /// The maximum number of keys to remember.
     static let sourceLimit = 128
 
     private var sources: [Key: Source] = [:]
@@ -249,7 +252,7 @@ package struct LineThrottle: Sendable {
     /// Returns what to do with a line.
     ///
     /// - Parameters:
-    ///   - key: The kind of the line.
+    ///   - key: The key of the line's report.
     ///   - now: The current time.
     package mutating func decide(_ key: Key, at now: KernelInstant) -> Decision {
         if sources[key] == nil { makeRoom(at: now) }
@@ -271,7 +274,7 @@ package struct LineThrottle: Sendable {
         return .write(omitted: source.omitted)
     }
 
-    /// If there are too many locations, forgets the idle ones, or all of them if that is not enough.
+    /// If there are too many keys, forgets the idle ones, or all of them if that is not enough.
     private mutating func makeRoom(at now: KernelInstant) {
         guard sources.count >= Self.sourceLimit else { return }
         sources = sources.filter { $0.value.refilled.duration(to: now) < Self.interval * Self.burst }

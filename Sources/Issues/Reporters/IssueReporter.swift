@@ -57,7 +57,7 @@ public protocol IssueReporter: Sendable {
 
     /// Reports an issue without a severity.
     ///
-    /// This requirement exists for reporters written for version 1 of swift-issue-reporting. By default, it calls
+    /// This is the requirement of version 1 of swift-issue-reporting. By default, it calls
     /// `reportIssue(_:severity:fileID:filePath:line:column:)` with the severity `error`.
     ///
     /// - Parameters:
@@ -100,9 +100,10 @@ extension IssueReporter {
     }
 }
 
-/// The current reporters and the properties of the application.
+/// The current reporters, the properties of the application, and the settings for all reports.
 public enum IssueReporters {
-    /// The reporters of the current scope. Initially `[.default]`, or the reporters that `ISSUED_REPORTERS` lists.
+    /// The reporters of the current scope. Initially `[.default]` or, outside tests, the reporters that
+    /// `ISSUED_REPORTERS` lists.
     ///
     /// Setting this property changes the innermost `withIssueReporters` scope around the assignment, or the whole
     /// process if there is none.
@@ -232,8 +233,8 @@ enum CaughtError {
         return "Caught error: \(error): \(detail)"
     }
 
-    /// Returns the text that follows the error's description: the error's message and the caller's. Nil if there is
-    /// none.
+    /// Returns the text that follows the error's description: the error's own message, if it differs from the
+    /// description, and the caller's. Nil if there is neither.
     static func detail(_ error: any Error, _ message: String?) -> String? {
         var parts: [String] = []
         if let own = (error as? any ReportableError)?.message, own != TypeName.withoutContexts("\(error)"),
@@ -294,9 +295,9 @@ extension IssueReporters {
     /// }
     /// ```
     ///
-    /// To withhold a report, return nil. The next report that is sent contains the number of withheld ones as
-    /// `withheld_before`. Other reporters receive the unchanged report. The closure is called on the reporting thread,
-    /// so it must not block.
+    /// To withhold a report, return nil. The metadata of the next report that is sent contains the number of withheld
+    /// ones as `withheld_before`. Only the daemon receives the changed report. The closure is called on the reporting
+    /// thread, so it must not block.
     public static var beforeSend: (@Sendable (IssueReport) -> IssueReport?)? {
         get { SendGate.process.beforeSend }
         set { SendGate.process.beforeSend = newValue }
@@ -305,8 +306,8 @@ extension IssueReporters {
     /// The fraction of reports that is sent to the daemon for each level, from 0 to 1. All reports of a level without a
     /// value are sent.
     ///
-    /// The next report that is sent contains the number of omitted ones as `sampled_out_before`. A report with a
-    /// receipt is never omitted.
+    /// The metadata of the next report that is sent contains the number of omitted ones as `sampled_out_before`. A
+    /// report with a receipt is never omitted.
     public static var sampling: [IssueLevel: Double] {
         get { SendGate.process.sampling }
         set { SendGate.process.sampling = newValue }
@@ -337,7 +338,7 @@ package final class SendGate: Sendable {
     private let hasRules: Atomic<Bool>
     private let level: IssueLevel
 
-    /// Creates a gate that withholds reports below a level.
+    /// Creates a gate that withholds reports below a level, except those that are not sampled.
     package init(level: IssueLevel = .debug) {
         self.level = level
         hasRules = Atomic(level > .debug)
@@ -390,7 +391,7 @@ struct UnsentCount: Sendable {
     var withheld = 0
     var sampledOut = 0
 
-    /// Whether any such report exists.
+    /// Whether any of the numbers is not zero.
     var hasCounts: Bool { withheld > 0 || sampledOut > 0 }
 
     /// Moves the numbers into the metadata of a report that is about to be sent.

@@ -6,7 +6,8 @@ package struct ProcessSettings: Sendable {
     /// The initial reporters of the process. In tests, always the default reporter: an environment variable must not
     /// make failing tests pass, or send their reports elsewhere.
     package var reporters: [any IssueReporter] = [.default]
-    /// The minimum level of the issues that `.default` and `.daemon` report.
+    /// The minimum level of the issues that `.default` writes to standard error outside tests, and of those that are
+    /// sent to the daemon without a receipt.
     package var level: IssueLevel = .debug
     package var backtrace = BacktraceChoice.error
     /// Messages about invalid settings, one line each.

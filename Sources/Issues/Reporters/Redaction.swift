@@ -1,7 +1,7 @@
 package import IssueWire
 internal import Synchronization
 
-/// A rule that replaces values in reports before they leave the process.
+/// A rule that replaces secret values in a report before the report leaves the process.
 ///
 /// ```swift
 /// IssueReporters.redaction = [.keys("badge", "pin"), .texts { $0.contains("Mrs. Smith") ? "[@secret]" : nil }]
@@ -16,8 +16,7 @@ public struct IssueRedaction: Sendable {
         case scanner(text: @Sendable (String) -> String?, json: @Sendable (JSONValue) -> JSONValue)
     }
 
-    /// The text that replaces the value of a key. The daemon recognises it as a mark, so it does not affect the
-    /// grouping.
+    /// The text that replaces the value of a key: the daemon's mark for a secret.
     package static let mark = "[@secret]"
 
     private let rule: Rule
@@ -129,7 +128,7 @@ enum RedactionHook {
     /// Whether rules are running in the current task.
     @TaskLocal private static var isRunning = false
 
-    /// The text that replaces all texts of an issue that a rule itself reports.
+    /// The message of an issue that a rule itself reports. Its other texts are removed.
     private static let omitted = "An issue that a rule of redaction has reported"
 
     /// Returns a text with its secret values replaced.
@@ -143,7 +142,8 @@ enum RedactionHook {
         run(else: report.replacing { $0.omitTexts(omitted) }) { report.redacted(by: $0) }
     }
 
-    /// Runs `body` with the rules. A rule that reports an issue must not be called for that issue.
+    /// Runs `body` with the rules. Returns `nested` if a rule is running already, since a rule that reports an issue
+    /// must not be called for that issue.
     private static func run<Value>(else nested: @autoclosure () -> Value, _ body: ([IssueRedaction]) -> Value) -> Value
     {
         guard !isRunning else { return nested() }
