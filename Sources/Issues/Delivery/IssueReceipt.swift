@@ -85,6 +85,7 @@ extension IssueReceipt: CustomStringConvertible {
         switch state.known {
         case nil: "waiting to be stored"
         case .success(let stored): "stored as \(stored.id)"
+        case .failure(let error) where error.code == .unidentified: "\(error)"
         case .failure(let error): "not stored: \(error)"
         }
     }
