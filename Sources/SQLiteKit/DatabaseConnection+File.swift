@@ -2,7 +2,7 @@ internal import CSQLite
 
 extension DatabaseConnection {
     /// The length of the WAL after the last commit or checkpoint of this connection, in frames; 0 before the first of
-    /// these, and after a checkpoint that makes the next commit reset the WAL.
+    /// these, and after a complete checkpoint with `restart` or `truncate`.
     package var walFrames: Int { unsafe hooks.pointee.walFrames }
 
     /// Copies frames of the WAL into the database.
@@ -80,12 +80,13 @@ extension DatabaseConnection {
         return size < 0 ? nil : size
     }
 
-    /// Extends the database file and allocates the disk space.
+    /// Extends the database file to a size and allocates the disk space. A larger file stays unchanged.
     ///
     /// - Parameters:
-    ///   - pages: The new size of the file, in pages.
+    ///   - pages: The size, in pages.
     ///   - pageBytes: The size of a page, in bytes.
-    /// - Throws: An error with the kernel's errno if the file cannot be extended.
+    /// - Throws: An error if the file cannot be extended. The error has the kernel's errno, unless SQLite uses
+    ///   posix_fallocate(3).
     package func extendFile(toPages pages: Int64, of pageBytes: Int64) throws(SQLiteError) {
         let code = unsafe csqlite_file_extend(handle, pages * pageBytes, CInt(pageBytes))
         guard code != SQLITE_OK else { return }
@@ -95,7 +96,7 @@ extension DatabaseConnection {
     }
 }
 
-/// Copies a database from one snapshot of it, a few pages at a time.
+/// Copies a snapshot of a database, a few pages at a time.
 ///
 /// The source connection holds the snapshot until the copy is complete or this object is released. Commits of other
 /// connections do not restart the copy.

@@ -15,8 +15,8 @@ private import Glibc
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()
-    /// The numbers of all pages that were in the WAL at a checkpoint of this connection, collected since this was last
-    /// set; nil to collect none.
+    /// Each checkpoint of this connection adds the numbers of all pages in the WAL file to this set; nil to collect
+    /// none.
     package var pagesCheckpointed: Set<UInt32>?
 
     /// Interrupts the queries of this connection from another thread.
@@ -24,16 +24,16 @@ private import Glibc
 
     /// Opens a database file.
     ///
-    /// The file is not read until the first query, so opening a corrupt file succeeds. Opening a symbolic link fails,
-    /// because SQLite would put its WAL and lock files next to the target of the link. Folders in the path may be
+    /// The content of the file is not checked until the first query, so opening a corrupt file succeeds. Opening a
+    /// symbolic link fails, because SQLite would put the WAL next to the target of the link. Folders in the path may be
     /// links.
     ///
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - mode: Read-only access, or reading and writing, which also creates a missing file.
     ///   - busyTimeout: The maximum time to wait for the lock of another connection.
-    ///   - checkpointsOnClose: `true` to copy the WAL into the database and delete it when the last connection is
-    ///     closed. At most one writer should set this.
+    ///   - checkpointsOnClose: `true` to copy the WAL into the database and delete the WAL if this is the last
+    ///     connection to be closed. At most one writer should set this.
     ///   - vfs: The name of the SQLite VFS; nil for the default.
     /// - Throws: An error if the file cannot be opened or created.
     package init(
@@ -60,7 +60,8 @@ private import Glibc
 
         setBusyTimeout(busyTimeout)
         setCheckpointsOnClose(checkpointsOnClose)
-        // The file is not trusted: its schema must not run functions of this program.
+        // The file is not trusted: SQL must not be able to corrupt it, and its schema must not use functions or virtual
+        // tables that could have side effects.
         configure(SQLITE_DBCONFIG_DEFENSIVE, true)
         configure(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
         // Without these, a misspelt "column" would silently be a string.
@@ -81,8 +82,8 @@ private import Glibc
         cache.removeAll()
         interruptHandle.forget()
         unsafe ConnectionHooks.detach(from: handle)
-        // Statements may outlive the connection, for example if both are members of one object. sqlite3_close_v2 then
-        // closes it with the last of them.
+        // A cached statement may not have been given back yet. sqlite3_close_v2 then closes the connection when the
+        // last statement is finalized.
         unsafe sqlite3_close_v2(handle)
         unsafe hooks.deinitialize(count: 1)
         unsafe hooks.deallocate()
@@ -93,9 +94,9 @@ private import Glibc
         unsafe sqlite3_busy_timeout(handle, CInt(clamping: timeout.attoseconds / 1_000_000_000_000_000))
     }
 
-    /// Enables or disables the checkpoint that SQLite runs when the last connection is closed.
+    /// Enables or disables the checkpoint that SQLite runs if this is the last connection to be closed.
     ///
-    /// - Parameter isOn: `true` to copy the WAL into the database and delete it when the last connection is closed.
+    /// - Parameter isOn: `true` to copy the WAL into the database and delete the WAL.
     package func setCheckpointsOnClose(_ isOn: Bool) {
         configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !isOn)
     }
@@ -176,8 +177,8 @@ extension DatabaseConnection {
         try execute(composedSQL: "PRAGMA \(name)=\(value)")
     }
 
-    /// Sets a pragma to a keyword. Returns the value that SQLite reports, which may be different; nil if it reports
-    /// none.
+    /// Sets a pragma to a keyword. Returns the value that SQLite reports, which may differ from `value`; nil if it
+    /// reports none.
     @discardableResult
     package func setPragma(_ name: StaticString, to value: StaticString) throws(SQLiteError) -> String? {
         let statement = try Statement(composedSQL: "PRAGMA \(name)=\(value)", on: self)
@@ -305,7 +306,7 @@ extension DatabaseConnection {
         try first(sql, repeat each values) { $0.int64(0) } ?? 0
     }
 
-    /// Throws an error with the code `interrupted` if the connection was cancelled.
+    /// Throws an error with the code `interrupted` if the connection is cancelled.
     func checkCancellation() throws(SQLiteError) {
         guard interruptHandle.isCancelled else { return }
         throw SQLiteError(code: .interrupted, message: "interrupted")
@@ -319,9 +320,9 @@ extension DatabaseConnection {
 
 /// The state that SQLite's callbacks of a connection read and write.
 ///
-/// It has a stable address, since C code keeps a pointer to it.
+/// It must be stored at a stable address, since SQLite keeps a pointer to it.
 struct ConnectionHooks {
-    /// The length of the WAL after the last commit or checkpoint, in frames.
+    /// The value of ``DatabaseConnection/walFrames``.
     var walFrames = 0
     /// The time of the monotonic clock, in nanoseconds, after which queries are interrupted.
     var deadline = UInt64.max
@@ -374,7 +375,7 @@ package enum OpenMode: Sendable {
 }
 
 extension DatabaseConnection {
-    /// Allows only `SELECT`, `EXPLAIN` of a `SELECT`, and `PRAGMA` statements that only return a value.
+    /// Allows only `SELECT`, and the `PRAGMA` statements that `ReadAuthorizer` lists, also with `EXPLAIN`.
     ///
     /// Call this on a read-only connection before it runs queries that a user has written. Compiling any other
     /// statement then throws an error with the code `unauthorized`. Transactions are not allowed either, so no snapshot
@@ -419,7 +420,7 @@ enum ReadAuthorizer {
         "data_version",
     ]
 
-    /// Pragmas that return a value without an argument, and would set it with one.
+    /// Pragmas that are allowed only without an argument. With one, most of them would change a setting.
     private static let settings: Set<String> = [
         "application_id", "auto_vacuum", "cache_size", "encoding", "freelist_count", "mmap_size",
         "page_count", "page_size", "schema_version", "synchronous", "user_version",
@@ -430,7 +431,7 @@ enum ReadAuthorizer {
 package enum SQLText {
     /// Returns `true` if a text ends with a complete statement, so that the user need not enter another line.
     ///
-    /// Its last statement must end with a semicolon. The text must not contain NUL.
+    /// A complete statement ends with a semicolon. The text must not contain NUL.
     package static func isComplete(_ text: String) -> Bool {
         unsafe sqlite3_complete(text) == 1
     }

@@ -25,16 +25,18 @@ package struct LeafScan {
     private let hasPointerMap: Bool
     /// The offsets of pages in the WAL, keyed by page number.
     private var walPages: [UInt32: Int64] = [:]
-    /// The pointer map page that was read last, cached because consecutive pages share it; nil if it is unreadable.
+    /// The pointer map page that was read last, cached because consecutive pages share it. `page` is nil if the pointer
+    /// map page is unreadable.
     private var map: (number: UInt32, page: [UInt8]?) = (0, nil)
     /// The number of overflow pages that may still be read. Rows of an intact file share none, but all rows of a
     /// manipulated file can refer to the same long chain.
     private var overflowPagesLeft: Int64
     /// The pages in the list of free pages; nil until it is needed.
     private var freePages: Set<UInt32>?
-    /// The maximum number of pages of the list of free pages that are read. With 8 KiB pages, they list 16 GiB.
+    /// The maximum number of trunk pages of the list of free pages that are read. With 8 KiB pages, they list 16 GiB of
+    /// free pages.
     private static let maxTrunks = 1024
-    /// The maximum size of a blob on overflow pages, in bytes.
+    /// The maximum size of the part of a blob that is on overflow pages, in bytes.
     private static let maxBytes: Int64 = 64 << 20
 
     /// Examines the WAL of a connection that has read the database. Returns nil if the size of pages is unknown.
@@ -47,16 +49,17 @@ package struct LeafScan {
         hasPointerMap = (try? connection.pragma("auto_vacuum")) != 0
         let wal = Self.pagesInWAL(connection, pageBytes: Int(pageBytes))
         walPages = wal.pages
-        // The limit keeps the sum below within 32 bits.
+        // This limit and the one on the pages in the WAL keep the sum below within 32 bits.
         let inFile = UInt32(min((connection.fileBytes ?? 0) / pageBytes, 1 << 31))
         // A commit may have shortened the database since the last checkpoint. Pages after the end of the file are in
-        // the WAL, so a page count that is larger than both together is wrong.
+        // the WAL, so a page count larger than the number of pages in the file and the WAL is wrong.
         lastPage = min(wal.pageCount ?? inFile, inFile + UInt32(min(wal.pages.count, 1 << 30)))
         overflowPagesLeft = 4 * Int64(lastPage)
     }
 
     /// Returns the pages in the valid frames of the WAL up to the last commit, with the offset of their newest content,
-    /// and the number of pages after that commit (sqlite.org/fileformat2.html, 4).
+    /// and the number of pages of the database after that commit (sqlite.org/fileformat2.html, 4); nil if the WAL
+    /// contains no commit.
     private static func pagesInWAL(
         _ connection: DatabaseConnection, pageBytes: Int
     ) -> (pages: [UInt32: Int64], pageCount: UInt32?) {
@@ -87,7 +90,7 @@ package struct LeafScan {
         return (committed, pageCount)
     }
 
-    /// Adds bytes to the checksum of a WAL (4.2).
+    /// Adds bytes to the checksum of a WAL (sqlite.org/fileformat2.html, 4.2).
     private static func add(
         _ bytes: [UInt8], _ range: Range<Int>, _ isBigEndian: Bool, to checksum: inout (UInt32, UInt32)
     ) {
@@ -108,7 +111,8 @@ package struct LeafScan {
     }
 
     /// Returns `false` if a page is free, an overflow page or reserved, since such a page can look like a leaf page of
-    /// a table. Without an intact pointer map, only pages in the list of free pages are recognized.
+    /// a table. Without a valid entry in the pointer map, a page that is not reserved is looked up only in the list of
+    /// free pages.
     private mutating func isInTree(_ number: UInt32) -> Bool {
         guard hasPointerMap else { return !isFree(number) }
         let pointers = PointerMap(pageBytes: pageBytes)
@@ -121,15 +125,15 @@ package struct LeafScan {
         return kind == .root || kind == .tree
     }
 
-    /// Returns `true` if a page is in the list of free pages. Removed records can still be on it.
+    /// Returns `true` if a page is in the list of free pages. Such a page can still contain removed records.
     private mutating func isFree(_ number: UInt32) -> Bool {
         let pages = freePages ?? readFreePages()
         freePages = pages
         return pages.contains(number)
     }
 
-    /// Reads the list of free pages (sqlite.org/fileformat2.html, 1.5). Ends at the first page of the list that is not
-    /// valid, or after `maxTrunks` of them.
+    /// Reads the list of free pages (sqlite.org/fileformat2.html, 1.5). Stops at the first trunk page that is not
+    /// valid, or after `maxTrunks` trunk pages.
     private func readFreePages() -> Set<UInt32> {
         var pages: Set<UInt32> = []
         var next = read(1).map { UInt32($0.number(32, 4)) } ?? 0
@@ -162,7 +166,8 @@ package struct LeafScan {
         return layout.rows.enumerated().compactMap { Self.row($1, $0, on: page, integers: count) }
     }
 
-    /// Parses a record (sqlite.org/fileformat2.html, 2.1). Returns nil if its values have other types.
+    /// Parses a record (sqlite.org/fileformat2.html, 2.1). Returns nil if it is damaged, or if its columns are not
+    /// `count` integers and a blob.
     private static func row(
         _ row: PageLayout.TableRow, _ index: Int, on page: [UInt8], integers count: Int
     ) -> Row? {
@@ -182,7 +187,7 @@ package struct LeafScan {
             case 0: integers.append(nil)
             case 8, 9: integers.append(Int64(type) - 8)
             default:
-                // The number is extended with its sign.
+                // Sign extension.
                 let unused = 64 - 8 * size
                 integers.append((Int64(page.number(start, size)) << Int64(unused)) >> Int64(unused))
             }
@@ -196,7 +201,8 @@ package struct LeafScan {
             index: index, rowID: row.rowID, integers: integers, blob: Array(page[start..<end]), overflow: row.overflow)
     }
 
-    /// Returns the blob of a row; nil if some of it is missing (sqlite.org/fileformat2.html, 1.7).
+    /// Returns the blob of a row (sqlite.org/fileformat2.html, 1.7); nil if an overflow page cannot be read, the blob
+    /// is too large, or too many overflow pages have been read.
     package mutating func blob(of row: Row) -> [UInt8]? {
         guard let overflow = row.overflow else { return row.blob }
         guard overflow.bytes <= Self.maxBytes, overflow.bytes <= Int64(lastPage) * Int64(pageBytes) else { return nil }

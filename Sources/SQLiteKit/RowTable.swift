@@ -4,8 +4,8 @@ internal import CSQLite
 package protocol RowSource: AnyObject {
     /// Returns some rows of a range of ids, in ascending order.
     ///
-    /// The rows are the first ones of the range or, for a descending scan, the last ones. The scan asks for the others
-    /// later (`RowWindow.rest`).
+    /// The rows are the first ones of the range or, for a descending scan, the last ones. The scan asks for the
+    /// remaining rows later (`RowWindow.rest`).
     ///
     /// - Parameters:
     ///   - ids: The requested ids.
@@ -146,7 +146,7 @@ extension RowTable: Sendable {}
 /// The callbacks with which SQLite reads a `RowTable`.
 ///
 /// They capture nothing. The table is found through the pointer that the module was created with, and the scan through
-/// a pointer in the cursor, which owns it.
+/// a pointer in the cursor, which owns the scan.
 private enum RowModule {
     /// The table of callbacks. SQLite keeps a pointer to it.
     ///
@@ -154,7 +154,8 @@ private enum RowModule {
     nonisolated(unsafe) static let shared: UnsafePointer<sqlite3_module> = {
         var module = sqlite3_module()
         module.iVersion = 1
-        // Without xCreate, the table exists under its name and cannot be created by CREATE VIRTUAL TABLE.
+        // Because xCreate is nil, the table exists under the name of its module, and CREATE VIRTUAL TABLE cannot use
+        // the module.
         unsafe module.xConnect = { database, table, _, _, result, _ in unsafe connect(database, table, result) }
         unsafe module.xBestIndex = { _, info in unsafe plan(info) }
         unsafe module.xDisconnect = { unsafe VirtualTable.disconnect($0) }

@@ -5,7 +5,7 @@ internal import Glibc
 package struct SQLiteError: Error, Equatable, Sendable {
     package let code: ResultCode
     package let message: String
-    /// The statement that failed; nil if none is known. It contains no values, because these are bound.
+    /// The statement that failed, without the bound values; nil if none is known.
     package let sql: String?
 
     /// The kernel's errno for an I/O error or for a file that cannot be opened, and for corruption that SQLite reports
@@ -46,18 +46,18 @@ extension SQLiteError {
     package var isFull: Bool {
         switch code.primary {
         case .full: true
-        // SQLite uses `full` only if a plain write found no space. It reports a full quota, and a lack of space for the
-        // files next to the database, as I/O errors.
+        // SQLite reports `full` if a write found no space. If the quota is full, or if there is no space to create or
+        // preallocate a file, it reports these codes.
         case .inputOutput, .cannotOpen: systemErrno == ENOSPC || systemErrno == EDQUOT
         default: false
         }
     }
 
-    /// Whether another connection holds the lock.
+    /// Whether another connection holds a lock that this connection needs.
     package var isBusy: Bool { code.primary == .busy }
 
-    /// Whether the host caused the error, not the file: memory, file descriptors, locks or disk space are lacking, the
-    /// file system is read-only, or the statement was interrupted or found a table locked.
+    /// Whether the cause of the error lies outside the file: memory, file descriptors, locks or disk space are lacking,
+    /// the file system is read-only, or the statement was interrupted or found a table locked.
     package var isHostFailure: Bool {
         switch code.primary {
         case .outOfMemory, .locked, .interrupted, .full: true
@@ -104,21 +104,23 @@ extension SQLiteError {
             case .corrupt: unsafe Self.readErrno(database)
             default: 0
             }
-        // SQLite does not record a misuse on the connection, so its message would be that of an earlier error.
+        // SQLite does not always record a misuse on the connection. The connection's message may then be that of an
+        // earlier error.
         let hasMessage = unsafe database != nil && code.primary != .misuse
         let text = unsafe hasMessage ? sqlite3_errmsg(database) : sqlite3_errstr(code.rawValue)
         let message = unsafe text.map { unsafe String(cString: $0) } ?? "SQLite returned no message"
         self.init(code: code, message: message, sql: sql, systemErrno: systemErrno)
     }
 
-    /// Returns the errno of the last failed read of the database or its WAL; 0 if no read failed.
+    /// Returns the errno of the last failed call on the database file or the WAL if SQLite reports it as corruption;
+    /// otherwise 0.
     ///
-    /// SQLite stores it with the open file, so it may be that of an earlier failure of the same connection.
+    /// SQLite stores the errno with the open file, so it may be that of an earlier failure of the same connection.
     private static func readErrno(_ database: OpaquePointer?) -> Int32 {
         guard let database = unsafe database else { return 0 }
         for file in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
             let code = unsafe csqlite_file_errno(database, file)
-            // A read that fails with one of these is reported as corruption.
+            // SQLite reports a read that fails with one of these as corruption.
             if [EIO, ENXIO, ERANGE].contains(code) { return code }
         }
         return 0

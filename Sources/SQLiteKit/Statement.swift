@@ -4,13 +4,14 @@ internal import CSQLite
 @safe package struct Statement: ~Copyable {
     let handle: OpaquePointer
     private let columnCount: CInt
-    /// Keeps the connection open as long as the statement exists, since virtual tables need it; nil if persistent.
+    /// Keeps the connection open as long as the statement exists, since virtual tables need it; nil for a persistent
+    /// statement.
     private let owner: DatabaseConnection?
 
     /// Compiles a statement.
     ///
-    /// - Parameter persistent: `true` if the statement is kept and used often. It must not outlive its connection,
-    ///   which it does not keep open.
+    /// - Parameter persistent: `true` if the statement is kept and used often. It does not keep its connection open,
+    ///   and must not be used after the connection is released.
     package init(_ sql: StaticString, on connection: DatabaseConnection, persistent: Bool = false) throws(SQLiteError) {
         try self.init(composedSQL: "\(sql)", on: connection, persistent: persistent)
     }
@@ -47,7 +48,7 @@ internal import CSQLite
 
     /// Compiles the first statement of a text that a user has written, and removes it from the text.
     ///
-    /// Nil if the rest of the text contains only white space, comments and semicolons.
+    /// Nil if the text contains only white space, comments and semicolons.
     ///
     /// - Parameters:
     ///   - text: The text as UTF-8. It must not contain NUL.
@@ -56,7 +57,7 @@ internal import CSQLite
     package init?(firstReadingIn text: inout ArraySlice<UInt8>, on connection: DatabaseConnection) throws(SQLiteError) {
         try connection.checkCancellation()
         var prepared: OpaquePointer?
-        // An empty statement, as between two semicolons, yields no handle.
+        // An empty statement, such as one between two semicolons, yields no handle.
         while unsafe prepared == nil, !text.isEmpty {
             var parsedCount = 0
             let code = unsafe text.withUnsafeBufferPointer { bytes in
@@ -221,10 +222,11 @@ package enum DatabaseBytes: DatabaseValue {
     }
 }
 
-/// Values for the parameters of a statement. Positions start at 1, nil binds NULL, and a string is copied.
+/// Values for the parameters of a statement. Positions start at 1, nil binds NULL, and strings and bytes are copied.
 ///
-/// Binding accesses no file. It fails only after a programming error: a position out of range, a value larger than
-/// SQLite's limit, or a statement that has not been reset. These functions therefore trap instead of throwing.
+/// Binding accesses no file. It fails only if memory is exhausted or after a programming error: a position out of
+/// range, a value larger than SQLite's limit, or a statement that has not been reset. These functions therefore trap
+/// instead of throwing.
 extension Statement {
     /// Binds values to the parameters 1, 2 and so on. Other parameters keep their values.
     package func bind<each Value: DatabaseValue>(_ values: repeat each Value) {
@@ -314,10 +316,11 @@ extension Statement {
     }
 }
 
-/// The compiled statements of a connection. An SQL text is compiled again only while its cached statement is in use.
+/// The compiled statements of a connection. A string literal is compiled again only while its cached statement is in
+/// use.
 ///
-/// The key is the address of the string literal, so a lookup does not hash the SQL. The number of literals in the
-/// program limits the size of the cache.
+/// The key is the address of the literal, so a lookup does not hash the SQL. The number of literals in the program
+/// limits the size of the cache.
 final class StatementCache {
     private var entries: [UInt: CachedStatement] = [:]
 

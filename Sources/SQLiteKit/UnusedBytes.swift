@@ -11,8 +11,8 @@ internal import CSQLite
 /// The file is written directly, bypassing the WAL. The whole WAL must therefore have been copied into the file, and no
 /// checkpoint may run meanwhile. The connection's page cache must be empty, because its pages still have the old bytes.
 @safe package struct UnusedBytes {
-    /// The pages of the file cannot be classified: it has no pointer map, which all files of this program have, or its
-    /// header or free list is corrupt.
+    /// The pages of the file cannot be classified: it has no pointer map or reserves space on each page, unlike the
+    /// files of this program, or its header or free list is corrupt.
     package struct Unknown: Error {}
 
     private let connection: DatabaseConnection
@@ -82,10 +82,10 @@ internal import CSQLite
         try overwrite(number, page, [8 + 4 * leaves..<pageBytes])
     }
 
-    /// Overwrites the end of the last overflow page of a row.
+    /// Overwrites the end of an overflow page if it is the last one of its row. Other overflow pages are full.
     ///
-    /// The length of its content follows from the size of the row. That size is on the b-tree page where the chain of
-    /// overflow pages starts.
+    /// The length of the page's content follows from the size of the row. That size is on the b-tree page where the
+    /// chain of overflow pages starts.
     private mutating func eraseOverflow(_ number: UInt32) throws {
         let page = try read(number)
         guard page.number(0, 4) == 0 else { return }
@@ -115,7 +115,7 @@ internal import CSQLite
 
     private var pointers: PointerMap { PointerMap(pageBytes: pageBytes) }
 
-    /// Returns a page's entry in the pointer map; nil if the page has none or the map is corrupt.
+    /// Returns a page's entry in the pointer map; nil if the page has none or does not exist.
     private mutating func entry(of number: UInt32) throws -> (kind: UInt8, parent: UInt32)? {
         guard number <= pageCount, let (map, offset) = pointers.position(of: number) else { return nil }
         let page = try maps[map] ?? read(map)
@@ -173,9 +173,8 @@ extension DatabaseConnection {
     ///
     /// - Parameter pages: The numbers of the pages. Pages that do not exist are ignored.
     /// - Returns: The number of pages of the database, and the number of `pages` that could not be parsed and were left
-    ///   unchanged; nil if another connection is checkpointing.
-    /// - Throws: `UnusedBytes.Unknown` if the file has no pointer map or its header or free list is corrupt, or
-    ///   `SQLiteError`.
+    ///   unchanged; nil if the lock for checkpoints is not available, usually because another connection holds it.
+    /// - Throws: `UnusedBytes.Unknown` if the pages cannot be classified, or `SQLiteError`.
     package func eraseUnusedBytes(
         of pages: some Sequence<UInt32>
     ) throws -> (pageCount: UInt32, unread: Int)? {
@@ -197,8 +196,8 @@ extension DatabaseConnection {
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_FILE_POINTER))
     }
 
-    /// Returns the numbers of all pages in the WAL file, including those in frames from before its last reset. Pages
-    /// in frames that cannot be read are missing.
+    /// Returns the numbers of all pages in the WAL file, including those in frames from before its last reset. Stops
+    /// at the first frame that cannot be read.
     func pagesInWAL() -> Set<UInt32> {
         guard let size = walFileBytes, size > 32,
             let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32)
@@ -275,13 +274,13 @@ struct PointerMap {
 
 /// The used and unused parts of a b-tree page (sqlite.org/fileformat2.html, 1.6).
 ///
-/// Unused parts still hold old content: SQLite leaves it there when it moves rows to another page, and when it deletes
-/// rows while `secure_delete` is off.
+/// Unused parts may still hold old content: SQLite leaves it there when it moves rows to another page, and when it
+/// deletes rows while `secure_delete` is off.
 package struct PageLayout: Equatable, Sendable {
-    /// A row that continues on overflow pages.
+    /// The part of a row that is on overflow pages.
     package struct Overflow: Equatable, Sendable {
         package var firstPage: UInt32
-        /// The number of bytes of the row on its overflow pages.
+        /// The number of bytes of the row on overflow pages.
         package var bytes: Int64
     }
 
@@ -303,7 +302,7 @@ package struct PageLayout: Equatable, Sendable {
     /// Parses a page. Returns nil if it is not a b-tree page, or if it is corrupt.
     ///
     /// - Parameters:
-    ///   - page: The whole page, without space reserved for extensions.
+    ///   - page: The page, without space reserved for extensions at its end.
     ///   - start: The offset of the page header: 100 on the first page of a file, otherwise 0.
     package init?(_ page: [UInt8], from start: Int) {
         let size = page.count

@@ -47,7 +47,8 @@ package struct LoadedImage: Hashable, Sendable {
 
 /// Functions of libraries that may be loaded, but that this program is not linked with.
 package enum LoadedSymbols {
-    /// Returns the function with a name; nil if no loaded library exports it.
+    /// Returns the function with a name; nil if neither the program nor a library exports it, not counting libraries
+    /// loaded with RTLD_LOCAL.
     ///
     /// The type is not checked: the caller must pass the actual type of the function.
     ///
@@ -57,12 +58,12 @@ package enum LoadedSymbols {
     @unsafe package static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
         precondition(
             MemoryLayout<Function>.size == MemoryLayout<UInt>.size, "The function type must be thin")
-        // NULL searches the program and all libraries, except those loaded with RTLD_LOCAL (RTLD_DEFAULT of dlsym(3)).
+        // NULL is RTLD_DEFAULT of dlsym(3).
         guard let address = unsafe dlsym(nil, name) else { return nil }
         return unsafe unsafeBitCast(address, to: type)
     }
 
-    /// Returns `true` if any loaded library exports a symbol with this name.
+    /// Returns `true` if ``function(_:as:)`` finds a symbol with this name.
     package static func has(_ name: String) -> Bool {
         unsafe dlsym(nil, name) != nil
     }

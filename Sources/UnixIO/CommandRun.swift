@@ -29,15 +29,16 @@ package struct CommandRun: Equatable, Sendable {
     /// The number of bytes of output after which the program is killed by default.
     package static let maxOutput = 1 << 20
 
-    /// The maximum number of bytes that are read before the time is checked again.
+    /// The approximate number of bytes that are read before the time is checked again.
     private static let maxRead = 1 << 20
-    /// The maximum time between two checks of the timeout and of `isCancelled`.
+    /// The maximum time to wait for the pipes before the timeout and `isCancelled` are checked again.
     private static let tick: Duration = .milliseconds(20)
     /// How long to wait for a killed program to end. The program may take longer if one of its system calls waits for a
     /// disk or the network.
     private static let reapTime: Duration = .seconds(1)
 
-    /// Runs a program, waits for its end, and then kills its whole process group. Blocks the calling thread.
+    /// Runs a program, waits until it ends or exceeds a limit, and then kills its whole process group. Blocks the
+    /// calling thread.
     ///
     /// A process that leaves the group, for example with setsid(2), is not killed. The program inherits no descriptors
     /// other than its standard streams. SIGPIPE must be ignored in this process if there is input.
@@ -49,7 +50,8 @@ package struct CommandRun: Equatable, Sendable {
     ///   - kept: The number of bytes at the end of the output that are kept.
     ///   - limit: The number of bytes of output after which the program is killed; nil for no limit.
     ///   - timeout: The maximum duration, after which the program is killed.
-    ///   - isCancelled: Called at least every 20 ms on the calling thread. Returns `true` to kill the program.
+    ///   - isCancelled: Called at intervals of about 20 ms or less, on the calling thread. Returns `true` to kill the
+    ///     program.
     /// - Throws: The error of posix_spawn(3), such as `noSuchFile`, or of pipe(2) or epoll_create(2).
     package init(
         _ arguments: [String], environment: [String], input: [UInt8] = [], keeping kept: Int = keptOutput,
@@ -127,7 +129,7 @@ private final class RunningCommand {
     private let kept: Int
     /// The end of the output, at least the last `kept` bytes.
     private(set) var output: [UInt8] = []
-    /// The number of bytes that the program has written.
+    /// The number of bytes of output that have been read.
     private(set) var outputCount = 0
 
     init(_ arguments: [String], environment: [String], keeping kept: Int) throws(Errno) {
@@ -169,7 +171,7 @@ private final class RunningCommand {
         }
     }
 
-    /// Reads available output, and keeps its last bytes.
+    /// Reads available output, and keeps its last bytes. Stops once `limit` bytes or slightly more have been read.
     func read(atMost limit: Int) {
         var left = limit
         while let end = outputEnd, left > 0 {

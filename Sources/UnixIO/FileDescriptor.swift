@@ -53,7 +53,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
 extension FileDescriptor {
     /// Opens a file.
     ///
-    /// - Parameter mode: The permissions of a new file. Used only if `flags` contains `create`.
+    /// - Parameter mode: The permissions of a new file, before the umask applies. Used only if `flags` contains
+    ///   `create`.
     package static func open(
         _ path: String, _ flags: OpenFlags = .readOnly, mode: UInt32 = 0o600
     ) throws(Errno) -> FileDescriptor {

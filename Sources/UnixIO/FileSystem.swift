@@ -44,7 +44,7 @@ package enum FileSystem {
 
     /// Creates a folder and its missing parents. Existing folders stay unchanged.
     ///
-    /// - Parameter mode: The permissions of all created folders. The umask does not apply.
+    /// - Parameter mode: The permissions of all created folders. The umask does not restrict the group and others.
     package static func makeFolders(_ path: String, mode: UInt32 = 0o755) throws(Errno) {
         do throws(Errno) {
             try makeFolder(path, mode: mode)
@@ -200,9 +200,9 @@ extension FileSystem {
     }
 
     /// Copies the content of a file. The target must not exist, and is removed if copying fails. Only this user can
-    /// access it.
+    /// access the copy.
     ///
-    /// - Parameter checkCancellation: Called before each step; throws to cancel.
+    /// - Parameter checkCancellation: Called repeatedly; throws to cancel.
     package static func copy(_ source: String, to target: String, checkCancellation: () throws -> Void = {}) throws {
         let from = try FileDescriptor.open(source)
         let to = try FileDescriptor.open(target, [.writeOnly, .create, .exclusive, .noFollow])
@@ -332,7 +332,7 @@ package final class FolderWatch: Sendable {
         descriptor = watch
     }
 
-    /// Discards the pending events. The caller then checks the folder itself.
+    /// Discards the pending events. The caller must then examine the folder.
     package func clear() {
         var events: [UInt8] = []
         while case .bytes = descriptor.attemptRead(appendingTo: &events, atMost: 4096) {

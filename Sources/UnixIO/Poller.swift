@@ -19,7 +19,7 @@ package struct Poller: ~Copyable, Sendable {
 
     /// Creates a poller.
     ///
-    /// - Parameter capacity: The maximum number of events per wait; at most 256.
+    /// - Parameter capacity: The maximum number of events per wait. A larger value than 256 counts as 256.
     package init(capacity: Int = 256) throws(Errno) {
         precondition(capacity > 0, "The capacity must be positive")
         descriptor = FileDescriptor(owning: try calling { clinux_poller_create() })
@@ -95,7 +95,7 @@ package struct PollEvent: Hashable, Sendable {
     package let token: UInt64
     private let flags: UInt32
 
-    /// Returns a pointer to the memory of events with the event type of the C wrapper.
+    /// Returns a pointer to the buffer with the event type of the C wrapper.
     ///
     /// Both types consist of a 64-bit and a 32-bit number, so the wrapper can fill the caller's array without a copy.
     static func forKernel(_ buffer: UnsafeMutableBufferPointer<PollEvent>) -> UnsafeMutablePointer<clinux_event>? {

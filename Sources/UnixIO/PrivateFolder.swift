@@ -15,8 +15,8 @@ package struct PrivateFolder: ~Copyable, Sendable {
     /// Opens the folder at an absolute path.
     ///
     /// - Parameter makesMissing: `true` to create missing folders, accessible to this user only.
-    /// - Throws: `notPermitted` if other users can access the folder, or could replace a part of its path;
-    ///   `invalidArgument` if the path is not absolute.
+    /// - Throws: `notPermitted` if the folder belongs to another user, or if other users can access it or could replace
+    ///   a part of its path; `invalidArgument` if the path is not absolute, is too long or contains NUL.
     package init(_ path: String, makesMissing: Bool = false) throws(Errno) {
         guard path.hasPrefix("/") else { throw .invalidArgument }
         let owners = TrustedOwners()
@@ -171,7 +171,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
 /// The users that may own the files and folders this process relies on: root and its own user.
 ///
 /// In a user namespace without the host's root user, such as a rootless container or a sandbox, files of root appear to
-/// belong to the overflow user. That user represents all users outside the namespace.
+/// belong to the overflow user, which represents all users outside the namespace. That user is then trusted too.
 package struct TrustedOwners: Hashable, Sendable {
     package let userID: UInt32
     /// The overflow user of the namespace; nil if the namespace contains that user or all users, or cannot be read.
@@ -218,7 +218,8 @@ package struct TrustedOwners: Hashable, Sendable {
 package struct IdentityMap: Hashable, Sendable {
     /// For each range: the first id in the namespace, the first id outside of it, and the length.
     private var ranges: [[UInt64]]
-    /// The overflow user of the namespace; nil if the namespace contains all users.
+    /// The overflow user of the namespace; nil if the namespace contains all users or has no map, or if the user is
+    /// unknown.
     package let overflowUserID: UInt32?
 
     /// The map of this process; nil if `/proc` is not available.

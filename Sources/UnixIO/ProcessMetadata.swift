@@ -19,7 +19,7 @@ package struct ProcessMetadata: Hashable, Sendable {
     /// The result of checking that a pid still belongs to the expected process.
     package enum Identity: Sendable {
         case same
-        /// The process has ended. Its pid may belong to another process.
+        /// The process has been reaped. Its pid may belong to another process.
         case gone
         /// The kernel cannot tell.
         case unknown
@@ -27,12 +27,13 @@ package struct ProcessMetadata: Hashable, Sendable {
 
     /// Reads the information about the process that created the other end of a connection.
     ///
-    /// If that process passed its connection to another one, the other process is not considered.
+    /// If that process passed the connection to another process, the latter is not considered.
     ///
     /// - Parameters:
     ///   - peer: The credentials of the peer.
     ///   - connection: The connection to the peer.
-    /// - Returns: Nil if the process has ended or cannot be read, or if its pid may belong to another process now.
+    /// - Returns: Nil if the process has been reaped or cannot be read. Before Linux 6.5, the result may describe a
+    ///   later process of the same user with the same pid.
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         of peer: PeerCredentials, on connection: borrowing FileDescriptor
@@ -76,7 +77,7 @@ package struct ProcessMetadata: Hashable, Sendable {
     ///   - root: The path of the proc file system.
     ///   - identity: Checks whether the pid still belongs to the process. Called after the folder was opened, and again
     ///     at the end.
-    /// - Returns: Nil if the process has ended, does not belong to `uid`, or cannot be read.
+    /// - Returns: Nil if the process has been reaped, does not belong to `uid`, or cannot be read.
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         pid: Int32, uid: UInt32? = nil, root: String = "/proc", identity: () -> Identity = { .unknown }
@@ -161,10 +162,10 @@ extension ProcessMetadata {
     }
 
     /// Returns the system unit in `/proc/PID/cgroup`; nil if there is none. It is read from the line of cgroup version
-    /// 2, or otherwise from the line of systemd's hierarchy of version 1.
+    /// 2 or, if that line names none, from the line of systemd's hierarchy of version 1.
     ///
-    /// Like journald's `_SYSTEMD_UNIT=`, this is the first unit of the path that is not a slice. It controls the rest
-    /// of the path: the manager of a user (`user@1000.service`) can choose any names for its own units.
+    /// Like journald's `_SYSTEMD_UNIT=`, this is the first unit of the path that is not a slice. The unit controls the
+    /// rest of the path: the manager of a user (`user@1000.service`) can choose any names for its own units.
     package static func unit(inCgroup cgroup: [UInt8]) -> String? {
         var legacy: String?
         for line in cgroup.split(separator: UInt8(ascii: "\n")) {

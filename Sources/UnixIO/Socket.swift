@@ -41,8 +41,7 @@ package enum Socket {
 
     /// Sends one datagram to a Unix socket, as `sd_notify` does.
     ///
-    /// If the receiver does not read, its queue is full after a few datagrams. The call then waits for up to a second
-    /// and throws ``Errno/wouldBlock``.
+    /// If the receiver's queue is full, the call waits for up to a second, and then throws ``Errno/wouldBlock``.
     package static func sendDatagram(_ bytes: [UInt8], to address: SocketAddress) throws(Errno) {
         let socket = try make(stream: false, nonBlocking: false)
         try calling { clinux_set_send_timeout(socket.rawValue, Duration.seconds(1).socketNanoseconds) }
@@ -66,7 +65,7 @@ extension Duration {
 }
 
 extension Socket {
-    /// Listens at a Unix address. Replaces the socket file of a process that has ended.
+    /// Listens at a Unix address. Replaces a socket file at which no process listens any more.
     ///
     /// - Parameters:
     ///   - address: The address to listen at.
@@ -188,7 +187,8 @@ extension FileDescriptor {
 }
 
 extension FileDescriptor {
-    /// Accepts the next connection as a non-blocking socket; returns nil if none is waiting.
+    /// Accepts the next connection as a non-blocking socket. Returns nil if none is waiting; a blocking listener waits
+    /// instead.
     package borrowing func accept() throws(Errno) -> FileDescriptor? {
         while true {
             do throws(Errno) {

@@ -59,7 +59,7 @@ private final class ThreadBody: Sendable {
 private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
     let work = unsafe Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue()
-    // Truncated to whole characters.
+    // The kernel accepts at most 15 bytes. Whole characters are removed, so the name stays valid UTF-8.
     var name = work.name
     while name.utf8.count > 15 { name.removeLast() }
     _ = unsafe clinux_set_thread_name(name)
@@ -71,7 +71,7 @@ extension Thread {
     /// Lowers the priority of the current thread if permitted, so that other threads run first if there are too few
     /// processors.
     package static func yieldToOthers() {
-        // The thread gets about a third of the time of a thread with the default priority.
+        // The thread gets about a third as much time as a thread with the default priority.
         _ = clinux_yield_to_others(5)
     }
 }
@@ -144,7 +144,7 @@ package final class ConditionLock: @unchecked Sendable {
         unsafe condition = .allocate(capacity: 1)
         var kind = pthread_mutexattr_t()
         unsafe pthread_mutexattr_init(&kind)
-        // The mutex is held for a few assignments only, so spinning briefly is faster than sleeping.
+        // The mutex is usually held only briefly, so spinning is faster than sleeping.
         unsafe pthread_mutexattr_settype(&kind, CInt(PTHREAD_MUTEX_ADAPTIVE_NP))
         let mutexMade = unsafe pthread_mutex_init(mutex, &kind)
         unsafe pthread_mutexattr_destroy(&kind)
@@ -201,7 +201,7 @@ package final class ConditionLock: @unchecked Sendable {
     }
 }
 
-/// A thread that can be joined with a timeout.
+/// A thread whose closure can be waited for, with or without a timeout.
 package final class JoinableThread: Sendable {
     private let isDone: Monitor<Bool>
 
@@ -215,12 +215,12 @@ package final class JoinableThread: Sendable {
         }
     }
 
-    /// Waits until the thread has ended or the deadline has passed. Returns `true` if it has ended.
+    /// Waits until the closure has returned or the deadline has passed. Returns `true` if it has returned.
     package func wait(until deadline: KernelInstant) -> Bool {
         isDone.wait(deadline: deadline) { $0 ? true : nil } ?? false
     }
 
-    /// Waits for the thread to end, without a timeout.
+    /// Waits until the closure has returned, without a timeout.
     package func join() {
         _ = isDone.wait { $0 ? true : nil }
     }

@@ -26,7 +26,7 @@ package enum UserDatabase {
         }
     }
 
-    /// Returns a user by name or, if no user has that name, by id.
+    /// Returns the user with a name or, if there is none and the name is a number, the user with that id.
     package static func user(named name: String) -> User? {
         var entry = unsafe passwd()
         func read(_ entry: passwd) -> User? {
@@ -59,7 +59,7 @@ package enum UserDatabase {
         _ entry: inout Entry, as call: Call<Entry>, read: (Entry) -> Value
     ) -> Value? {
         var capacity = 1024
-        // A group with very many members needs a large buffer, but no realistic group needs more than this.
+        // A group with very many members needs a large buffer, but no realistic group needs more than 4 MiB.
         while capacity <= 4 << 20 {
             let outcome: (code: CInt, value: Value?) = unsafe withUnsafeMutablePointer(to: &entry) { entry in
                 unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { room in

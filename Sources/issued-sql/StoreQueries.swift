@@ -44,7 +44,8 @@ package final class StoreQueries: SQLDatabase {
     /// - Parameters:
     ///   - path: The path of the file; nil for the path that `standardPath` returns.
     ///   - limits: The limits of all queries.
-    /// - Throws: `CommandFailure` if the file cannot be read, is not a database of issued, or has a newer version.
+    /// - Throws: `CommandFailure` if the file cannot be read, is not a database of issued, or was created by a newer
+    ///   version.
     package init(path: String?, limits: Limits = Limits()) throws(CommandFailure) {
         let name =
             path
@@ -89,7 +90,7 @@ package final class StoreQueries: SQLDatabase {
     ///   - userID: The user. If they are not root and their own daemon has a database, its path is returned; otherwise
     ///     that of the system daemon.
     ///   - environment: Returns an environment variable.
-    ///   - home: The user's home folder, used if `HOME` is not set; nil if unknown.
+    ///   - home: The user's home folder, used if `HOME` is not an absolute path; nil if unknown.
     package static func standardPath(
         userID: UInt32, environment: (String) -> String?, home: String?
     ) -> String {
@@ -174,12 +175,10 @@ package final class StoreQueries: SQLDatabase {
         case .interrupted:
             CommandFailure(
                 .tryAgain,
-                "the query took longer than \(bounds.time): ask for less, or allow more with "
-                    + "--timeout")
+                "the query took longer than \(bounds.time): ask for less, or allow more time with --timeout")
         case .unauthorized:
             CommandFailure(
-                .refused,
-                "the statement is not allowed: only SELECT, EXPLAIN and PRAGMA statements that return a value are")
+                .refused, "the statement is not allowed: only SELECT, EXPLAIN and some PRAGMA statements are allowed")
         case .tooBig:
             CommandFailure(
                 .refused, "the result is larger than \(limits.resultBytes >> 20) MiB: ask for less with WHERE or LIMIT")
@@ -191,8 +190,8 @@ package final class StoreQueries: SQLDatabase {
             CommandFailure(
                 .refused,
                 error.isCorruption
-                    ? "the database is damaged: \(error.text) (the daemon moves a damaged database aside by itself; then "
-                        + "issuectl repair recovers its records)"
+                    ? "the database is damaged: \(error.text) (the daemon moves a damaged database aside by itself; "
+                        + "then issuectl repair recovers its records)"
                     : "the query failed: \(error.text)")
         }
     }
@@ -208,7 +207,8 @@ package final class StoreQueries: SQLDatabase {
                     + (isStandard ? ": name the file with --database, or the daemon's socket with --socket" : ""))
         case .cannotOpen where [Errno.accessDenied, .notPermitted].contains { $0.rawValue == error.systemErrno }:
             CommandFailure(
-                .refused, "permission denied for \(path): run this as root or as the daemon's user, such as with sudo")
+                .refused,
+                "permission denied for \(path): run this as root or as the daemon's user, for example with sudo")
         case .notADatabase: CommandFailure(.refused, "cannot use \(path): \(error.message)")
         case .busy: CommandFailure(.tryAgain, "the database \(path) is locked: try again")
         default: CommandFailure(.refused, "cannot open \(path): \(error.text)")
