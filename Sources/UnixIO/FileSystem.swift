@@ -55,7 +55,12 @@ package enum FileSystem {
             guard parent != path else { throw .noSuchFile }
             try makeFolders(parent, mode: mode)
             // Tried only once more, because file systems that cannot contain folders return the same error.
-            try makeFolder(path, mode: mode)
+            do throws(Errno) {
+                try makeFolder(path, mode: mode)
+            } catch .alreadyExists {
+                // The path ends in a dot, or another process has created the folder.
+                guard try status(of: path).kind == .directory else { throw .notDirectory }
+            }
         }
     }
 

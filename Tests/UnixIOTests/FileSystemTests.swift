@@ -50,6 +50,7 @@ struct FileSystemTests {
         let path = folder.file("a/b//c/")
         try FileSystem.makeFolders(path, mode: 0o700)
         try FileSystem.makeFolders(path, mode: 0o755)
+        try FileSystem.makeFolders(folder.file("new/."))
         #expect(try FileSystem.status(of: folder.file("a/b/c")).kind == .directory)
         #expect(try FileSystem.status(of: folder.file("a/b/c")).mode == 0o700)
 

@@ -26,7 +26,7 @@ struct SQLCommand: Command {
         ],
         notes: [
             "Without QUERY, queries are read from standard input; each ends with a semicolon. Only SELECT, "
-                + "EXPLAIN and those PRAGMA statements that return a value are allowed. The database is opened "
+                + "EXPLAIN and some PRAGMA statements, such as table_list, are allowed. The database is opened "
                 + "read-only, and the daemon need not run. For the daemon's database, you need the rights of root or "
                 + "of the daemon's user.",
             "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes "

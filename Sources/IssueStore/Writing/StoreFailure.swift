@@ -28,7 +28,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package init(_ error: SQLiteError) {
         if error.isCorruption {
             self = .damaged(error)
-        } else if error.isFull {
+        } else if error.isFull, !error.isCommitFailure || error.code == .full {
+            // A COMMIT that failed with another code may have been stored, although the disk is full.
             self = .noSpace
         } else if error.isInterrupted {
             self = .tooSlow
