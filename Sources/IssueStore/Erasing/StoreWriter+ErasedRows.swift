@@ -42,7 +42,9 @@ extension ForwardingOutbox {
                 }
                 sums[Key(account: record.account, fate: fate), default: .init()].records += 1
                 sums[Key(account: record.account, fate: fate), default: .init()].occurrences += record.count
-                if fate == .delivered || fate == .unconfirmed || sending.contains(record.row) { delivered[destination.name, default: 0] += 1 }
+                if fate == .delivered || fate == .unconfirmed || sending.contains(record.row) {
+                    delivered[destination.name, default: 0] += 1
+                }
             }
             if !sending.isEmpty { try removeFromBatches(sending, of: destination.id) }
             inFlight.formUnion(sending)

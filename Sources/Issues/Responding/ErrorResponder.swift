@@ -228,7 +228,8 @@ extension ErrorResponder {
             report.notifyReporters()
             if Reported.Failure.traps { ShutdownFlush.run() }
             Swift.assertionFailure(
-                "Unhandled error: \(TerminalSanitizer.line(report.redacted.message))", file: report.site.filePath, line: report.site.line)
+                "Unhandled error: \(TerminalSanitizer.line(report.redacted.message))", file: report.site.filePath,
+                line: report.site.line)
             return .handled
         }
     }
