@@ -28,7 +28,7 @@ static void leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
-// 1 if this thread is one of the holders, otherwise 0. A thread that forks while it delays forks does not wait for
+// 1 if this thread has asked to delay forks, otherwise 0. A thread that forks while it delays forks does not wait for
 // itself.
 static int own(void) { return depth > 0 ? 1 : 0; }
 

@@ -229,7 +229,7 @@ extension CommandFailure {
         case .untrusted(let path, ServerTrust.notASocket): self.init(.unavailable, "\(path) is not a socket")
         case .untrusted(let path, let reason):
             let hint = "start issued, or set ISSUED_SOCKET_USER to the user whose socket you trust"
-            self.init(.unavailable, "the socket \(path) is not trusted, \(reason): \(hint)")
+            self.init(.unavailable, "the socket \(path) is not trusted, because \(reason): \(hint)")
         case .disabled:
             self.init(.unavailable, "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket")
         case .unusablePath(let reason): self.init(.usage, "cannot use the socket: \(reason)")

@@ -5,8 +5,8 @@ import UnixIO
 /// The diagnostic log of the daemon.
 ///
 /// An event is one line: a constant message, followed by fields for everything that varies and the identifier of the
-/// event. Operators read the log, so a line contains data that an application reported only if it can't be understood
-/// without them.
+/// event. Operators read the log. Therefore, data from applications is included only in lines that can't be understood
+/// without it.
 package struct Log: Sendable {
     private let priority: Priority
     private let form: LogForm
@@ -154,7 +154,7 @@ extension Log {
 
     /// Logs the end of a request.
     ///
-    /// - Parameter result: `done`, or why the request failed.
+    /// - Parameter result: `done`, followed by the id of a new silence if there is one; or why the request failed.
     func ended(_ request: String, by requester: Sender, result: String) {
         audit(.auditRequestFinished, request, requester, "result", result)
     }

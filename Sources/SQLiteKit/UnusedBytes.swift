@@ -287,7 +287,8 @@ package struct PageLayout: Equatable, Sendable {
     /// A row on a leaf page of a table.
     struct TableRow: Equatable, Sendable {
         var rowID: Int64
-        /// The range of the page that contains the row's record, or its beginning.
+        /// The range of the page that contains the row's record, or only the beginning of the record if the rest is on
+        /// other pages.
         var local: Range<Int>
         /// The part of the record that is not on the page; nil if there is none.
         var overflow: Overflow?

@@ -69,7 +69,7 @@ struct HostileQueriesTests {
             let client = try OtherUser.client(Self.attacker, of: daemon)
             var textFilter = IssueFilter()
             textFilter.text = String(repeating: "a ", count: 17)
-            let reason = "at most 16 words are allowed, not 17"
+            let reason = "at most 16 words or quoted phrases are allowed, not 17"
             #expect(
                 try client.refusal(of: .list, ListParameters(filter: textFilter))
                     == .invalidFilter(field: "text", reason: reason))

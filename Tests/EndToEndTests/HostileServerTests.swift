@@ -93,7 +93,7 @@ struct HostileServerTests {
             try TestBinaries.path(of: "issuectl"), ["report", "db password is hunter2"], in: other.folder,
             name: "control", environment: named)
         #expect(try control.end() == .exit(69))
-        #expect(control.errors.contains("is not trusted, it is served by user 4244"))
+        #expect(control.errors.contains("is not trusted, because it is served by user 4244"))
         let program = try ChildProcess(
             try TestBinaries.path(of: "client-under-test"), ["return", "3", "db password is hunter2"],
             in: other.folder, name: "program", environment: named)

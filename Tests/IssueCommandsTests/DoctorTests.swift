@@ -246,7 +246,7 @@ struct DoctorTests {
             ("database", .damagedBlocks, "3 records in damaged blocks of the database can't be read"),
             (
                 "database", .setAside,
-                "a database that could not be used was set aside; see issuectl repair: /x/issues.db.damaged-1"
+                "the database /x/issues.db.damaged-1 could not be used and was set aside: see issuectl repair"
             ),
             ("ledger", .ledger, "\(StoreStatus.ledgerFaultPrefix)logzio does not balance: of 2 records"),
             (

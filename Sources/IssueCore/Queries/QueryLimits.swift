@@ -54,7 +54,8 @@ package enum QueryLimits {
         }
         // Without fates, the destination would have no effect, and a purge would erase more than its user expects.
         guard filter.destination == nil || filter.outcomes != nil else {
-            throw Excess(field: "destination", reason: "it restricts fates, so it needs at least one of them")
+            throw Excess(
+                field: "destination", reason: "it applies only together with fates, which the filter does not set")
         }
         guard let text = filter.text else { return }
         let bytes = text.utf8.count
@@ -64,13 +65,14 @@ package enum QueryLimits {
         let words = TextMatcher.parts(of: text).count
         guard words > 0 else { throw Excess(field: "text", reason: "it contains no word") }
         guard words <= maxWords else {
-            throw Excess(field: "text", reason: "at most \(maxWords) words are allowed, not \(words)")
+            throw Excess(field: "text", reason: "at most \(maxWords) words or quoted phrases are allowed, not \(words)")
         }
         let tokens = tokenCount(in: text)
         guard tokens <= maxTokens else {
             throw Excess(
                 field: "text",
-                reason: "at most \(maxTokens) words are allowed, counting parts between punctuation, not \(tokens)"
+                reason:
+                    "at most \(maxTokens) parts are allowed when the text is split at spaces and punctuation, not \(tokens)"
             )
         }
     }
@@ -125,8 +127,8 @@ package enum QueryLimits {
 
 /// The range of minutes that a histogram covers, and its division into buckets.
 ///
-/// Counts are stored per minute, so buckets consist of whole minutes, and the minutes in which the time range starts
-/// and ends are included. Buckets are aligned to 1970-01-01 UTC: hourly buckets begin on the hour, daily ones at
+/// Counts are stored per minute, and those older than a week per hour. Buckets therefore consist of whole minutes, and
+/// the minutes in which the time range starts and ends are included. Buckets are aligned to 1970-01-01 UTC: hourly buckets begin on the hour, daily ones at
 /// midnight UTC.
 package struct HistogramFrame: Equatable, Sendable {
     /// The maximum number of buckets in one query.

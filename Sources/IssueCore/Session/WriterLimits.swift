@@ -144,9 +144,9 @@ package struct CheckpointPolicy: Equatable, Sendable {
 
     /// Handles the end of a checkpoint.
     ///
-    /// If a reader has prevented the checkpoint from copying everything, the next one follows after little growth,
-    /// unless the WAL is so long that the next one resets it. After the usual growth, it would have twice as much to
-    /// copy, and reports would wait twice as long.
+    /// If a reader has prevented the checkpoint from copying everything, the next checkpoint follows after little
+    /// growth: after the usual growth, it would have twice as much to copy, and reports would wait twice as long. The
+    /// exception is a WAL that is so long that the next checkpoint resets it.
     ///
     /// - Parameters:
     ///   - walPages: The length of the WAL after the checkpoint, in pages.

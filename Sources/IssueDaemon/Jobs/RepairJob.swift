@@ -166,8 +166,8 @@ struct RepairJob {
     }
 }
 
-/// The pages of a new store that contain its schema, starting with the first page. They are the same in all stores with
-/// the same version of the schema.
+/// The pages of a new store that contain its schema, starting with the first page. Apart from the database header, they
+/// are the same in all stores with the same version of the schema.
 ///
 /// With them, a file that has lost its own schema can be read.
 struct SchemaPages {

@@ -7,7 +7,7 @@ import UnixIO
 
 /// Sending messages, and storing the results.
 extension NotifierLoop {
-    /// Whether a message can be sent now, or whether it is unknown when one can be sent.
+    /// Whether a message waits and can be sent now, or waits and the time at which it can be sent is unknown.
     var isMessageDue: Bool {
         guard let row = opened?.row, row.message != nil || !row.waiting.isEmpty else { return false }
         guard let next = row.message == nil ? nextMessage : nextAttempt else { return true }

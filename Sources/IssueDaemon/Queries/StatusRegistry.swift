@@ -178,7 +178,7 @@ final class StatusRegistry: Sendable {
         state.withLock { $0.limits[destination]?.history }
     }
 
-    /// Counts names, groups or series above the limit of a user.
+    /// Counts an application name, sender, group or series that exceeded a limit.
     func counted(_ overflow: CardinalityOverflow) {
         let now = Clock.sinceBoot
         state.withLock { $0.overflows.add(overflow, $0.limitSettings, at: now) }
@@ -287,7 +287,7 @@ final class StatusRegistry: Sendable {
         return names.sorted().compactMap { name in
             if name.hasSuffix("-shm") { return nil }
             guard name.hasSuffix("-wal") else {
-                return "a database that could not be used was set aside; see issuectl repair: \(folder)/\(name)"
+                return "the database \(folder)/\(name) could not be used and was set aside: see issuectl repair"
             }
             return names.contains(String(name.dropLast("-wal".count)))
                 ? nil : "the WAL of a missing database was set aside; move it away: \(folder)/\(name)"

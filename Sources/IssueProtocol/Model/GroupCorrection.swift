@@ -12,7 +12,7 @@ public struct GroupCorrection: Equatable, Sendable {
         /// Some records of `other` belong to `group`: with a `field`, the records in which that field equals
         /// `template`; otherwise, the records whose titles match `template`.
         case split
-        /// New groups whose title matches `template` are merged into `group`.
+        /// All groups whose titles match `template`, existing and new, are merged into `group`.
         case rule
     }
 
@@ -147,8 +147,7 @@ package struct TitlePattern: Equatable, Sendable {
         return matches(title, work: &work)
     }
 
-    /// Returns `true` if the whole title matches. Adds a number of steps to `work` that is proportional to the maximum
-    /// time taken.
+    /// Returns `true` if the whole title matches. Adds the number of steps, or an upper bound of it, to `work`.
     package func matches(_ title: String, work: inout Int) -> Bool {
         let title = Array(title.utf8)
         work += start.count + end.count

@@ -13,8 +13,8 @@ extension ForwardingOutbox {
     /// Subtracts records from the ledger before they are erased, and removes them from batches that await a response.
     ///
     /// - Parameter toErase: The records. They must still exist.
-    /// - Returns: The number of these records that each destination has confirmed or that are in its batches in flight,
-    ///   keyed by its name; and the rows that are in flight.
+    /// - Returns: For each destination, by name, the number of these records that it has or may have received: those
+    ///   that were delivered, are unconfirmed or are in flight. Also the rows that are in flight.
     func subtractFates(of toErase: [RecordToErase]) throws(SQLiteError) -> (
         delivered: [String: Int64], inFlight: Set<RowID>
     ) {
@@ -66,9 +66,8 @@ extension ForwardingOutbox {
 
     /// Subtracts erased records of one fate from the ledger.
     ///
-    /// The records that a summary counts become dead letters if the summary does. For old summaries it is not known
-    /// which records those are, so the part that exceeds the sum of summarised records is subtracted from the dead
-    /// letters.
+    /// If a summary becomes a dead letter, so do the records that it counts. For old summaries, it is not known which
+    /// records they count, so the part that exceeds the sum of summarised records is subtracted from the dead letters.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
     ) throws(SQLiteError) {
@@ -123,8 +122,8 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes summaries of
-    /// several groups of an erased account.
+    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes an
+    /// erased account's summaries that each cover several groups.
     ///
     /// The newest rows cannot be deleted, because SQLite would assign their ids again. A process is not cleared if it
     /// is cached or if records in damaged blocks may refer to it.

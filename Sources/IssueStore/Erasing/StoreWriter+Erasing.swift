@@ -198,8 +198,8 @@ package struct Erasure: Equatable, Sendable {
     package var records: Int64 = 0
     /// The series of the erased records, which `finishErasing` must clean up at the end.
     package var series: Set<SeriesID> = []
-    /// The number of erased records that each destination has confirmed or that were in its batches in flight, keyed by
-    /// its name.
+    /// For each destination, by name, the number of erased records that it has or may have received: those that were
+    /// delivered, unconfirmed or in flight.
     package var delivered: [String: Int64] = [:]
 
     package init() {}

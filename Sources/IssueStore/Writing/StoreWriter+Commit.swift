@@ -335,7 +335,7 @@ struct LedgerChanges {
         add(sum, destination: destination, account: account, fate: Int64(to.databaseValue))
     }
 
-    /// Moves a record that can no longer be read from `pending` to `expired`. Its number of occurrences is unknown, so
+    /// Moves an unreadable record from `pending` to `expired`. Its number of occurrences is unknown, so
     /// only one is moved. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
     mutating func expiredUnreadable(account: AccountID, destination: Int64) {
         let sum = Sum(records: 1, occurrences: 1)

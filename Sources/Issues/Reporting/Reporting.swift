@@ -157,7 +157,8 @@ struct ReportingScope: Sendable {
             self.workingThread = Atomic(workingThread)
         }
 
-        /// Whether the current code is called by a reporter, a rule of redaction or ``IssueReporters/context``.
+        /// Whether the current code is called by a reporter, a rule of redaction, ``IssueReporters/beforeSend`` or
+        /// ``IssueReporters/context``.
         ///
         /// `false` in a task that a reporter has started, since the task runs on another thread or after the reporter
         /// has returned.
@@ -310,7 +311,8 @@ struct PendingReport {
 
 /// The result of passing a report to the responders.
 enum ReportOutcome {
-    /// No responder handled the report. It was sent to the reporters, if there are any.
+    /// No responder handled the report. It was sent to the reporters, if there are any. If a reporter made it, it was
+    /// written to standard error instead.
     case unhandled
     case handled
     /// A responder dropped the report. A failed `Reported.assert` then does not trap.

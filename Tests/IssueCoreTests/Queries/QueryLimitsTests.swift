@@ -69,7 +69,7 @@ struct QueryLimitsTests {
         filter.text = Array(repeating: "a", count: 16).joined(separator: " \t")
         try QueryLimits.check(filter)
         filter.text = "a\u{0}" + (filter.text ?? "")
-        let excess = QueryLimits.Excess(field: "text", reason: "at most 16 words are allowed, not 17")
+        let excess = QueryLimits.Excess(field: "text", reason: "at most 16 words or quoted phrases are allowed, not 17")
         #expect(throws: excess) { try QueryLimits.check(filter) }
         // A phrase counts as one word.
         filter.text = Array(repeating: "\"a b\"", count: 16).joined(separator: " ")

@@ -128,7 +128,7 @@ struct StatusRegistryTests {
         let path = folder.appending(path: "issues.db").path
         #expect(
             faults(of: StatusRegistry(path: path)) == [
-                "a database that could not be used was set aside; see issuectl repair: \(path).damaged-A",
+                "the database \(path).damaged-A could not be used and was set aside: see issuectl repair",
                 "the WAL of a missing database was set aside; move it away: \(path).damaged-B-wal",
             ])
     }
