@@ -101,7 +101,7 @@ package struct AccountID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The id of a group: the records of an account that have the same fingerprint.
+/// The id of a group: the records of an account that have the same fingerprint, apart from those moved by corrections.
 ///
 /// Clients see the key of a group instead of its id, because the id is valid only in the store that assigned it.
 package struct GroupID: Identifier {

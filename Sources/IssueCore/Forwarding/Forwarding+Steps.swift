@@ -25,7 +25,7 @@ extension Forwarding {
     /// Returns the state of the pacer, to be stored.
     package func pace(at now: MonotonicInstant) -> SendPacer.Saved { pacer.saved(at: now) }
 
-    /// The lines of each unfinished batch that may have arrived although the store holds no outcome for them.
+    /// For each unfinished batch, the lines that may have arrived although the store holds no outcome for them.
     package var unacknowledged: [BatchID: LineSet] {
         var unacknowledged: [BatchID: LineSet] = [:]
         for one in [current, preempted].compactMap(\.self) {
@@ -60,7 +60,7 @@ extension Forwarding {
         return isFlushing || due <= now ? build(at: now) : waitForRecords(until: due)
     }
 
-    /// Returns when the pending records are sent: now if there are enough of them, otherwise when they have waited long
+    /// Returns when the next batch is due: now if enough records are pending, otherwise when one has waited long
     /// enough.
     private func batchDue(at now: MonotonicInstant) -> MonotonicInstant {
         if pending.records >= settings.batchRecords || pending.bytes >= settings.batchBytes { return now }
@@ -73,7 +73,7 @@ extension Forwarding {
         let most = min(settings.batchRecords, breaker.lineLimit ?? .max)
         let age = pending.oldest.map { $0.duration(to: now) } ?? .zero
         let isBacklog = age > Self.freshness
-        // Priority records are sent first, and not at the pace of old records.
+        // Priority records are sent before the backlog, and don't use its share of the send rate.
         let priority = min(pending.priorityRecords, most)
         if isBacklog, priority > 0, !settings.sendRate.isUnlimited,
             case .now(let records) = pacer.pace(of: priority, at: now)
@@ -141,8 +141,8 @@ extension Forwarding {
     }
 }
 
-/// Preemption: a batch that cannot be finished for now does not hold up priority records, or any other records if
-/// its lines are probably the cause.
+/// Preemption: an unfinished batch does not hold up priority records, or any other records if the destination probably
+/// does not respond to the lines of the batch.
 extension Forwarding {
     /// Returns how many priority records may be sent now, before the current batch, or when the next one may be sent;
     /// nil if none are waiting or if the batch can't be preempted.
@@ -183,7 +183,7 @@ extension Forwarding {
             state = .stopped
             return .none
         }
-        // The destination accepted other lines, but it may still reject these.
+        // The destination accepted other lines, but it may still reject those of this batch.
         guard let pause, !isAnswered || pause.reason == .manyLinesRefused else {
             // The other batch may have been given up before the end of the wait that the destination requested.
             if let wait = requestedWait, wait.until > now {
@@ -211,9 +211,9 @@ extension Forwarding {
         }
     }
 
-    /// Retries the batch. Priority records are sent first if there are any, or any other records if the destination
-    /// probably does not respond to the lines of the batch. If two batches are unfinished, the lines of only one of
-    /// them may cause the failures, so a batch that gets no response is swapped with the other one.
+    /// Retries the batch. If no batch is preempted yet, priority records may be sent first, or any other records if the
+    /// destination probably does not respond to the lines of the batch. If two batches are unfinished, the lines of
+    /// only one of them may cause the failures, so a batch that gets no response is swapped with the other one.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         if let action = mergeBlocked(at: now) { return action }
         if canPreempt(at: now) { return preempt(at: now) }
@@ -236,9 +236,9 @@ extension Forwarding {
         swap(&current, &preempted)
     }
 
-    /// Preempts the current batch if it is blocked, and asks for a batch of any other records. If that is accepted, the
-    /// lines of the preempted batch are probably the cause. Returns nil if the current batch is not blocked, or if no
-    /// other records may be sent now.
+    /// Preempts the current batch if it is blocked, and asks for a batch of any other records. If the new batch is
+    /// accepted, the lines of the preempted one are probably the cause. Returns nil if the current batch is not
+    /// blocked, or if no other records may be sent now.
     private mutating func overtake(at now: MonotonicInstant) -> NextAction? {
         guard let blocked = current, blocked.bisection.isBlocked, preempted == nil, !isStopping, pending.records > 0
         else { return nil }
@@ -257,8 +257,8 @@ extension Forwarding {
 
     private func mayOvertake(at now: MonotonicInstant) -> Bool { nextOvertaking.map { $0 <= now } ?? true }
 
-    /// If this batch is sent before a blocked one without a proof, sets when the next batch may be sent before a
-    /// blocked one.
+    /// Sets `nextOvertaking` if `batch` is sent before a blocked one without a proof that the blocked lines are the
+    /// cause.
     mutating func delayOvertaking(after batch: ForwardingBatch, at now: MonotonicInstant) {
         guard let preempted, !batch.isPriority, !preempted.bisection.isProven else { return }
         nextOvertaking = now.advanced(by: overtakingDelay)
@@ -307,8 +307,8 @@ extension Forwarding {
 
     /// Ends a pause with a probe. Sends priority records first if there are any.
     mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
-        // A flush may come before the planned end of the pause. The batch must still be probed after the priority
-        // records, or if none are found.
+        // A flush may come before the planned end of the pause. The pause ends now, so that the probe follows as soon
+        // as the priority records are sent or none are found.
         state = .paused(reason, until: now)
         if canPreempt(at: now) { return preempt(at: now) }
         // The lines of only one of the batches may be the cause.
@@ -346,9 +346,7 @@ package struct BatchBuilder: Equatable, Sendable {
 
     package var isFull: Bool { count >= limit.records || bytes >= limit.bytes }
 
-    /// Adds a record.
-    ///
-    /// An admitted record always belongs to the batch, so the last one may exceed the byte limit.
+    /// Adds a record. The last record of a batch may exceed the byte limit.
     ///
     /// - Parameter size: The size of its line in bytes.
     package mutating func add(bytes size: Int) {
@@ -358,7 +356,7 @@ package struct BatchBuilder: Equatable, Sendable {
 }
 
 extension Forwarding {
-    /// Handles the result of a request: a response, or the failure to reach the destination.
+    /// Handles the result of a request: a response, or the failure to get one.
     ///
     /// - Parameters:
     ///   - answer: The result.
@@ -455,7 +453,7 @@ extension Forwarding {
 
     /// Puts the lines of the failed request back.
     ///
-    /// - Returns: `true` if it had only one line, and that line was given up.
+    /// - Returns: `true` if the request had only one line, and that line was given up.
     private mutating func takeBackRequest(_ failure: FailureClass) -> Bool {
         guard failure.isWithoutResponse else {
             current?.bisection.requestFailed()

@@ -55,8 +55,7 @@ package struct Forwarding: Sendable {
     package static let maxUnstoredRequests = 64
     /// The maximum size of a merged batch in bytes. It is limited because all lines of the batch are kept in memory.
     static let maxMergedBytes = 16 << 20
-    /// The first value of `overtakingDelay`. It doubles with each batch that is sent before a blocked one without a
-    /// proof.
+    /// The first value of `overtakingDelay`, which doubles each time it is used.
     static let firstOvertakingDelay: Duration = .seconds(60)
     static let maxOvertakingDelay: Duration = .seconds(3600)
     /// The age above which pending records count as backlog.
@@ -72,7 +71,7 @@ package struct Forwarding: Sendable {
     var current: BatchProgress?
     /// The preempted batch.
     var preempted: BatchProgress?
-    /// The pause in effect when the batch was preempted: its reason and its end.
+    /// The reason and the end of the pause in effect when the batch was preempted; nil if there was none.
     var preemptedPause: (reason: PauseReason, until: MonotonicInstant)?
     /// Whether the batch being built is backlog and uses the backlog's share of the send rate.
     var isBuildingBacklog = false
@@ -106,8 +105,8 @@ package struct Forwarding: Sendable {
     /// are the cause; nil for any time. Reset by a response that accepts or rejects lines. The delay limits how many
     /// lines are sent in an outage, because lines may arrive although no response comes.
     var nextOvertaking: MonotonicInstant?
-    /// The minimum delay from the next batch that is sent before a blocked one without a proof until another batch may
-    /// be sent in this way.
+    /// When the next batch is sent before a blocked one without a proof, `nextOvertaking` is set to the end of this
+    /// delay.
     var overtakingDelay = Self.firstOvertakingDelay
     /// Why the last request failed; nil after a response that accepts or rejects lines, and after one that pauses the
     /// destination.
@@ -183,7 +182,7 @@ package struct Forwarding: Sendable {
     /// Updates the counts of pending records, which are used at the next event.
     package mutating func learned(_ pending: PendingCounts) { self.pending = pending }
 
-    /// Whether the last request had only a part of the batch.
+    /// Whether the last request contained only a part of the current batch.
     package var isInParts: Bool { current.map { $0.requests > 0 && lastRange.count < $0.batch.count } ?? false }
 
     /// Handles the end of storing a batch, which is sent next.
@@ -355,7 +354,7 @@ extension Forwarding {
         package var range: Range<Int>
         /// Whether the request consists of one line in truncated form.
         package var isCut = false
-        /// Whether the destination is paused. The credential must be read again before the request.
+        /// Whether the credential must be read again before the request, because the destination is paused.
         package var rereadsCredential = false
         /// The timeout of the request, shortened because the destination may be down; nil for the configured one.
         package var timeLimit: Duration?

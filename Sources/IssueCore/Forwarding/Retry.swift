@@ -148,8 +148,8 @@ package struct CircuitBreaker: Equatable, Sendable {
 
     /// Records a failed request.
     ///
-    /// - Parameter opens: `true` if a single failure of this kind opens the breaker, because another could take the
-    ///   full request timeout.
+    /// - Parameter opens: `true` if a single failure of this kind opens the breaker, because another could take a
+    ///   full timeout.
     package mutating func failed(opens: Bool = false) {
         switch state {
         case .closed(let failures):
@@ -179,8 +179,8 @@ package struct CircuitBreaker: Equatable, Sendable {
 /// The beginning of an outage or pause, each change of its reason, and its end are logged once. At most `maxEntries`
 /// entries about waiting or rejecting, and as many about pauses, are logged per `period`, so that a destination whose
 /// state keeps changing does not flood the log. A condition that was left out is logged later if it lasts, with the
-/// number of changes that were left out. An end is logged only if the last entry was about an outage or pause. An
-/// outage or pause that lasts across a restart is logged once more after the restart.
+/// number of changes that were left out. The end of an outage or pause that was not logged is not logged
+/// either. An outage or pause that lasts across a restart is logged once more after the restart.
 package struct OutageLog: Equatable, Sendable {
     /// The logged part of a destination's state.
     package enum Condition: Hashable, Sendable {
@@ -221,7 +221,7 @@ package struct OutageLog: Equatable, Sendable {
     private var leftOut = 0
     /// The beginning of the outage; nil if there is none, or if it began before the start.
     private var since: MonotonicInstant?
-    /// Whether an outage was stored before the start, and `entry(for:at:)` has not been called since.
+    /// Whether an outage or pause was stored before the start, and `entry(for:at:)` has not been called since.
     private var isResumed: Bool
     /// The times of the last entries about waiting or rejecting, at most `maxEntries`.
     private var waits: [MonotonicInstant] = []
@@ -290,13 +290,13 @@ package struct OutageLog: Equatable, Sendable {
         return entry
     }
 
-    /// Counts a condition that is not logged if it is a change. Returns nil.
+    /// Counts an unlogged condition, provided that it is a change. Returns nil.
     private mutating func leaveOut(_ isChange: Bool) -> Entry? {
         if isChange { leftOut += 1 }
         return nil
     }
 
-    /// Adds the time of an entry. Returns `false` if there are `maxEntries` in the period already.
+    /// Adds the time of an entry and returns `true`, or returns `false` if the period already has `maxEntries`.
     private static func take(_ times: inout [MonotonicInstant], at now: MonotonicInstant) -> Bool {
         if times.count == maxEntries {
             guard times[0].duration(to: now) >= period else { return false }

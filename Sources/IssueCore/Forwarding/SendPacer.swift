@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// Limits the number of records sent per period of real time.
 ///
-/// It counts records and not requests, because services count records when they detect abuse, and one request may hold
-/// one record or five hundred. Records that are sent again count again. The backlog additionally has a bucket of its
+/// It counts records and not requests, because services count records to detect abuse, and one request may hold one
+/// record or five hundred. Records that are sent again count again. The backlog additionally has a bucket of its
 /// own with its share of rate and burst. A third bucket counts only records that are sent for the first time. It alone
 /// limits priority records that preempt a batch, so that they need not wait because lines of that batch are resent.
 ///
@@ -20,7 +20,7 @@ package struct SendPacer: Equatable, Sendable {
     package struct Saved: Equatable, Sendable {
         /// The factor applied to the rate, from 0.1 to 1.
         package var factor: Double
-        /// The level in records. Negative if more was sent than was available.
+        /// The level of the bucket for all records. Negative if more records were sent than were available.
         package var level: Double
         /// The level of the backlog's bucket, in records.
         package var backlog: Double
@@ -34,7 +34,7 @@ package struct SendPacer: Equatable, Sendable {
 
     private static let minFactor = 0.1
     private static let recoveryPerMinute = 0.05
-    /// The records that the rate allows in this time may be sent at once.
+    /// The records that the rate allows in this time, but at most those of a full batch, may be sent at once.
     private static let burst: Duration = .seconds(5)
 
     /// The maximum wait, in milliseconds. With an extremely low rate, the level is checked again each day.
@@ -177,7 +177,7 @@ package struct SendPacer: Equatable, Sendable {
 /// A user may use up to a multiple of the bytes that are left. An eighth of the limit is reserved for users who have
 /// used at most a 512th of it, which suffices for 64 of them whatever others use. A tenth is reserved for system users.
 package struct DailyBudget: Equatable, Sendable {
-    /// How much of their share of the day's bytes a user has used.
+    /// How much of their share of the day's bytes a user has left.
     package enum State: Equatable, Sendable {
         case plenty
         /// Only first occurrences, regressions, and records with at least the severity `error` are sent.
@@ -188,8 +188,8 @@ package struct DailyBudget: Equatable, Sendable {
     }
 
     private static let day: Int64 = 86_400_000
-    /// The maximum number of users remembered. A further user takes the place of the one with the smallest use, and
-    /// continues with their count. So a count may be too high, but no user can escape theirs by being forgotten.
+    /// The maximum number of users remembered. A further user takes the place and the count of the one with the
+    /// smallest count. So a count may be too high, but no user can escape theirs by being forgotten.
     private static let maxUsers = 256
     /// The limits of the states, as multiples of the bytes left without the reserves. They let a single user have 62 %,
     /// 69 % and 73 % of a day's bytes.
@@ -260,12 +260,12 @@ package struct DailyBudget: Equatable, Sendable {
     /// Returns the budget of the day of `now`: this one, or an unused one if the day has changed.
     package func today(at now: IssueTimestamp) -> DailyBudget {
         let today = Self.day(of: now)
-        // Any other day counts, even an earlier one: a clock that was once a year ahead must not block the destination
-        // for a year.
+        // An earlier day is a new one, too: a clock that was once a year ahead must not block the destination for a
+        // year.
         return today == day ? self : DailyBudget(limit: limit, day: today)
     }
 
-    /// Returns how much of their share a user has used.
+    /// Returns how much of their share a user has left.
     package func state(of user: UInt32) -> State {
         guard limit > 0 else { return .plenty }
         var left = limit - min(limit, charged)

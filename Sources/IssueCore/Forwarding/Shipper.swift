@@ -2,7 +2,7 @@ package import IssueProtocol
 
 /// A kind of destination. It makes lines from records, sends them and classifies the responses.
 ///
-/// It belongs to the destination's thread, which waits for each response.
+/// A shipper belongs to the thread of its destination. The thread waits for each response.
 package protocol Shipper: ~Copyable {
     /// Returns what the administrator can do about a pause.
     static func advice(on reason: PauseReason) -> String
@@ -151,7 +151,7 @@ package struct OutboundRecord: Sendable {
     }
 }
 
-/// A summary of suppressed records to be sent.
+/// An outgoing summary of suppressed records.
 package struct OutboundSummary: Equatable, Sendable {
     /// An id derived from the host, the destination, the group or application, the reason, the start of the window and
     /// the sequence number. A resent summary has the same id.
@@ -174,7 +174,7 @@ package struct OutboundSummary: Equatable, Sendable {
     package var lastSeen: IssueTimestamp
     /// The number of suppressed records.
     package var suppressedCount: Int64
-    /// The number of records sent in the same time.
+    /// The number of records sent in the window.
     package var forwardedCount: Int64
     /// The total number of occurrences so far.
     package var occurrences: Int64
@@ -245,8 +245,8 @@ package struct FieldTypes: Equatable, Sendable {
 
     /// Returns `true` if a value can be sent under a path, and adds the field if it is new.
     ///
-    /// If not, the field has another type, or there are too many fields; the caller then sends the value as text
-    /// elsewhere.
+    /// `false` means that the field has another type, or that there are too many fields; the caller then sends the
+    /// value as text elsewhere.
     ///
     /// - Parameters:
     ///   - kind: The type of the value.
@@ -295,9 +295,9 @@ package struct OutboundCorrection: Equatable, Sendable {
     package var correction: GroupCorrection
     /// Whether the correction was undone.
     package var isUndone: Bool
-    /// The fingerprint of the group that gets the records.
+    /// The fingerprint of the group to which the correction moves records, even if it was undone.
     package var fingerprint: String
-    /// The fingerprint of the other group; nil if there is no other group.
+    /// The fingerprint of the group from which the correction moves records; nil if there is none.
     package var otherFingerprint: String?
 
     package init(

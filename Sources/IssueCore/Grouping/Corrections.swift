@@ -133,7 +133,7 @@ package enum MergeSuggestions {
     /// Returns pairs of groups with the same context whose titles differ in one word, ordered by the later candidate of
     /// each pair.
     ///
-    /// The number of table entries is at most the number of words of all titles. Titles of fewer than three words are
+    /// The search keeps at most one table entry per word of each title. Titles of fewer than three words are
     /// left out, because too few of their words would be equal. A group is compared only with the first group that has
     /// the same other words, so a thousand similar groups make about a thousand pairs, not half a million.
     ///

@@ -1,6 +1,7 @@
 package import IssueProtocol
 
-/// Computes the fingerprint that identifies an issue. It is the same on every host and for every user.
+/// Computes the fingerprint that identifies an issue within an account. The same series has the same fingerprint on
+/// every host and for every user.
 package enum Fingerprint {
     /// The version of the rule that `of` implements. A changed rule gets the next number, and existing groups are moved
     /// to it (`Regrouping`).
@@ -10,7 +11,7 @@ package enum Fingerprint {
     ///
     /// The digits are a hash of the application, domain, code, module, the file's base name, function and the message's
     /// template. Stack frames are not included. Line and column are included only if the template consists of the
-    /// sender's values, because nothing else distinguishes such messages.
+    /// sender's values, because such a template does not distinguish messages.
     package static func of(_ series: SeriesDescription, app: String) -> String {
         if let chosen = series.fingerprint, !chosen.isEmpty { return chosen }
         var hash = SipHash()
@@ -44,7 +45,7 @@ package enum Fingerprint {
 
 /// Moves existing groups to the newest version of the fingerprint rule.
 package enum Regrouping {
-    /// The stored attributes of a group whose fingerprint was computed by an older version of the rule.
+    /// The stored attributes of a group whose fingerprint may have been computed by an older version of the rule.
     package struct Subject: Equatable, Sendable {
         /// The group's current fingerprint.
         package var fingerprint: String

@@ -33,10 +33,10 @@ struct InternTable: Sendable {
 
     init() {}
 
-    /// The number of runs.
+    /// The number of runs, including replaced ones.
     var count: Int { ranges.count }
 
-    /// The total size of the runs and the room for their notes, in bytes.
+    /// The total size of these runs and the room for their notes, in bytes.
     var byteCount: Int { bytes.count }
 
     /// Returns the run that starts at an index; nil if it is unknown. No run may be a prefix of another one.

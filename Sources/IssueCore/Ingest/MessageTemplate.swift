@@ -158,7 +158,7 @@ package enum MessageTemplate {
     }
 }
 
-/// A message in the form in which another store holds it: the template, and either the parts or the whole message.
+/// How another store holds a message: its template and, unless the message is stored whole, its parts.
 package struct SplitMessage: Equatable, Sendable {
     let form: DecodedRecord.MessageForm
     let template: [UInt8]

@@ -92,7 +92,7 @@ package struct OpenRange: Sendable {
         return seriesBits[bit >> 6] & (1 << UInt64(bit & 63)) != 0
     }
 
-    /// Skips an id that has no record.
+    /// Skips an id that has no record, or none that can be read.
     package mutating func skip() {
         entries.append(Entry(series: 0, receivedAt: entries.last?.receivedAt ?? 0, count: 0, bytes: 0))
     }
@@ -164,7 +164,7 @@ package struct OpenRange: Sendable {
 }
 
 /// The posting lists and counts of a range, in flat arrays. A range may have thousands of series, and a commit waits
-/// while they are computed.
+/// for this computation.
 package struct RangePostings: Equatable, Sendable {
     /// The records of one series in a range.
     package struct Posting: Equatable, Sendable {
@@ -199,7 +199,7 @@ package struct RangePostings: Equatable, Sendable {
     package var postings: [Posting] = []
     /// The concatenated posting lists, each in the form of `PostingList`.
     package private(set) var ids: [UInt8] = []
-    /// In the order of `postings`.
+    /// In the order of `postings`. The same minute may occur more than once.
     package private(set) var minutes: [Minute] = []
 
     private var current = Posting(series: 0, ids: 0..<0)

@@ -47,7 +47,7 @@ package struct ProducerMark: Equatable, Sendable {
     package enum PastResult: Equatable, Sendable {
         case stored(row: RowID)
         case rejected
-        /// The record was received, but its id is no longer known.
+        /// The record was received, but its result is no longer known.
         case forgotten
     }
 
@@ -274,6 +274,6 @@ package struct NumberGate: Equatable, Sendable {
         refusedFrom = min(refusedFrom ?? sequence, sequence)
     }
 
-    /// Whether no report is refused now.
+    /// Whether a report with any sequence number would be accepted now.
     package var isOpen: Bool { refusedFrom == nil }
 }

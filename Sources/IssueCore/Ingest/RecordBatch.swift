@@ -121,7 +121,7 @@ package struct SeriesDirectory: Sendable {
     /// them.
     package final class Identity: Sendable {}
 
-    /// The number of series, and the size of their keys in bytes, at which a directory is full.
+    /// A directory is full if it has this many series, or if their keys have this size in bytes.
     static let maxSeries = 32_768
     static let maxBytes = 16 << 20
     /// The number of keys in a piece.

@@ -38,8 +38,7 @@ extension RecordDecoder {
         return seriesByShortKey(scanner)
     }
 
-    /// Returns the number of the record's series, found by the short key. Called if the series is not the one that was
-    /// last noted for its source.
+    /// Returns the number of the record's series, found by the short key. Notes the number for a cached source.
     private mutating func seriesByShortKey(_ scanner: borrowing JSONScanner) -> UInt32 {
         let short = shortKey
         let hash = hash(short.span, from: 0, to: short.count)
@@ -196,7 +195,7 @@ struct SeriesKeyCache: Sendable {
         keys.find(key, at: 0, hash: hash).map { numbers[$0.number] }
     }
 
-    /// Adds the number of the series with a short key.
+    /// Adds a short key, which must be new, and the number of its series.
     mutating func remember(_ number: UInt32, _ key: Span<UInt8>, hash: UInt64) {
         if keys.count >= SeriesDirectory.maxSeries || keys.byteCount >= Self.maxShortBytes {
             forgetShortKeys()
