@@ -23,8 +23,8 @@ int clinux_accept(int listener) {
     return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-// Fills in the address and returns its length, or 0 if the name is too long. The length of an abstract name is exact,
-// without a NUL. A path is followed by a NUL if there is space for it.
+// Fills in the address and returns its length, or 0 if the path is too long. The length includes a NUL after the path
+// if there is space for one, but none after an abstract name.
 static socklen_t unix_address(struct sockaddr_un *address, const uint8_t *path, size_t count) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;

@@ -47,7 +47,7 @@ package struct ClickHouseFormat: HTTPFormat {
         return (200..<300).contains(response.status) && isOfClickHouse(response)
     }
 
-    /// The columns that the rows have.
+    /// All columns that rows may have.
     static let columns = [
         "event_kind", "event_id", "time", "time_ms", "received_ms", "app", "uid", "host", "severity", "message",
         "fingerprint", "group_id", "domain", "code", "version", "build", "environment", "platform", "network",
@@ -81,8 +81,8 @@ extension ClickHouseFormat {
         return DeliveryResult(verdict, ResponseSummary("\(status): ClickHouse exception \(exception)"))
     }
 
-    /// Returns `true` if the response has a header of ClickHouse. Version 18.16 sends the server's name in one; later
-    /// versions also send the query id and statistics.
+    /// Returns `true` if the response has a header of ClickHouse. Version 18.16 sends one with the server's name;
+    /// later versions also send the query id and statistics.
     private static func isOfClickHouse(_ response: HTTPResponse) -> Bool {
         response.headers.fields.contains { $0.name.lowercased().hasPrefix("x-clickhouse-") }
     }
@@ -106,7 +106,7 @@ extension ClickHouseFormat {
         }
     }
 
-    /// Returns the number of the exception; nil if there is none, or if it is 0 or has more than four digits.
+    /// Returns the number of the exception; nil if the response contains none from 1 to 9999.
     private static func exception(of response: HTTPResponse) -> Int? {
         var digits = response.headers["X-ClickHouse-Exception-Code"].map { Array($0.utf8) }
         let beginning = Array("Code: ".utf8)
@@ -170,10 +170,10 @@ extension ClickHouseFormat {
         ).json
     }
 
-    /// Returns the columns of the times. The time of the record is also given in whole seconds, for sorting and
-    /// selecting.
+    /// Returns the columns of the times. `time` is given in milliseconds and, for sorting and selecting, in whole
+    /// seconds.
     private static func times(_ time: IssueTimestamp, received: IssueTimestamp) -> [JSONValue.Member] {
-        // The column is an unsigned 32-bit integer.
+        // The column `time` stores an unsigned 32-bit integer.
         let seconds = min(max(time.millisecondsSince1970 / 1000, 0), Int64(UInt32.max))
         return [
             .init("time", .integer(seconds)), .init("time_ms", .integer(time.millisecondsSince1970)),
@@ -181,7 +181,7 @@ extension ClickHouseFormat {
         ]
     }
 
-    /// Returns a member with a Boolean value converted to 0 or 1, which all versions of ClickHouse accept.
+    /// Returns the member, with a Boolean value converted to 0 or 1, which all versions of ClickHouse accept.
     private static func column(_ member: JSONValue.Member) -> JSONValue.Member {
         guard let bool = member.value.asBool else { return member }
         return .init(member.key, .integer(bool ? 1 : 0))

@@ -11,8 +11,8 @@ package struct ElasticsearchFormat: HTTPFormat {
     }
 
     package static let frame = BodyFrame.lines
-    /// With the filter in the URL, an item of the response has about 30 bytes, or 80 bytes if it was rejected. Without
-    /// the filter, for example because a proxy removes the query, an accepted item has up to 500 bytes.
+    /// With the filter in the URL, the response has about 30 bytes for an accepted document, and 80 for a rejected one.
+    /// Without the filter, for example because a proxy removes the query, an accepted document takes up to 500 bytes.
     package static let responseBytesPerLine = 512
 
     package let http: HTTPSettings
@@ -28,7 +28,7 @@ package struct ElasticsearchFormat: HTTPFormat {
 
     package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
         request.url += request.url.hasSuffix("/") ? "_bulk" : "/_bulk"
-        // Leaves out members that `result` does not read. A whole item repeats the index and the id, and an error may
+        // Requests only the members that `result` reads. A whole item repeats the index and the id, and an error may
         // repeat a part of the document.
         request.url += "?filter_path=errors,items.*.status,items.*.error.type"
         request.headers = ["Content-Type": "application/x-ndjson"]
@@ -44,7 +44,7 @@ package struct ElasticsearchFormat: HTTPFormat {
 
     package static func acceptsProbe(_ response: HTTPResponse) -> Bool {
         guard response.status == 400 || response.status == 200 else { return false }
-        // Elasticsearch and OpenSearch answer with an object that has one of these members.
+        // Elasticsearch and OpenSearch answer with an object that has a member `error` or `items`.
         let body = try? JSONValue(json: response.body)
         return body?["error"] != nil || body?["items"] != nil
     }

@@ -44,9 +44,9 @@ extension OTLPFormat {
 extension OTLPFormat {
     /// Classifies a response.
     ///
-    /// A partial success states how many records were rejected, but not which ones, and none of them may be sent again.
-    /// 429, 502, 503 and 504 may be retried, but 400 must not be. Source: the OpenTelemetry protocol specification,
-    /// "OTLP/HTTP Response".
+    /// A partial success states how many records were rejected, but not which ones. After it, no record of the request
+    /// may be sent again. 429, 502, 503 and 504 may be retried, but 400 must not be. Source: the OpenTelemetry protocol
+    /// specification, "OTLP/HTTP Response".
     package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         let status = response.status
         guard (200..<300).contains(status) else { return nil }
@@ -61,7 +61,7 @@ extension OTLPFormat {
         if rejected == lines {
             return DeliveryResult(.partial(PartialAnswer(successful: 0, invalidLines: Array(0..<lines))), summary)
         }
-        // It is unknown which records were accepted, and none of them may be sent again.
+        // It is unknown which records were accepted, and no record of the request may be sent again.
         return DeliveryResult(.unconfirmed, summary, rejected: rejected)
     }
 
@@ -104,8 +104,8 @@ extension OTLPFormat {
             attributes: attributes)
     }
 
-    /// Returns the attributes by which a receiver recognises an exception; empty if a record has neither an error
-    /// domain nor a backtrace.
+    /// Returns the attributes by which a receiver recognises an exception; empty if the record has neither an
+    /// error domain nor a backtrace.
     ///
     /// Source: the OpenTelemetry semantic conventions, "Exceptions in logs".
     private static func exception(of record: IssueRecord) -> [JSONValue.Member] {

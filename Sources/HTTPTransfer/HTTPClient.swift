@@ -15,7 +15,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     private var multi: UnsafeMutableRawPointer?
     private let sockets = TransferSockets()
 
-    /// Creates a client. This is cheap: libcurl is initialized only by the first request.
+    /// Creates a client. This is cheap, because the first request initializes libcurl.
     package init() {
         unsafe easy = nil
         unsafe multi = nil
@@ -60,7 +60,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
             return try attempt.perform(request)
         } catch {
             guard attempt.mayHaveMissedRejection else { throw error }
-            // A peer that rejects a request early and closes the connection can reset it before the response was read.
+            // A peer that rejects a request early and closes the connection can reset it before the response is read.
             // The peer cannot have acted on an incomplete request, so the request is repeated with "Expect:
             // 100-continue". If the reset were treated as a network fault, every retry would fail in the same way.
             var request = request
@@ -80,8 +80,8 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
 /// Writes bytes to a connection without interpreting a response, and keeps the connection open for later writes. Uses
 /// TLS if the scheme of the URL is `https`.
 ///
-/// `send` blocks the calling thread. Written bytes have been passed to the kernel, but may not have arrived. The
-/// process must ignore SIGPIPE.
+/// `send` blocks the calling thread. After it succeeds, the bytes have been passed to the kernel, but may not have
+/// arrived. The process must ignore SIGPIPE.
 @safe
 package struct StreamClient: ~Copyable, @unchecked Sendable {
     // Sendable is safe because there is a single owner, and libcurl does not tie a handle to a thread.
@@ -115,8 +115,8 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Sends bytes over the open connection, or over a new one to the address of `request`. The method,
-    /// headers, body and response limit of `request` are ignored.
+    /// Sends bytes over the open connection or, if there is none, over a new one to the address of `request`. The
+    /// method, headers, body and response limit of `request` are ignored.
     ///
     /// - Throws: `HTTPTransferError`. Its `bodyFullySent` is `true` if some of the bytes may have arrived.
     package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {
@@ -147,7 +147,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             if result == CURLE_AGAIN, waitUntilWritable(deadline: deadline) { continue }
             close()
             let isCancelled = cancellation?.isCancelled == true
-            // At the timeout, the watchdog may have shut down the connection.
+            // After the deadline, the watchdog may have shut down the connection.
             let isTimeout = result == CURLE_AGAIN || ContinuousClock.now >= deadline
             throw HTTPTransferError(
                 code: isCancelled ? .cancelled : isTimeout ? .timeout : .connectionLost,
@@ -243,7 +243,7 @@ package final class HTTPCancellation: Sendable {
 
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Cancels all transfers, now and later. May be called on any thread.
+    /// Cancels all running and later transfers. May be called on any thread.
     package func cancel() {
         state.withLock { state in
             state.isCancelled = true

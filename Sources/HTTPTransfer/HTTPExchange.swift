@@ -63,7 +63,7 @@ struct HTTPAttempt {
         if result == CURLE_OK { return exchange.response(isTruncated: false) }
         guard let response = exchange.response(isTruncated: true) else { return nil }
         // An error status is valid without the rest of the body. A successful response must be complete, unless this
-        // client ended the transfer at its limit.
+        // client ended the transfer because the body exceeded `responseLimit`.
         let isSuccess = (200..<300).contains(response.status)
         return exchange.isOverLimit || !isSuccess ? response : nil
     }
@@ -219,7 +219,7 @@ final class HTTPExchange {
         isConnecting = false
     }
 
-    /// Reads the three digits of a status line (RFC 9112, 4).
+    /// Returns the status of a status line (RFC 9112, 4); nil unless it has exactly three digits.
     private static func status(_ word: Substring) -> Int? {
         word.utf8.count == 3 && word.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(word) : nil
     }
@@ -234,7 +234,7 @@ final class HTTPExchange {
         let text = unsafe String(decoding: line, as: UTF8.self)
         let content = text.prefix { !$0.isNewline }
         if content.hasPrefix("HTTP/") {
-            // A new header: the previous one belonged to an interim response.
+            // A new header begins. Any header before it belonged to an interim response.
             let words = content.split(separator: " ", maxSplits: 2)
             status = words.count > 1 ? Self.status(words[1]) : nil
             headers = HTTPHeaders()
@@ -374,7 +374,7 @@ struct TransferInfo {
     ///
     /// - Parameter count: The size of the request's body, in bytes.
     func mayHaveSentAll(_ count: Int, in exchange: HTTPExchange) -> Bool {
-        // libcurl counts only the bytes sent on the last connection. An earlier one may have sent all of them.
+        // libcurl counts only the bytes sent on the last connection. An earlier one may have carried the whole body.
         exchange.wasRepeated || (exchange.isConnected && uploaded >= count)
     }
 

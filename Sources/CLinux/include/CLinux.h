@@ -73,13 +73,14 @@ int clinux_is_listening(int descriptor);
 int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_t *gid);
 /// Returns a pidfd of the peer's process, closed on exec. Fails with ENOPROTOOPT before Linux 6.5.
 int clinux_peer_process(int descriptor);
-/// Returns the number of the peer's groups, and stores at most `capacity` of them.
+/// Returns the number of the peer's supplementary groups. Stores the groups unless there are more than `capacity`.
 ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity);
 
 // Folders
 
 int clinux_folder_watch_create(void);
-/// Watches for entries that are removed from the folder or moved into it, and for the folder's removal or renaming.
+/// Watches for entries that are deleted from the folder, or moved out of it or into it, and for the deletion or
+/// renaming of the folder.
 int clinux_folder_watch_add(int watch, const char *path);
 
 // Descriptors, threads and processes
@@ -88,9 +89,9 @@ int clinux_pipe(int *reader, int *writer);
 int clinux_set_non_blocking(int descriptor, int on);
 /// Duplicates a descriptor; the copy is closed on exec.
 int clinux_duplicate(int descriptor);
-/// Returns the width of the terminal in columns, or -1 if it is not a terminal.
+/// Returns the width of the terminal in columns, 0 if it is unknown, or -1 if the descriptor is not a terminal.
 int clinux_terminal_columns(int descriptor);
-/// Returns the height of the terminal in rows, or -1 if it is not a terminal.
+/// Returns the height of the terminal in rows, 0 if it is unknown, or -1 if the descriptor is not a terminal.
 int clinux_terminal_rows(int descriptor);
 /// Opens a file, closed on exec.
 int clinux_open(const char *path, int flags, mode_t mode);
@@ -104,13 +105,13 @@ int clinux_is_privileged(void);
 const char *clinux_secure_variable(const char *name);
 int clinux_thread_id(void);
 
-/// Returns the process id like getpid(2), but without a system call each time.
+/// Returns the process id like getpid(2), but usually without a system call.
 int clinux_process_id(void);
 /// Starts a thread that blocks most signals, except those raised by a fault in the thread itself.
 int clinux_thread_start(
     unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context);
 int clinux_set_thread_name(const char *name);
-/// Sets the nice value of this thread. With a positive value, other threads run first if there are too few processors.
+/// Sets the nice value of this thread. With a positive value, other threads get more time if processors are scarce.
 int clinux_yield_to_others(int niceness);
 /// Limits malloc to two heaps for all threads, and makes it return free memory to the kernel early.
 void clinux_keep_heaps_small(void);
@@ -126,7 +127,7 @@ int clinux_set_dumpable(int on);
 int clinux_spawn(char *const arguments[], char *const environment[], int input, int output, int32_t *pid);
 /// Returns 1 if a child has ended, without reaping it, and stores its exit status or signal; 0 if it has not; or -1.
 int clinux_has_ended(int32_t pid, int *is_signal, int *status);
-/// Reaps a child that has ended. Returns 0 if it has not.
+/// Reaps a child if it has ended. Returns its id, 0 if it has not ended, or -1.
 int clinux_reap(int32_t pid);
 
 // Forks

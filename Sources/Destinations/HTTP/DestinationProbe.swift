@@ -2,11 +2,11 @@ import HTTPTransfer
 import IssueCore
 package import IssueProtocol
 
-/// The result of a request that tests a destination and stores nothing.
+/// The result of testing a destination or notifier without storing anything.
 package struct DestinationProbe: Equatable, Sendable {
-    /// Whether the destination would accept records.
+    /// Whether the test succeeded. If only a connection was tested, records may be refused nevertheless.
     package var isAccepted: Bool
-    /// The destination's response, or the reason why there is none.
+    /// A description of the success, or of the reason for the failure.
     package var message: String
     /// The recommended action; nil if there is none.
     package var advice: String?
@@ -81,8 +81,8 @@ extension HTTPFormat {
         return probe
     }
 
-    /// Returns how far the `Date` header is after the end of the request or, as a negative value, before its start;
-    /// zero if it may be between them. Nil if there is no valid header.
+    /// Returns by how much the `Date` header is later than `now` or, as a negative value, earlier than `before`; zero
+    /// if it may lie between the two. Nil if there is no valid header.
     private static func clockSkew(
         of response: HTTPResponse, before: IssueTimestamp, now: IssueTimestamp
     ) -> Duration? {

@@ -19,8 +19,9 @@ package protocol HTTPFormat: Sendable {
     /// The default of `Credential=`; nil if the destination may work without a credential.
     static var defaultCredential: String? { get }
 
-    /// Whether the limits of `[Limits]` and `[Forward]` apply unless the section sets others. If not, the send rate,
-    /// the daily bytes and the bursts are unlimited by default, because the server is self-hosted.
+    /// Whether the limits of `[Limits]` and `[Forward]` apply unless the section sets others. If not, the bursts, the
+    /// send rate and the daily bytes are unlimited by default, and batches are larger, because the server is
+    /// self-hosted.
     static var isLimitedByDefault: Bool { get }
 
     /// Returns the address of the server.
@@ -336,7 +337,8 @@ package struct HTTPAddress: Hashable, Sendable {
     }
 }
 
-/// The credential of a destination, if it needs one. It can be read again when it may have changed.
+/// The credential of a destination, or the fact that the destination needs none. A credential can be read again when it
+/// may have changed.
 package struct Credential: Sendable {
     private let read: (@Sendable () -> ShippingToken?)?
     package private(set) var token: ShippingToken?
@@ -371,7 +373,8 @@ package struct ShippingToken: Hashable, Sendable {
 
     /// Creates a token. Surrounding white space is removed, because a file usually ends with a line feed.
     ///
-    /// - Returns: Nil if the token is empty, too long or not UTF-8, or contains white space or control characters.
+    /// - Returns: Nil if the token is empty, too long or not UTF-8, or contains ASCII white space or ASCII control
+    ///   characters.
     package init?(_ bytes: [UInt8]) {
         let trimmed = Array(bytes.drop(while: Self.isSpace).reversed().drop(while: Self.isSpace).reversed())
         guard !trimmed.isEmpty, trimmed.count <= Self.maxBytes, !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }),

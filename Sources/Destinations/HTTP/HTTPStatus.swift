@@ -2,8 +2,8 @@ package import HTTPTransfer
 package import IssueCore
 package import IssueProtocol
 
-// The texts below appear in the log. They never contain text of a response, because it may contain a credential or the
-// record of another user.
+// The texts below appear in the log. They never contain text of a response, because a response may contain a credential
+// or parts of a record.
 
 extension HTTPFormat {
     /// Returns the meaning of a response for the lines of the request.
@@ -46,7 +46,7 @@ extension DeliveryResult {
         mayHaveArrivedTwice = response.mayHaveArrivedTwice
     }
 
-    /// Creates the result of a request that got no complete response.
+    /// Creates the result of a request that got no complete response, or of a failed transfer to a stream.
     package init(_ error: HTTPTransferError) {
         self.init(error.verdict, ResponseSummary(error.message))
     }

@@ -129,7 +129,7 @@ extension RecordColumns {
     private static let maxNumberBytes = 64
 
     /// Returns `true` if every receiver can read a number of JSON as a double. Any other number must be sent as text,
-    /// because some receivers would refuse the whole request. These numbers are:
+    /// because some receivers would refuse the whole request. The other numbers are:
     ///
     /// - numbers of more than 64 bytes,
     /// - integers that do not fit into 64 bits, because they would lose their last digits,

@@ -31,7 +31,7 @@ final class StreamingCompressor: PreparedBody {
     private let level: Int
     private let makeCompressor: MakeCompressor
     private let work = Monitor(Work())
-    /// Whether there is a thread that compresses the body.
+    /// Whether a thread was started, to which the pieces are passed.
     private var hasThread = false
     private var isFinished = false
     private(set) var isBroken = false

@@ -1,10 +1,10 @@
 import IssueProtocol
 
-/// Writes a line member by member, with each text within its limit. The names of members that were cut are listed at
-/// the end of the line.
+/// Writes a line member by member, and cuts texts that are too long. The names of the cut fields are listed at the end
+/// of the line.
 struct LineWriter {
     private var writer = JSONWriter(reserving: 1024)
-    /// The names of the members that were cut.
+    /// The names of the fields that were cut.
     var truncated = TruncatedNames()
 
     init() {
@@ -115,7 +115,8 @@ extension LineWriter {
         putList("repairs", repairs.map { .string(fitted($0, as: "repairs")) })
     }
 
-    /// Writes an array of the first values that fit into a field together, but at least one; nothing if there are none.
+    /// Writes an array of the first values that fit into a field together, but at least one. Writes nothing if there
+    /// are no values.
     private mutating func putList(_ key: String, _ values: [JSONValue]) {
         guard let first = values.first else { return }
         var included = [first]
@@ -274,7 +275,7 @@ enum LineLimits {
     /// The maximum size of a line. The limit of Logz.io is 500,000 bytes. With the margin, it does not matter how
     /// Logz.io counts the bytes.
     static let lineBytes = 450_000
-    /// The maximum size of a text. Longer texts are not indexed, because the index limits the bytes of a term.
+    /// The maximum size of a text. Logz.io would not index a longer one, because its index limits the bytes of a term.
     static let textBytes = 32_700
     /// The size to which longer texts are cut.
     static let cutTextBytes = 32_000

@@ -149,17 +149,18 @@ struct MetadataFitting {
 /// Metadata whose members are all texts, numbers or Booleans of types that their fields are known to accept. Most
 /// metadata has this form and need not be parsed into values.
 struct PlainMetadata {
-    /// The maximum number of members. With more, searching all keys for each one would cost more than it saves.
+    /// The maximum number of members. To find duplicates, each new key is compared with all others, which takes too
+    /// long for more members.
     private static let maxMembers = 16
 
     private let name: String
-    /// The keys of the last object, without duplicates, and the types of their fields.
+    /// The keys that are expected in the object, in order and without duplicates, and the types of their fields.
     private(set) var fields: [CachedLine.Field]
     private var json: [UInt8] = []
 
     /// - Parameters:
     ///   - name: The name of the metadata object.
-    ///   - fields: The fields of the previous object under this name.
+    ///   - fields: The value of `fields` after the previous object of this name.
     init(under name: String, _ fields: [CachedLine.Field] = []) {
         self.name = name
         self.fields = fields
@@ -317,8 +318,8 @@ enum ReservedKeys {
         return (renamed, keys)
     }
 
-    /// Returns the members without duplicates, because receivers differ in which one they use. Of several members with
-    /// the same key, the last one is kept.
+    /// Returns the members without duplicates, because receivers differ in which duplicate they use. Of several members
+    /// with the same key, the last one is kept.
     static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
         // For few members, a set would cost more than it saves.
         if members.count <= 8 {
