@@ -152,8 +152,8 @@ package struct RetentionSettings: Hashable, Sendable {
 
     /// All maximum ages in ascending order, each once.
     package var ages: [Duration] { Set(applicationAges.map(\.maxAge) + [maxAge]).sorted() }
-    /// All maximum ages except the highest one. When a range reaches one of them, it may have records of applications
-    /// with a higher one, so only the records of some applications are removed from it.
+    /// All maximum ages except the highest one. When a range reaches one of these ages, only the records of
+    /// applications with this or a lower maximum age are removed from the range.
     package var partialAges: [Duration] { ages.dropLast() }
     package var lowestAge: Duration { ages.first ?? maxAge }
     package var highestAge: Duration { ages.last ?? maxAge }
@@ -226,7 +226,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var range: ClosedRange
         /// The applications whose records may be too old.
         package var accounts: Set<AccountID>
-        /// The age from which their records are removed.
+        /// The age that the records must have reached; at least the maximum age of each of these applications.
         package var maxAge: Duration
 
         package init(range: ClosedRange, accounts: Set<AccountID>, maxAge: Duration) {
@@ -236,6 +236,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
 
     /// The data of one user id in one closed range.
     package struct Holding: Equatable, Sendable {
+        /// The range. Its `newest` and `hasBatchInFlight` are not valid.
         package var range: ClosedRange
         package var user: UInt32
         package var bytes: Int64
@@ -290,7 +291,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
 ///
 /// The user with the most data comes first, so no quiet user loses records because of others. Among the user's ranges,
 /// settled ranges come before the others, and older ranges before newer ones. Ranges with less than half of the user's
-/// average volume are skipped for now, because records were already removed from most of them.
+/// average volume per range are skipped for now. Most such ranges have already lost records.
 package enum EvictionPolicy {
     /// The maximum number of records of a rare group in a range. Records of rare groups are kept longer than others.
     /// The number is low because the blocks with such records must be rewritten without the other records.
@@ -401,8 +402,8 @@ package struct RetentionUsage: Equatable, Sendable {
         package var app: String?
         package var uid: UInt32?
         package var maxAge: Duration
-        /// The time at which the newest record of their range was received. It determines when the records are removed.
-        /// Nil if there are none in closed ranges. No records are removed from the open range.
+        /// The highest time of receipt in the closed range that contains these records, which determines when they are
+        /// removed; nil if there are none. Records in the open range are not removed.
         package var newest: IssueTimestamp?
         package var records: Int64
 
@@ -444,7 +445,7 @@ package struct RetentionUsage: Equatable, Sendable {
 
     package init() {}
 
-    /// The bytes that new records add in a day; nil if the store is too young or too empty to tell.
+    /// The bytes that new records add in a day; nil if the store is too young or has no records in closed ranges.
     package var growth: Int64? {
         guard records > 0, period >= Self.minPeriod, let averageBytes else { return nil }
         // Issues, series and counts outlive their records. After many records were removed, for example because
@@ -459,7 +460,7 @@ package struct RetentionUsage: Equatable, Sendable {
     /// Returns what retention removes next, and when.
     ///
     /// The number of records is nil for a limit on space, because it depends on the ranges that are closed before the
-    /// limit is reached. It is also nil for an age if no closed range has records that it applies to.
+    /// limit is reached. For a maximum age, it is nil if that age applies to no records in closed ranges.
     ///
     /// New records are expected at the rate of the last day, with the average size of stored records or, if that is
     /// lower, of received records. A limit on space is not expected to be reached if records reach their maximum age
@@ -472,7 +473,7 @@ package struct RetentionUsage: Equatable, Sendable {
                 records: portion.newest == nil ? nil : portion.records)
         }
         if !portions.contains(where: { $0.app == nil }) { rules.append(RetentionRule(.maxAge, age: settings.maxAge)) }
-        // The database grows until the oldest records reach the general age.
+        // The database grows until the oldest records reach the general maximum age.
         let firstRemoval =
             rules.first { $0.app == nil }?.at ?? oldest?.advanced(by: settings.maxAge)
         /// Returns the time at which more than `room` bytes will have been added; nil if this is not expected.

@@ -4,7 +4,7 @@
 /// connections that are not reserved, one user alone therefore gets at most half, and two users get a third each, so
 /// some stay free for new users. A user with less than an equal share may be admitted even if too few connections are
 /// free: a connection of the user with the most replaceable connections is then closed, if that user has at least two
-/// more. Some connections are reserved for root, the daemon's own user and operators.
+/// more than the connecting user. Some connections are reserved for root, the daemon's own user and operators.
 package struct ConnectionShares: Sendable {
     /// The limits on the number of connections.
     package struct Limits: Equatable, Sendable {
@@ -29,8 +29,8 @@ package struct ConnectionShares: Sendable {
         case `operator`
         /// May use the reserve, and is never closed for another connection.
         case daemonUser
-        /// Like `daemonUser`, but without the limit per user. If no connection is free, one of the user with the most
-        /// replaceable connections is closed for it, even if that user has only one.
+        /// Like `daemonUser`, but without the limit per user. If no connection is free, a connection of the user with
+        /// the most replaceable connections is closed, even if that user has only one.
         case root
 
         var usesReserve: Bool { self != .ordinary }

@@ -2,9 +2,9 @@ package import IssueProtocol
 
 /// One client's connection as a state machine.
 ///
-/// It decides what is read, which calls begin, what is sent and when the connection is closed. The socket thread
-/// reports each event and performs the returned action. That thread owns the descriptors, bytes and replies. The state
-/// contains only what the decisions depend on.
+/// The state machine decides what is read, which calls begin, what is sent and when the connection is closed. The
+/// socket thread reports each event and performs the returned action. That thread owns the descriptors, bytes and
+/// replies. The state contains only what the decisions depend on.
 ///
 /// Reports may be pipelined. Any other call is a query and is processed alone: it begins when all earlier reports are
 /// answered, so that clients see the records they have reported. Later calls wait until the query has been answered.
@@ -108,7 +108,7 @@ package struct ConnectionState: Equatable, Sendable {
         phase = .open(.held((message.lowerBound - distance)..<(message.upperBound - distance)), flow)
     }
 
-    /// Notes that part of a message was received. Its timeout starts with its first byte.
+    /// Notes that part of a message was received. The first part starts the timeout of the message.
     package mutating func receivedPart(at now: MonotonicInstant) {
         guard case .open(.none, let flow) = phase else { return }
         phase = .open(.partial(since: now, isReport: false), flow)
@@ -288,8 +288,8 @@ package struct ConnectionState: Equatable, Sendable {
 
     /// Notes that the client has hung up.
     ///
-    /// The poller reports a hang-up in every round. A connection without an open query that neither reads nor sends now
-    /// is therefore removed from the poller until it does.
+    /// The poller reports a hang-up in every round. A connection that has no open query and is watched for neither
+    /// reading nor writing is therefore removed from the poller until it must be watched again.
     package mutating func hungUp() -> HangUpAction {
         switch (phase, calls, poll) {
         case (.closed, _, _), (_, .query, _), (_, _, .detached): return .none
@@ -334,7 +334,7 @@ package struct ConnectionState: Equatable, Sendable {
         output = .stalled(since: stalledSince ?? now)
     }
 
-    /// The time since which the client has read none of its pending replies; nil if it reads its replies.
+    /// The time since which the client has read none of its pending replies; nil if it reads them or none is pending.
     package var stalledSince: MonotonicInstant? {
         switch output {
         case .idle: nil
@@ -474,7 +474,7 @@ package struct ConnectionState: Equatable, Sendable {
 // MARK: - Queries
 
 extension ConnectionState {
-    /// The progress of a query: any call except `Report`.
+    /// The progress of a query. Every call except `Report` is a query.
     private enum QueryState: Equatable, Sendable {
         enum PageState: Equatable, Sendable {
             case fetching
@@ -492,7 +492,7 @@ extension ConnectionState {
         case following(IssueFilter, row: RowID, ChangePollGate)
         /// Waits until none of the records is pending, or until a time.
         case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)
-        /// Waits until this number of destinations have forwarded all pending records.
+        /// Waits until `remaining` more destinations have forwarded all pending records, or until a time.
         case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)
 
         /// Whether another thread prepares a reply.
@@ -591,7 +591,7 @@ extension ConnectionState {
         /// A complete reply or an error.
         case complete
         case progress
-        /// - Parameter next: The start of the next page; nil for the last one.
+        /// - Parameter next: The start of the next page; nil if this is the last page.
         case page(next: String?)
         /// - Parameter row: The last row that the follower has seen with this result.
         case news(row: RowID, hasRecords: Bool)
@@ -615,8 +615,8 @@ extension ConnectionState {
     /// - Parameters:
     ///   - answer: The result.
     ///   - isOperator: `true` if the client is an operator now.
-    ///   - isOutdated: `true` if the client may see other records than when the step began. A query that pages, follows
-    ///     or awaits then repeats the step.
+    ///   - isOutdated: `true` if the client's right to see records has changed since the step began. A query that
+    ///     pages, follows or awaits then repeats the step.
     ///   - now: The current time.
     package mutating func answered(
         _ answer: QueryResult, isOperator: Bool, isOutdated: Bool, at now: MonotonicInstant
@@ -649,7 +649,7 @@ extension ConnectionState {
         }
     }
 
-    /// Ends the query, because its last reply was created or it was abandoned.
+    /// Ends the query, because its last reply was created or the query was abandoned.
     ///
     /// - Returns: The token of its reply; nil if there is no query.
     package mutating func queryEnded() -> UInt64? {

@@ -1,8 +1,8 @@
 /// Limits the memory that the calls and replies of all users take together.
 ///
-/// While memory is short, users have a smaller allowance, and connections that exceed it wait. Partial messages and
-/// unread replies could stay in memory forever. If they take too much, connections of users who hold more than an equal
-/// share are closed.
+/// While memory is short, users have a smaller allowance, and connections of users above their allowance wait. Partial
+/// messages and unread replies could stay in memory forever. If they take too much, connections of users who hold more
+/// than an equal share are closed.
 package struct MemoryPressure: Sendable {
     /// Sizes are in bytes.
     package struct Limits: Equatable, Sendable {
@@ -297,7 +297,7 @@ package struct ReplyBudget: Sendable {
         self.limitPerUser = limitPerUser
     }
 
-    /// The limit for users who are not operators. The rest is reserved for root, the daemon's own user and operators.
+    /// The limit for ordinary users, in bytes. The rest is reserved for root, the daemon's own user and operators.
     private var ordinaryLimit: Int { limit - max(Self.maxReply, limit / 8) }
 
     /// The maximum size of unread replies, in bytes, with which the shared query threads can still answer queries.

@@ -98,7 +98,7 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
         if cost <= quantum / 8 { priority.append(key) } else { queue.append(key) }
     }
 
-    /// Returns the key that has the turn, or nil if there are none.
+    /// Returns the key that has the turn; nil if there are no keys.
     mutating func next() -> Key? {
         if let key = priority.first { return key }
         while let key = queue.first {
@@ -213,8 +213,9 @@ package struct ReadOrder: Sendable {
 
 /// A queue of work items of many users for a few threads. It shares the threads' time fairly between users.
 ///
-/// The next item is one of the user whose items have taken the least time so far. A user is charged for an item when it
-/// has ended, because its duration is unknown before. A user who returns after a pause gets no credit for the pause.
+/// The next item comes from the user whose items have taken the least time so far. A user is charged for an item when
+/// the item has ended, because its duration is unknown before. A user who returns after a pause gets no credit for the
+/// pause.
 package struct TimeShareQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var items = Queue<Item>()
@@ -248,7 +249,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         self.maxRunningPerUser = maxRunningPerUser
     }
 
-    /// The number of items of all users that wait.
+    /// The number of waiting items of all users.
     package var waitingCount: Int { users.values.reduce(0) { $0 + $1.items.count } }
 
     /// Adds an item after the other items of the user.
@@ -291,7 +292,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         forgetIdle(user)
     }
 
-    /// Removes the waiting items of a user that match. The user is not charged for them.
+    /// Removes those of a user's waiting items that match. The user is not charged for them.
     package mutating func removeAll(of user: UInt32, where matches: (Item) -> Bool) {
         guard var entry = users[user] else { return }
         entry.items.removeAll(where: matches)

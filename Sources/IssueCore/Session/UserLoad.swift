@@ -1,4 +1,4 @@
-/// The bytes that one user's calls and replies have in flight, and the user's connections that must wait.
+/// The size of one user's calls and replies in flight, and the user's connections that must wait.
 ///
 /// Above the limit, no further calls of the user begin or are read, so the kernel makes the sender wait. Above half the
 /// limit, each connection may have an equal share of the limit in flight. Without shares, the connections that are read
@@ -9,7 +9,7 @@
 /// calls; otherwise one busy connection would delay the user's other connections.
 ///
 /// Replies are limited in a similar way: above half the limit, only connections with very few unread bytes may begin
-/// further calls. Otherwise one connection that reads nothing would block the others.
+/// further calls. Otherwise one client that does not read its replies would block the user's other connections.
 package struct UserLoad: Sendable {
     /// The limits for one user, in bytes.
     package struct Limits: Equatable, Sendable {
@@ -109,8 +109,8 @@ package struct UserLoad: Sendable {
         replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
-    /// Returns how many bytes of a connection's calls may begin before the limit is exceeded; negative if it is
-    /// exceeded already.
+    /// Returns the number of bytes of new calls above which no further call of a connection may begin; negative if none
+    /// may begin now.
     ///
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.

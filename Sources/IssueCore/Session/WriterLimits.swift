@@ -17,12 +17,12 @@ package struct CommitSizePolicy: Sendable {
     /// The time until which commits are small; nil before the first report of a connection that may be low-volume.
     private var sharedUntil: MonotonicInstant?
 
-    /// The interval over which the cost of a connection's reports is added.
+    /// The interval over which the cost of a connection's reports is added up.
     package static let interval: Duration = .seconds(1)
     /// How long commits stay small after a low-volume connection was seen.
     package static let smallCommitPeriod: Duration = .seconds(60)
-    /// How long commits stay small after a report of a connection that may be low-volume. A bulk sender that has just
-    /// started counts as one too.
+    /// How long commits stay small after a report of a connection that may be low-volume. This includes bulk senders
+    /// that have just started.
     package static let smallCommitMoment: Duration = .milliseconds(250)
     /// A connection is low-volume if its reports cost at most this much in each of three consecutive intervals.
     private static let lowVolumeLimit = 1000
@@ -80,7 +80,8 @@ package struct CommitSizePolicy: Sendable {
 package enum ReportCost {
     /// The cost of a record whose series is not cached, so that it must be looked up and perhaps inserted.
     private static let newSeries = 8
-    /// The cost of a record in an overflow series. Such a record stores the attributes of its own series.
+    /// The cost of a record in an overflow series. Such a record stores attributes that are otherwise stored once per
+    /// series.
     private static let overflowed = 4
     /// The typical size of a record, in bytes.
     private static let typicalBytes = 1024
@@ -229,7 +230,7 @@ package struct WALLimits: Equatable, Sendable {
 /// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the database file. If the
 /// disk is full by then, every checkpoint fails, and the space of the WAL is never reused. If little space is left, the
 /// database file is therefore extended before the commit. Some space is kept for the WAL, because removing records also
-/// needs it.
+/// writes to the WAL.
 package struct GrowthReserve: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case commit

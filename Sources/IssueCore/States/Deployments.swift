@@ -72,9 +72,9 @@ package struct DeploymentHistory: Equatable, Sendable {
 /// therefore does not make an old version newer. In addition, a version with a lower number or build is never later: a
 /// hotfix of an old branch may be deployed after a fix in a newer branch, but does not contain the fix.
 ///
-/// A version that was only observed does not affect the order of other versions, because any report can claim it. It is
-/// later than the versions that were declared before it was first seen. A version without any deployment is later than
-/// all declared ones.
+/// A version that was only observed does not affect the order of other versions, because any report can claim it. Its
+/// own place in the order is the time of its first report. A version without any deployment is later than all declared
+/// ones.
 extension DeploymentHistory {
     /// The version whose first declared deployment is the latest; nil if none was declared.
     package var newestDeclared: ApplicationVersion? { declared.max { $0.value < $1.value }?.key }
@@ -124,10 +124,11 @@ package enum DeploymentLimits {
     package static let maxAppBytes = 256
     /// The maximum size of a note, in bytes.
     package static let maxNoteBytes = 1024
-    /// The maximum number of declared deployments of an application. Beyond it, the earliest ones are removed.
+    /// The maximum number of declared deployments of an application for one user, or for everyone. Beyond it, the
+    /// earliest ones are removed.
     package static let maxDeclared = 256
-    /// The maximum number of declared deployments of all applications of one user. Beyond it, the earliest ones are
-    /// removed.
+    /// The maximum number of declared deployments of all applications for one user, or for everyone. Beyond it, the
+    /// earliest ones are removed.
     package static let maxDeclaredByUser = 4096
     /// The maximum number of observed deployments of an application. Beyond it, the earliest ones are removed.
     package static let maxObserved = 128
@@ -138,7 +139,7 @@ package enum DeploymentLimits {
     }
 }
 
-/// The users whose application a deployment is for.
+/// Whose application a deployment is for.
 package enum DeploymentScope: Equatable, Sendable {
     /// The user with this id.
     case user(UInt32)
@@ -253,8 +254,9 @@ package struct ApplicationVersion: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if this version is older than another one by its number or, if the numbers are equal, by its build;
-    /// `false` if it is newer or equal. Returns nil if neither number nor build determines an order.
+    /// Returns `true` if this version is older than another one by its number or, if the numbers are equal, by its
+    /// build; `false` if it is newer or equal. Returns nil if the names differ and are not both numbers, or if they are
+    /// the same and a build is missing.
     package func precedes(_ other: ApplicationVersion) -> Bool? {
         let (own, other) = (spelledUniformly, other.spelledUniformly)
         if own.name == other.name {

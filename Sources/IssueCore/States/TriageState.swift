@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// The state that a user has set for a group, and its effect on new records.
+/// The triage state of a group, and what a new record changes about it.
 package struct TriageState: Equatable, Sendable {
     /// The effect of a new record of the group.
     package enum Effect: Equatable, Sendable {
@@ -129,8 +129,8 @@ extension TriageState {
     ///
     /// An open state takes precedence over a resolved one, and a resolved state over a muted one. Of two resolved
     /// states, the result is the one without `knownVersion` or, if both have one, the one with the older version;
-    /// `fixedIn` and `fixAwaitedSince` are not compared. Of two mutes, it is the one whose period ends earlier. If both
-    /// end at the same time, it is the one with a `knownVersion` or, if both have one, the one with the older version;
+    /// `fixedIn` and `fixAwaitedSince` are not compared. Of two mutes, it is the one whose period ends earlier. If
+    /// neither ends earlier, it is the one with a `knownVersion` or, if both have one, the one with the older version;
     /// `occurrencesLeft` is not compared. Of two open states, it is the one that has regressed, or otherwise the one
     /// that a user has set.
     package static func merged(_ first: TriageState, _ second: TriageState) -> TriageState {
@@ -166,8 +166,7 @@ extension TriageState {
         }
     }
 
-    /// Returns `true` if the other state has a `knownVersion`, and this one has an older one or none. Records of more
-    /// versions then end this state.
+    /// Returns `true` if the other state has a `knownVersion`, and this state has an older version or none.
     private func isOlderVersion(than other: TriageState) -> Bool {
         guard let known = other.knownVersion else { return false }
         return knownVersion.map { known.isNewer(than: $0) } ?? true
@@ -198,7 +197,7 @@ extension SetStateParameters {
     }
 }
 
-/// The ranges of rows that were stored while a group was muted.
+/// The ranges of rows that were stored while a group was muted. The earliest ranges may be missing.
 package struct MutedRows: Equatable, Sendable {
     private let ranges: [ClosedRange<RowID>]
 
@@ -207,21 +206,21 @@ package struct MutedRows: Equatable, Sendable {
         self.ranges = ranges
     }
 
-    /// Returns `true` if the group was muted when a row was stored.
+    /// Returns `true` if a row is in one of the ranges.
     package func contains(_ row: RowID) -> Bool {
         let next = ranges.firstPosition { $0.upperBound >= row }
         return next < ranges.count && ranges[next].contains(row)
     }
 
-    /// The last muted row; nil if the group was never muted.
+    /// The end of the last range, which is the highest possible row while the group is muted; nil without ranges.
     package var last: RowID? { ranges.last?.upperBound }
 }
 
 /// Decides which open issues are resolved because they have not occurred for a while.
 ///
-/// Like retention, it uses log time and closed ranges, so setting the wall clock to a wrong time resolves no issue.
+/// Like retention, it uses closed ranges and log time, which a wrong wall clock changes by at most a day.
 package struct QuietPeriod: Equatable, Sendable {
-    /// How long an issue must not have occurred; zero to resolve none.
+    /// The time without an occurrence after which an issue is resolved; zero for never.
     package let duration: Duration
 
     /// The minimum and maximum time between two checks.
@@ -288,7 +287,7 @@ package struct ChangeRateLimit: Sendable {
             }
         }
 
-        /// The time after which another change is possible.
+        /// The time after which one more change is possible, once the burst is used up.
         package var interval: Duration {
             switch self {
             case .state: .milliseconds(100)
@@ -302,8 +301,8 @@ package struct ChangeRateLimit: Sendable {
         var user: UInt32
     }
 
-    /// The maximum number of entries, one per user and kind. Entries whose whole burst is available are removed. If the
-    /// table is still full, the changes of further users are not counted.
+    /// The maximum number of entries in `fullAt`. When it is reached, entries whose whole burst is available are
+    /// removed. If that frees no entry, the changes of users without an entry are not counted.
     private static let maxEntries = 4096
 
     /// The time at which the whole burst is available again, for each user and kind.
@@ -331,8 +330,9 @@ package struct ChangeRateLimit: Sendable {
 /// Changes are counted in windows of one minute. The number of changes that were not logged in a window is reported
 /// with the first change after the window.
 package struct ChangeLogLimit: Sendable {
-    /// The maximum number of logged changes per minute, of one user and of all users.
+    /// The maximum number of logged changes of one user per minute.
     package static let perUser = 10
+    /// The maximum number of logged changes of all users per minute.
     package static let perMinute = 60
     private static let window: Duration = .seconds(60)
 

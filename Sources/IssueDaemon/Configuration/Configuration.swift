@@ -45,7 +45,7 @@ package struct Configuration: Hashable, Sendable {
     package static let `default` = Configuration()
 }
 
-/// The groups that have rights besides root and the daemon's user (`[Access]`).
+/// The groups of readers and operators, and the meaning of container user ids (`[Access]`).
 package struct AccessSettings: Hashable, Sendable {
     package var readers: [HostGroup] = []
     package var operators: [HostGroup] = []
@@ -142,9 +142,9 @@ extension Configuration {
     /// One sentence for each setting that is valid but probably a mistake.
     package var warnings: [String] { warnings { _, _ in nil } }
 
-    /// Returns the same sentences as ``warnings``, some of which begin with the line that sets the value.
+    /// Returns the same sentences as ``warnings``, some of which begin with the location of the value.
     ///
-    /// - Parameter location: Returns the line that sets a key in the section with a header; nil if it is unknown.
+    /// - Parameter location: Returns the file and line that set a key in the section with this header; nil if unknown.
     func warnings(at location: (_ header: String, _ key: String) -> String?) -> [String] {
         var warnings: [String] = []
         for destination in destinations {
@@ -174,7 +174,7 @@ extension Configuration {
             let line = location("[Store]", "KeepFree").map { "\($0): " } ?? ""
             warnings.append(
                 "\(line)[Store] KeepFree=\(SizeText.text(keepFree)) is larger than the file system of \(store.path), "
-                    + "which has \(size >> 20)M, so that much can never be free.")
+                    + "which has \(size >> 20)M, so this much can never be free.")
         }
         let (maxAge, resolveAfter) = (store.retention.maxAge, store.retention.resolveAfter)
         if maxAge < resolveAfter {

@@ -80,8 +80,8 @@ struct ConfigurationBuilder {
         }
     }
 
-    /// Resolves a destination or notifier. Returns nil if its section has an error. A destination that only lacks its
-    /// credential is returned.
+    /// Resolves a destination or notifier. Returns nil if its section has an error. A destination is returned even if
+    /// the file of its credential can't be used.
     private mutating func resolve<Target>(
         _ section: Section, _ body: (inout TargetResolver) -> Target?
     ) -> Target? {
@@ -147,7 +147,7 @@ struct ConfigurationBuilder {
                 + "(\(socket.maxConnections))")
     }
 
-    /// Checks that the database exists or can be created at `Path=`, if the section sets that key.
+    /// Checks the file at `Path=` and whether its folder is writable, if the section sets that key.
     ///
     /// The daemon itself skips this: if it fails to open the database, it retries.
     private mutating func checkStore(_ section: Section) {
@@ -171,7 +171,7 @@ struct ConfigurationBuilder {
         } catch {
             addProblem(
                 location,
-                "Path=\(path.truncatedForLog) can't be created: the folder \(folder) is not writable (\(error)).",
+                "Path=\(path.truncatedForLog) can't be used: the folder \(folder) is not writable (\(error)).",
                 section)
         }
     }
@@ -182,7 +182,8 @@ struct ConfigurationBuilder {
             let keys = ["CriticalReserve", "SummaryReserve", "NoveltyReserve"]
             addProblem(
                 keys.compactMap { section.location(of: $0) }.last ?? section.location,
-                "The three reserves add up to \(reserved)%; expected at most 99%, so that something is left.", section)
+                "CriticalReserve=, SummaryReserve= and NoveltyReserve= add up to \(reserved)%; expected at most 99%, "
+                    + "so that something is left for other records.", section)
             reset(keys, of: section)
         }
         check(
@@ -267,7 +268,7 @@ private struct TargetResolver {
         }
     }
 
-    /// Returns the notifier; nil if its address, a credential or `CAFile=` is invalid.
+    /// Returns the notifier; nil after an error is reported here. Errors of the merger are not reported again.
     mutating func notifier(_ settings: NotifierSettings) -> NotifierConfiguration? {
         checkAuthorities(settings.caFile)
         let given = [
@@ -391,7 +392,7 @@ private struct CredentialResolver {
 
 /// A file with certificates that are trusted instead of the system's.
 private enum AuthoritiesFile {
-    /// The maximum number of bytes that are read, more than any bundle has.
+    /// The number of bytes after which reading stops, more than any bundle has.
     private static let maxBytes = 16 << 20
 
     /// Returns what is wrong with the file of `CAFile=`; nil if it can be read and seems to contain a certificate.

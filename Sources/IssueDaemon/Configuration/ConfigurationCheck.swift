@@ -49,7 +49,7 @@ struct CheckSubject: Equatable {
     }
 
     /// Assumes the rights of the chosen user, and returns the environment of a service with that user. If the caller
-    /// was chosen, returns `environment` instead. Must be called before other threads exist.
+    /// was chosen, only returns `environment`. Must be called before other threads exist.
     ///
     /// - Throws: `UsageError` if this process can't become that user.
     func assume(in environment: HostEnvironment) throws(UsageError) -> HostEnvironment {

@@ -31,14 +31,14 @@ package struct ConfigurationFile: Hashable, Sendable {
     /// For each element of `problems`, the index of the section that contains the error; nil if the section is unknown
     /// or the error is before the first section.
     private(set) var problemSections: [Int?] = []
-    /// Whether the current section is unknown, because its header can't be read. Its keys must not be added to the
-    /// section before it.
+    /// Whether the current section is unknown, because a line that is or may be its header can't be read. The keys
+    /// below that line must not be added to the previous section.
     private var isInUnknownSection = false
 
     /// Parses the content of a file.
     ///
     /// - Parameters:
-    ///   - path: The path for error messages. It is not read.
+    ///   - path: The path for error messages. The file is not read.
     ///   - content: The content of the file.
     package init(path: String, content: [UInt8]) {
         self.path = path

@@ -104,7 +104,7 @@ struct ConfigurationReadingTests {
             ("[Socket]\nMaxRecordSize=2M\n", "issued.conf:2: MaxRecordSize= and MaxMessageSize="),
             ("[Socket]\nMaxMessageSize=16M\n", "issued.conf:2: MaxMessageSize= and MaxBytesInFlightPerUser="),
             ("[Socket]\nMaxConnections=10\n", "issued.conf:2: MaxConnectionsPerUser= and MaxConnections="),
-            ("[Limits]\nSummaryReserve=60%\n", "issued.conf:2: The three reserves add up to 100%"),
+            ("[Limits]\nSummaryReserve=60%\n", "issued.conf:2: CriticalReserve=, SummaryReserve= and NoveltyReserve="),
             ("[Limits]\nSummaryInterval=1h\n", "issued.conf:2: SummaryInterval= and SummaryIntervalMax="),
             ("[Forward]\n\nRequestTimeout=5s\n", "issued.conf:3: ConnectTimeout= and RequestTimeout="),
         ])
