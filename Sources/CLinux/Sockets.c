@@ -53,10 +53,9 @@ int clinux_bind_unix(int descriptor, const uint8_t *path, size_t count) {
 ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count) {
     struct sockaddr_un address;
     memset(&address, 0, sizeof address);
-    // One byte stays zero, since a path of maximum length has no NUL.
-    socklen_t length = sizeof address - 1;
+    socklen_t length = sizeof address;
     if (getsockname(descriptor, (struct sockaddr *)&address, &length) == -1) return -1;
-    if (address.sun_family != AF_UNIX || length > sizeof address - 1) {
+    if (address.sun_family != AF_UNIX || length > sizeof address) {
         errno = EAFNOSUPPORT;
         return -1;
     }

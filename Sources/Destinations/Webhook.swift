@@ -365,8 +365,10 @@ package struct WebhookTemplate: Hashable, Sendable {
     /// longer than 8 KiB.
     package init?(_ text: String) {
         self.text = text
-        let sample = NotificationMessage(
-            id: "m1", notifier: "n", host: "h", at: .epoch, attempt: 1, mayBeRepetition: false)
+        // No escape such as `\\n` consists of a backslash and the beginning of one of these values.
+        var sample = NotificationMessage(
+            id: "x1", notifier: "x", host: "x", at: .epoch, attempt: 1, mayBeRepetition: false)
+        sample.counts = [.init(kind: .escalated, count: 1)]
         guard text.utf8.count <= 8192, !Self.hasUnknownPlaceholder(text),
             (try? JSONValue(json: String(decoding: body(of: sample), as: UTF8.self))) != nil
         else { return nil }

@@ -155,6 +155,15 @@ import Testing
             result.metadata == ["metadata_metadata_domain": 1, "metadata_domain": 2, "inner": ["domain": 3]])
     }
 
+    @Test("Reserved keys that would be renamed alike get different names")
+    func renamedAlike() throws {
+        let keys = ["x.metadata", "metadata_x.metadata", "metadata_x.metadata_"]
+        let result = try fit(JSONValue.object(keys.enumerated().map { .init($1, .integer(Int64($0))) }))
+        let values = (result.metadata?.asObject ?? []) + (result.context?.asObject ?? [])
+        #expect(Set(values.map(\.key)).count == 3)
+        #expect(values.compactMap(\.value.asInteger).sorted() == [0, 1, 2])
+    }
+
     @Test("A line is within the limits for any metadata", arguments: 0..<24)
     func anything(seed: UInt64) throws {
         var random = SeededGenerator(seed)

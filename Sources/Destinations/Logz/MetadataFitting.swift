@@ -303,7 +303,7 @@ enum ReservedKeys {
     static func renamed(in members: [JSONValue.Member]) -> (members: [JSONValue.Member], keys: [String]) {
         let unique = unique(members)
         guard unique.contains(where: { contains($0.key) }) else { return (unique, []) }
-        let taken = Set(unique.map(\.key))
+        var taken = Set(unique.map(\.key))
         var keys: [String] = []
         let renamed = unique.map { member in
             guard contains(member.key) else { return member }
@@ -313,6 +313,7 @@ enum ReservedKeys {
                 // A name with the reserved suffix would stay reserved.
                 key = contains(key) ? "\(key)_" : "metadata_\(key)"
             }
+            taken.insert(key)
             return JSONValue.Member(key, member.value)
         }
         return (renamed, keys)
