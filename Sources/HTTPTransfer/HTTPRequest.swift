@@ -46,7 +46,7 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The header fields of a request or response in their original order. Names are case-insensitive.
+/// The header fields of a request or response in their original order.
 package struct HTTPHeaders: Equatable, Sendable {
     /// A header field.
     package struct Field: Equatable, Sendable {
@@ -58,7 +58,7 @@ package struct HTTPHeaders: Equatable, Sendable {
 
     package init() {}
 
-    /// The value of the first field with a name; nil if there is none.
+    /// The value of the first field with this name, ignoring case; nil if there is none.
     package subscript(name: String) -> String? {
         let wanted = name.lowercased()
         return fields.first { $0.name.lowercased() == wanted }?.value
@@ -107,7 +107,8 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
     let host: String
     let port: String
 
-    /// Returns nil if libcurl cannot parse the URL, or if its scheme is not HTTP or HTTPS.
+    /// Returns nil if the URL contains a zero byte or libcurl cannot parse it, or if its scheme is neither HTTP nor
+    /// HTTPS.
     init?(url: String) {
         // A C string would end at the zero byte and be a different URL.
         guard !url.utf8.contains(0), let handle = unsafe curl_url() else { return nil }
@@ -133,17 +134,19 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
     }
 }
 
-/// Determines the name of a request's proxy for messages. libcurl chooses the proxy itself and does not report it.
+/// Determines the proxy of a request, so that messages can name it. libcurl chooses the proxy itself and does not
+/// report its choice.
 enum ProxyName {
     private static func variable(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
         return unsafe String(cString: value)
     }
 
-    /// Returns the host and port of the proxy for a request; nil if it goes directly to the peer.
+    /// Returns the host and port of the proxy for a request, or `(invalid URL)`; nil if the request goes directly to
+    /// the peer.
     ///
-    /// - Parameter environment: Returns the value of an environment variable. Only variables that libcurl reads
-    ///   are used.
+    /// - Parameter environment: Returns the value of an environment variable; nil if it is not set. Called only for
+    ///   variables that libcurl reads.
     static func text(
         for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String? = variable
     ) -> String? {
@@ -168,11 +171,11 @@ enum ProxyName {
     }
 }
 
-/// The reason why a request got no complete response.
+/// The reason why a request got no usable response, or why `StreamClient` could not send bytes.
 package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kinds of failures that callers handle differently.
     package enum Code: String, Equatable, Sendable, CaseIterable {
-        /// The request is invalid: its URL or a header.
+        /// The URL or a header of the request is invalid.
         case invalidRequest
         /// The host name could not be resolved.
         case resolve
@@ -182,7 +185,7 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
         case connectTimeout
         /// After connecting, the transfer was not complete in time.
         case timeout
-        /// A TLS failure: an untrusted certificate, a failed handshake, no TLS, or an unusable CA file.
+        /// A TLS failure: an untrusted certificate, a failed handshake, a peer without TLS, or an unusable CA file.
         case tls
         /// The connection ended before the transfer was complete.
         case connectionLost
@@ -196,8 +199,8 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
     }
 
     package let code: Code
-    /// A description without a period, for users. It contains neither the URL, whose query may contain a credential,
-    /// nor text from the peer or libcurl.
+    /// A description for users, without a full stop at the end. It contains neither the query of the URL, which may
+    /// contain a credential, nor text from the peer or libcurl.
     package let message: String
     /// Whether the whole request may have been passed to the kernel, so that the peer may have acted on it. In an error
     /// of `StreamClient`, whether some of the bytes may have arrived.
@@ -323,8 +326,8 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
         unsafe stream.deallocate()
     }
 
-    /// Compresses the next part of the body, of less than 4 GiB, and appends the output. A part of the output may be
-    /// appended only by later calls.
+    /// Compresses the next part of the body, of less than 4 GiB, and appends the output that is complete. Later calls
+    /// append the rest.
     package mutating func append(_ bytes: [UInt8], to output: inout [UInt8]) throws(GzipError) {
         try run(bytes, Z_NO_FLUSH, to: &output)
     }

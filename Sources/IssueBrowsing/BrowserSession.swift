@@ -8,14 +8,14 @@ package import UnixIO
 package struct BrowserSession<Failure: Error> {
     private let link: any BrowserLink
     private let makeFailure: (CollectorConnectionError) -> Failure
-    /// The timeout of a call that sets none itself.
+    /// The default timeout of `call`.
     private let timeout: Duration
 
     /// Creates a session.
     ///
     /// - Parameters:
     ///   - link: The connection to the daemon.
-    ///   - timeout: The timeout of a call that sets none itself.
+    ///   - timeout: The default timeout of `call`. Other functions have no timeout.
     ///   - makeFailure: Converts an error of the connection.
     package init(
         link: any BrowserLink, timeout: Duration = .seconds(45),
@@ -58,7 +58,7 @@ package struct BrowserSession<Failure: Error> {
     /// Requests a copy of the daemon's store as an open file.
     ///
     /// - Parameter progress: Receives each reply before the last one.
-    /// - Returns: The last reply and the file. The file is nil if the daemon has passed none, because it is too old.
+    /// - Returns: The last reply and the file. The file is nil if the daemon is too old to pass one.
     package func backup(
         progress: (BackupReply) -> Void
     ) throws(Failure) -> (answer: BrowserReply<BackupReply>, file: PassedFile?) {
@@ -154,7 +154,8 @@ package protocol BrowserLink: AnyObject {
         _ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile?
 
-    /// Sets a closure that is called if the first reply to a call takes longer than `delay`, once for each call.
+    /// Sets a closure that is called once for each call whose first reply takes longer than `delay`. Has no effect on
+    /// calls whose timeout is not longer than `delay`.
     func onDelay(of delay: Duration, _ action: @escaping () -> Void)
 }
 
@@ -181,7 +182,7 @@ package struct BrowserReply<Value: JSONCodable> {
         }
     }
 
-    /// Returns the elements of an array in the reply as the daemon's JSON; empty if the reply has no such array.
+    /// Returns the elements of the reply's array `member` as the daemon's JSON; empty if there is no such array.
     package func elements(of member: String) -> [[UInt8]] {
         (try? Self.elements(of: member, in: json)) ?? []
     }

@@ -3,12 +3,12 @@ internal import Issues
 
 /// Users can change the state of their own issues, and operators the state of all issues.
 extension IssueBrowser {
-    /// Marks an issue as resolved. The next record reopens it, and operators are notified.
+    /// Marks an issue as resolved. By default, its next record reopens the issue and notifies operators.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - isUntilNewerVersion: `true` if only a record from a version that is newer than all versions so far reopens
-    ///     the issue.
+    ///   - isUntilNewerVersion: `true` to reopen the issue only if a record is from a version that is newer than the
+    ///     application's newest version so far.
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
@@ -27,12 +27,13 @@ extension IssueBrowser {
     /// it.
     ///
     /// A version has the fix if it is the given one, or if it was deployed later and does not have a lower number or
-    /// build. If no deployments were declared, only the numbers and builds are compared.
+    /// build. If no deployments were declared, the numbers and builds are compared or, if these determine no order, the
+    /// times of the first reports.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - version: The version with the fix, as the application reports it. Nil for the next version that is declared
-    ///     as deployed; until then, no record reopens the issue.
+    ///     as deployed for the first time; until it is declared, no record reopens the issue.
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
@@ -52,9 +53,9 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
-    ///   - isUntilNewerVersion: `true` if muting ends with a record from a version that is newer than all versions so
-    ///     far.
+    ///   - end: The time at which muting ends. Nil if it does not end at a certain time.
+    ///   - isUntilNewerVersion: `true` if muting ends with a record from a version that is newer than the application's
+    ///     newest version so far.
     ///   - count: The number of further occurrences after which muting ends. Nil if their number does not end it.
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already muted; an empty note removes it.
@@ -95,14 +96,14 @@ extension IssueBrowser {
 ///
 /// Corrections also apply to future records. They can be undone.
 extension IssueBrowser {
-    /// Merges issues of one application into one of them. The ids of the merged issues remain valid.
+    /// Merges issues into another issue of the same application. The ids of the merged issues remain valid.
     ///
     /// - Parameters:
     ///   - groups: The ids of the groups that are merged.
     ///   - target: The id of the group that gets their records.
     ///   - reason: The reason, which is stored with the corrections. At most 1,024 bytes. Nil for none.
-    /// - Returns: `group` is the group after the change. `count` is the number of groups that were merged, without
-    ///   those that were part of `target` already.
+    /// - Returns: `group` is the target after the change. `count` is the number of issues that were merged. Groups that
+    ///   were one issue before count once; those that were part of `target` do not count.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if a group does not exist or the caller may not see it;
     ///   `.denied` if the caller may not change it; `.refused` if the groups belong to different applications or users,
     ///   or if there are too many corrections; or another code if the daemon cannot be reached.
@@ -123,16 +124,16 @@ extension IssueBrowser {
     ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes. Nil for none.
     /// - Returns: The new group, then the old one.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it; `.denied` if the caller may not change it; `.refused` if no record matches, if all match or if there are
-    ///   too many corrections; or another code if the daemon cannot be reached.
+    ///   it; `.denied` if the caller may not change it; `.refused` if the pattern is invalid, if no record matches, if
+    ///   all match or if there are too many corrections; or another code if the daemon cannot be reached.
     @discardableResult
     public func split(_ group: String, template: String, reason: String? = nil) async throws -> [IssueGroup] {
         let parameters = SplitGroupParameters(group: group, template: template, reason: reason)
         return try await runOperation(CollectorCalls.splitGroup, parameters).groups
     }
 
-    /// Splits an issue by a field. For each value of the field, the records with this value move to a separate issue,
-    /// except for the value that was reported first, whose records stay in the group.
+    /// Splits an issue by a field. The records with the value that was reported first stay in the issue. Those with any
+    /// other value move to a new issue for that value.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
@@ -142,7 +143,7 @@ extension IssueBrowser {
     /// - Returns: `values` are the values of the field, oldest first; an empty string means records without a value.
     ///   `groups` are the groups in the same order, and empty after a dry run.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it; `.denied` if the caller may not change it; `.refused` if there is one value only or if there are too many
+    ///   it; `.denied` if the caller may not change it; `.refused` if there is only one value or if there are too many
     ///   values or corrections; or another code if the daemon cannot be reached.
     @discardableResult
     public func split(
@@ -154,27 +155,28 @@ extension IssueBrowser {
         return (reply.groups, reply.values)
     }
 
-    /// Undoes the merges into an issue or, if the issue was merged into another one, that merge.
+    /// Undoes the merges into an issue or, if the issue was merged into another one, that merge. Merges by a rule are
+    /// not undone.
     ///
     /// - Parameter group: The id of the group.
     /// - Returns: The groups that the records belong to now.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it; `.denied` if the caller may not change it; `.refused` if there is no merge by a user to undo; or another code if the daemon
-    ///   cannot be reached.
+    ///   it; `.denied` if the caller may not change it; `.refused` if there is no merge by a user to undo; or another
+    ///   code if the daemon cannot be reached.
     @discardableResult
     public func undoMerges(of group: String) async throws -> [IssueGroup] {
         try await runOperation(CollectorCalls.splitGroup, SplitGroupParameters(group: group)).groups
     }
 
-    /// Merges all issues of the same user and application whose titles match a pattern into one issue, including
-    /// future ones.
+    /// Merges into an issue all other issues of its user and application whose titles match a pattern, including future
+    /// ones.
     ///
     /// - Parameters:
     ///   - template: The pattern for titles. `*` matches any text.
     ///   - group: The id of the group that gets the records.
     ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes. Nil for none.
     ///   - isDryRun: `true` to count the groups without merging them.
-    /// - Returns: `group` is the group after the change. `count` is the number of groups that match now.
+    /// - Returns: `group` is the group after the change. `count` is the number of other groups that match now.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
     ///   it; `.denied` if the caller may not change it; `.refused` if the pattern is invalid, if more than 1,000 groups
     ///   match or if there are too many rules; or another code if the daemon cannot be reached.
@@ -222,10 +224,10 @@ extension IssueBrowser {
         try await call(CollectorCalls.explain, IDParameters(id: id))
     }
 
-    /// Returns pairs of issues that may be the same, because their titles differ in one word or value. Merges nothing.
+    /// Returns pairs of issues that may be the same, because only one word of their titles differs. Merges nothing.
     ///
     /// - Parameters:
-    ///   - app: The name of an application. Nil compares the issues of each application.
+    ///   - app: The name of an application. Nil compares the issues within each application.
     ///   - limit: The maximum number of suggestions. Nil means 20; the daemon returns at most 200.
     /// - Returns: The pairs.
     /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
@@ -237,7 +239,8 @@ extension IssueBrowser {
 }
 
 extension IssueBrowser {
-    /// Starts to forward all pending records now, and waits until each of them has a fate.
+    /// Starts to forward all pending records now, and waits until none of them is pending. Does not wait for paused
+    /// destinations.
     ///
     /// Only operators may call this.
     ///
@@ -303,7 +306,7 @@ extension IssueBrowser {
     ///
     /// Only operators may call this.
     ///
-    /// - Returns: The path of the copy on the daemon's host, in the daemon's state directory.
+    /// - Returns: The path of the copy on the daemon's host, in the folder of the database.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
     ///   copy fails or the daemon cannot be reached.
     public func backup() async throws -> String {
@@ -319,10 +322,10 @@ extension IssueBrowser {
     /// Only operators may call this.
     ///
     /// - Parameters:
-    ///   - file: The name of a file. Nil selects all files.
+    ///   - file: The name of the database file to read. Nil selects all files that were moved aside.
     ///   - isDryRun: `true` to list the files without reading them.
-    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files.
-    ///   `unreadableFiles` are the files in which nothing is readable, or that took too long to read; they are left
+    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the selected files.
+    ///   `unreadableFiles` are those in which nothing is readable, or that took too long to read; they are left
     ///   unchanged.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if there is
     ///   no such file; or another code if the daemon cannot be reached.
@@ -340,7 +343,7 @@ extension IssueBrowser {
     /// Declares that a version of an application was deployed.
     ///
     /// A version counts as newer than another one if it was first deployed later, unless its number or build is lower.
-    /// A version that is in use already is not stored again, so a program can call this at every start.
+    /// If the version is already the one declared last, nothing is stored, so a program can call this at every start.
     ///
     /// - Parameters:
     ///   - app: The name of the application.
@@ -349,8 +352,9 @@ extension IssueBrowser {
     ///   - commit: The revision of the source code. Nil if unknown.
     ///   - note: A note. Nil for none.
     ///   - user: The id of the user whose application it is. Nil means the caller or, if the caller is an operator, all
-    ///     users that have an application of this name.
-    /// - Returns: `deployment` is the deployment. `isNew` is `false` if the version was in use already.
+    ///     users who have an application of this name.
+    /// - Returns: `deployment` is the new deployment or, if nothing was stored, the earlier one. `isNew` is `false` if
+    ///   nothing was stored.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller may not declare it; `.refused` if an
     ///   argument is invalid; or another code if the daemon cannot be reached.
     @discardableResult
@@ -364,7 +368,7 @@ extension IssueBrowser {
         return (reply.deployment, reply.isKnown != true)
     }
 
-    /// Removes a deployment that was declared by mistake: the latest one of this version.
+    /// Removes the latest declared deployment of a version, for example because it was declared by mistake.
     ///
     /// The states of issues do not change. If records of the version have arrived and it has no other declared
     /// deployment, the version is listed as observed afterwards.

@@ -29,7 +29,8 @@ public struct IssueBrowser: Sendable {
 
     // MARK: Reading
 
-    /// Returns issues. All reports with the same fingerprint are one issue, called a group.
+    /// Returns issues, also called groups. A user's reports with the same application and fingerprint are one issue,
+    /// unless the grouping was corrected.
     ///
     /// - Parameters:
     ///   - filter: Selects the issues.
@@ -88,7 +89,8 @@ public struct IssueBrowser: Sendable {
     /// }
     /// ```
     ///
-    /// The sequence ends when the task is cancelled. It throws `IssueDeliveryError` when the daemon stops.
+    /// The sequence ends when the task is cancelled. It throws `IssueDeliveryError` if the daemon cannot be reached or
+    /// stops.
     ///
     /// - Parameter filter: Selects the records. If it has a `since`, stored records from that time on are returned
     ///   first.

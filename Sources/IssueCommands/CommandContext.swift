@@ -108,7 +108,7 @@ struct CommandContext {
         try print([line])
     }
 
-    /// Prints a line for users, unless the output is JSON.
+    /// Prints a line if the output is for users, and nothing if it is JSON.
     func printNote(_ line: String) throws(CommandFailure) {
         if format == .human { try print(line) }
     }
@@ -166,7 +166,8 @@ struct CommandContext {
         return word == "y" || word == "yes"
     }
 
-    /// Shows the progress of a job on a terminal. Each text replaces the previous one; an empty text removes it.
+    /// Shows the progress of a job if the output is a terminal and not JSON. Each text replaces the previous one; an
+    /// empty text only removes the previous one.
     func publishProgress(_ text: String) {
         guard terminal.isTerminal, format == .human else { return }
         output.writeError(Array("\r\u{1B}[K\(TerminalSanitizer.line(text))".utf8))
@@ -293,7 +294,7 @@ extension CommandFailure {
             self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
         case .invalidFilter("bucket", let reason):
             self.init(.usage, "invalid value for \(HistogramCommand.bucket.spelling): \(reason)")
-        // The pattern is well-formed, but does not fit the records of the group.
+        // The pattern is well-formed, but matches no record or all records of the group, or too many groups.
         case .invalidFilter("template", let reason):
             self.init(.refused, "invalid value for \(GroupCommand.template.spelling): \(reason)")
         case .invalidFilter("field", let reason):
@@ -319,7 +320,7 @@ extension CommandFailure {
             self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):
             let argument = Self.filterOptions[name]?.spelling ?? Self.argumentNames[name] ?? "'\(name)'"
-            self.init(.usage, "the daemon rejected \(argument): it is empty, too long or malformed")
+            self.init(.usage, "the daemon rejected \(argument): it is empty, too long or otherwise invalid")
         case .expectedMore, .unknown: self.init(.refused, "the daemon returned an error: \(error)")
         }
     }

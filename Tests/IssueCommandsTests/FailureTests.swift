@@ -84,11 +84,11 @@ struct FailureTests {
             ),
             (
                 .refused(.invalidParameter("resolved_in")), .usage,
-                "the daemon rejected --in: it is empty, too long or malformed"
+                "the daemon rejected --in: it is empty, too long or otherwise invalid"
             ),
             (
                 .refused(.invalidParameter("apps")), .usage,
-                "the daemon rejected --app: it is empty, too long or malformed"
+                "the daemon rejected --app: it is empty, too long or otherwise invalid"
             ),
             (
                 .refused(.methodNotImplemented("x")), .refused,

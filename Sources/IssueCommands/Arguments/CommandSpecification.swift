@@ -87,9 +87,7 @@ enum OperandRule: Equatable, Sendable {
         }
     }
 
-    /// Throws if there are too many or too few operands, or if one of them is empty.
-    ///
-    /// - Parameter acceptsEmpty: Whether to accept empty operands.
+    /// Throws if there are too many or too few operands or, unless `acceptsEmpty` is `true`, if one of them is empty.
     func check(_ operands: [String], acceptsEmpty: Bool) throws(UsageError) {
         let (required, limit): ([String], Int) =
             switch self {
@@ -107,7 +105,7 @@ enum OperandRule: Equatable, Sendable {
         }
     }
 
-    /// Returns the name of an operand; nil if the command takes none or any number.
+    /// Returns the name of the operand at an index; nil for `none` and `any`.
     private func name(at index: Int) -> String? {
         switch self {
         case .none, .any: nil

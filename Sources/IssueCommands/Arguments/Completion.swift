@@ -31,7 +31,7 @@ struct Completion {
     private enum Position {
         case command
         case option([OptionSpecification])
-        /// An operand or the value of an option. `prefix` is the part of the word before it, such as `--app=`.
+        /// An operand or the value of an option. `prefix` is the part of the word before the value, such as `--app=`.
         case value(ValueSource, prefix: String)
     }
 
@@ -81,8 +81,8 @@ struct Completion {
         }
     }
 
-    /// Returns the candidates that begin with the unfinished word. Leaves out names with control characters, which
-    /// could change the terminal.
+    /// Returns the candidates that begin with the unfinished word. Leaves out names with characters that a terminal
+    /// could interpret.
     private func matching(_ candidates: [Candidate]) -> [Candidate] {
         candidates.filter { $0.word.hasPrefix(word) && TerminalSanitizer.line($0.word) == $0.word }
     }

@@ -11,7 +11,7 @@ struct BundleCollector {
     /// The path of the database (`--database`). Nil uses the path in the configuration or, if that is unknown or may
     /// belong to another daemon, the path that the daemon reports.
     var database: String?
-    /// The maximum number of newest records to include, anonymised.
+    /// The maximum number of records to include, anonymised and the newest first.
     var recordCount = 0
     /// Opens the database at a path, or at the default path if that is nil. Throws the reason why it cannot be opened.
     var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
@@ -22,8 +22,7 @@ struct BundleCollector {
     /// The maximum duration of a query.
     private static let queryTime: Duration = .seconds(5)
 
-    /// Collects all parts. A part that can't be collected contains the reason, but `files` is left out if the path of
-    /// the database is unknown.
+    /// Collects all parts. A part that can't be collected contains the reason.
     func collect() -> SupportBundle {
         var parts = [system, program("versions", "versions of the programs", "issued", ["--version"])]
         let (printed, path, socket) = configurationPart()
@@ -42,7 +41,8 @@ struct BundleCollector {
             userID: CurrentProcess.userID)
     }
 
-    /// Returns a warning if the socket in the configuration is not one of those that `issuectl` uses; nil otherwise.
+    /// Returns a warning if the socket in the configuration is not one of those that `issuectl` tries; nil if it is, or
+    /// if the configuration names no socket.
     private func warning(configured: String?) -> String? {
         let asked = SocketPath.candidates(context.socket)
         guard let configured, !asked.contains(configured) else { return nil }

@@ -2,8 +2,8 @@ package import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl bundle`: writes a text file with diagnostics but no secrets. It has messages only with `--with-messages`,
-/// anonymised.
+/// `issuectl bundle`: writes a text file with diagnostics but no secrets. With `--with-messages`, the file also
+/// contains reported messages, anonymised.
 ///
 /// Like `sql`, it runs in `issued-sql`, which can open the database. If that program cannot be run, `issuectl` writes
 /// the bundle without the parts that need the database.
@@ -31,7 +31,7 @@ struct BundleCommand: Command {
             "The bundle has these parts: system, versions, configuration, status, health, metrics, doctor, "
                 + "service, log, files, schema, rows, ledger, limits, plans. If a part cannot be collected, the "
                 + "bundle contains the reason instead. The daemon need not run. Run the command as root, because "
-                + "other users cannot read most of the parts.",
+                + "other users cannot collect all parts.",
             "The bundle contains the names of hosts, applications, destinations and files, but no reported "
                 + "messages, metadata or secrets. Values in the log that may quote a report are removed, and so are "
                 + "the paths in the URLs of webhooks.",
@@ -137,8 +137,8 @@ struct BundleCommand: Command {
         return try checked(try FileSaving.path(at: chosen, named: name, otherwise: "no bundle was written"))
     }
 
-    /// Returns the path if a file may be written there. Throws if it exists, unless `--force` was given and it is a
-    /// regular file or a symbolic link.
+    /// Returns the path if a file may be written there. Throws if something exists there, unless `--force` was given
+    /// and it is a regular file or a symbolic link.
     private func checked(_ path: String) throws(CommandFailure) -> String {
         guard let status = try? FileSystem.status(of: path, followingLinks: false) else { return path }
         guard arguments.has(Self.force) else { throw Self.exists(path) }
@@ -225,7 +225,7 @@ struct SupportBundle {
         return Self.printable(text)
     }
 
-    /// Replaces control characters, which a terminal would interpret.
+    /// Replaces the characters that a terminal could interpret, except line feeds and tabs.
     private static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -244,8 +244,8 @@ package enum BundleFilters {
     /// The text that replaces a removed value.
     static let removed = "(removed)"
 
-    /// The fields of log lines that never contain reported messages or metadata. The values of all other fields are
-    /// removed, including fields that only a newer daemon logs.
+    /// The fields of log lines that never contain reported messages or metadata. The values of other fields are
+    /// removed, even if only a newer daemon logs them, except for the status code in `answer`.
     private static let plainFields: Set<String> = [
         "advice", "app", "before", "bytes", "changed", "checked", "closed", "connections", "correction", "count",
         "critical", "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first",

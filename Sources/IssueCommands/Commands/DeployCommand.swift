@@ -20,11 +20,11 @@ struct DeployCommand: Command {
         operands: .two("APP", "VERSION"), operandSources: [.applications],
         sections: [("Deployment", [at, commit, note, user, remove])],
         notes: [
-            "resolve, mute and list compare versions by the times of their deployments. VERSION is the version "
+            "resolve, mute and list use deployments to find out which version is newer. VERSION is the version "
                 + "in the application's reports, with the build in parentheses if it has one. If VERSION is already "
                 + "the version declared last, nothing is stored, so a service can run this command at every start.",
             "TIME is \(TimeExpression.forms). It must not be in the future.",
-            "--remove does not change the states of issues. If VERSION has sent reports and no other deployment "
+            "--remove does not change the states of issues. If VERSION was reported and no other deployment "
                 + "declares it, issuectl deploys lists it as seen in a report afterwards. Operators need --user to "
                 + "remove a deployment that was declared for one user.",
         ],
@@ -63,7 +63,7 @@ struct DeployCommand: Command {
         return .success
     }
 
-    /// The error message for a user who may not declare or remove the deployment.
+    /// The error message for users who may not declare or remove the deployment.
     private var denied: String {
         "permission denied: you can declare deployments only for your own user, and not as nobody or a dynamic user; "
             + "only root, the daemon's user and the groups in Operators= (issued.conf) may do so for others"

@@ -14,7 +14,7 @@ package struct DoctorCheck: Sendable {
     package static let all: [DoctorCheck] = [
         .init(id: "socket", summary: "The daemon replies at its socket", findings: socket),
         .init(
-            id: "permissions", summary: "Every user can report, and only you, its owner and root can replace the socket"
+            id: "permissions", summary: "Every user can report; only root, you and the socket's owner can replace it"
         ) {
             permissions($0)
         },
@@ -324,7 +324,7 @@ extension DoctorCheck {
         }
     }
 
-    /// Returns the faults of the store; nil if the user may not see them.
+    /// Returns the faults of the store; nil if there is no status or the user may not see them.
     private static func visibleFaults(_ facts: DoctorFacts) -> [(text: String, kind: StoreFaultKind?)]? {
         guard let store = facts.daemon?.store, store.id.isEmpty || store.bytes != nil else { return nil }
         return store.faultsByKind
@@ -334,7 +334,7 @@ extension DoctorCheck {
 // MARK: Destinations
 
 extension DoctorCheck {
-    /// The values of `reason` of paused and waiting destinations that the check `token` reports.
+    /// The reasons for which the check `token` reports a paused or waiting destination.
     private static let tokenReasons: Set = ["unauthorised", "forbidden", "no_credential", "proxy_refuses"]
 
     private static func configured(_ facts: DoctorFacts) -> [DestinationStatus]? {
@@ -466,7 +466,7 @@ struct SQLiteRelease: Comparable {
         }
     }
 
-    /// The known faults that concern a program such as this one. Sources: sqlite.org/wal.html#walresetbug and
+    /// The known faults that concern `issued`. Sources: sqlite.org/wal.html#walresetbug and
     /// sqlite.org/cves.html.
     static let knownFaults = [
         Fault(

@@ -13,8 +13,8 @@ struct DoctorCommand: Command {
         sections: [("Options", [list, CommonOptions.shortTimeout])],
         notes: [
             "Without CHECK, runs all checks. The result of a check is ok, skipped, a note, a warning or a "
-                + "problem. Each finding is shown with the command or the change that fixes it. Run it as root, a "
-                + "reader or an operator: other users see only a part, so some checks are skipped for them.",
+                + "problem. Each finding is shown with the command or the change that fixes it. Run the command "
+                + "as root, a reader or an operator: for other users, some checks are skipped.",
             "Exits with 1 if there is a warning or a problem.",
         ],
         examples: ["sudo issuectl doctor", "issuectl doctor socket disk --json", "issuectl doctor --list"])
@@ -89,7 +89,7 @@ struct DoctorReport {
     /// Returns the reason why a check was not possible.
     private func reasonForSkipping(_ check: DoctorCheck) -> String {
         switch check.id {
-        case "permissions": return "there is no socket"
+        case "permissions": return "no socket was found"
         case "unit": return "issued.service is not installed"
         default: break
         }
@@ -190,7 +190,7 @@ package struct SocketFile: Equatable, Sendable {
 
 /// The settings of an installed unit of systemd and its drop-ins. Only the last value of each key is kept.
 package struct UnitFile: Equatable, Sendable {
-    /// The path of the unit; nil if it is not installed.
+    /// The path of the unit; nil if it is not installed, and empty if only `add` was called.
     package private(set) var path: String?
     private var values: [String: String] = [:]
 
