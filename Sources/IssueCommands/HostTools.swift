@@ -10,7 +10,7 @@ package struct HostTools {
         case failed(String, printed: String = "")
     }
 
-    /// The reason why a file can't be read or written.
+    /// The reason why a folder can't be listed or a file can't be written.
     package struct Failure: Error, Equatable, Sendable {
         package var reason: String
         /// Whether the file exists and must not be replaced.
@@ -21,12 +21,12 @@ package struct HostTools {
     package var run: (_ program: String, _ arguments: [String]) -> Output
     /// Reads a small text file; nil if it can't be read or is too large.
     package var read: (_ path: String) -> String?
-    /// Returns a line with type, permissions, owner, size and name for each file in a folder. If there are many files,
-    /// the last line has the number of those that are left out.
+    /// Returns a line with type, permissions, owner, size and name for each file in a folder, or with `?` and the name
+    /// if the file's properties can't be read. If there are many files, the last line states how many are left out.
     package var list: (_ folder: String) throws(Failure) -> [String]
     /// Writes a file that only its owner may read. Replaces an existing one only if `replacing` is `true`.
     package var save: (_ content: [UInt8], _ path: String, _ replacing: Bool) throws(Failure) -> Void
-    /// Returns the name of a user; nil if the user has none.
+    /// Returns the name of a user; nil if the name can't be found.
     package var userName: (_ userID: UInt32) -> String? = { _ in nil }
 }
 
@@ -91,7 +91,7 @@ extension HostTools {
     /// Returns the text that a program printed, or how it failed.
     static func output(of run: CommandRun, _ name: String) -> Output {
         var text = String(decoding: run.output, as: UTF8.self)
-        // The first line of a truncated output is incomplete.
+        // The first line of a truncated output may be incomplete.
         if run.isCut { text = "…\n" + text.drop { $0 != "\n" }.dropFirst() }
         let problem: String
         switch run.end {
@@ -131,11 +131,12 @@ extension HostTools {
     }
 }
 
-/// Saves a copy of a file whose descriptor the daemon has passed, under a new path or in a folder. Also replaces files.
+/// Saves a copy of a file whose descriptor the daemon has passed, under a new path or in a folder. `replace` writes
+/// other files.
 package struct FileSaving {
     /// Throws if the destination is an existing file, its folder does not exist, or its file system has no free space.
     package var check: (_ destination: String) throws(CommandFailure) -> Void
-    /// Saves the file and returns its path. In a folder, the file is called `name`.
+    /// Saves the file and returns its path. If the destination is a folder, the file is called `name` there.
     package var save: (_ file: PassedFile, _ destination: String, _ name: String) throws(CommandFailure) -> String
     /// Writes a file that all users may read. Readers of an existing file see either the old or the new content.
     package var replace: (_ path: String, _ content: [UInt8]) throws(Errno) -> Void = {
@@ -144,10 +145,11 @@ package struct FileSaving {
 }
 
 extension FileSaving {
-    /// Saves to the file system. Only `replace` overwrites an existing file.
+    /// Saves to the file system. Only `replace` overwrites an existing file; for an exception, see `rename`.
     ///
-    /// The peer that passes the file is not trusted. Only the passed descriptor is read, only if it is a regular file
-    /// with a database header, and only up to its initial size. No path named by the peer is opened, moved or removed.
+    /// The peer that passes the file is not trusted. Only the passed descriptor is read, up to the initial size of its
+    /// file, which must be a regular file with a database header. No path named by the peer is opened, moved or
+    /// removed.
     static var process: FileSaving {
         FileSaving(
             check: { (destination) throws(CommandFailure) in

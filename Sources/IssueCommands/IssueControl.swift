@@ -116,7 +116,8 @@ package struct IssueControl {
         } catch {
             throw CommandFailure(.usage, "\(error.message). See issuectl \(specification.name) --help")
         }
-        // If the daemon is reachable, sends the reports that earlier runs have saved, even if the command fails.
+        // If the command has connected to the daemon, sends the reports that earlier runs have saved, even if the
+        // command fails.
         defer { if context.hasConnected.value { context.reporting.sendSpooled(context.socket) } }
         return try command.run(in: context)
     }
@@ -131,7 +132,7 @@ package struct IssueControl {
             arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human
         context.painter.isColored = (choice ?? .auto).applies(to: context.terminal, context.environment)
         context.socket = arguments[CommonOptions.socket]
-        // If a command defines `--timeout` itself, its values have the same form.
+        // A `--timeout` that the command defines itself takes values of the same form.
         let timeout = try arguments.duration(CommonOptions.timeout)
         if timeout == .zero, let text = arguments[CommonOptions.timeout] {
             throw UsageError(text, of: CommonOptions.timeout, expected: "\(DurationExpression.forms), above 0")

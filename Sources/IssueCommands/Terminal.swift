@@ -23,7 +23,8 @@ package struct TerminalInfo: Equatable, Sendable {
     }
 
     /// Returns the number of table rows that fit on a screen together with the heading and the prompt, at least 5.
-    /// Returns 50 if the output is not a terminal or its height is unknown. `LINES` overrides the height.
+    /// Returns 50 if the output is not a terminal, or if the height is unknown or not positive. `LINES` overrides the
+    /// height.
     func tableRows(_ environment: (String) -> String?) -> Int {
         let variable = environment("LINES").flatMap { Int($0) }
         guard isTerminal, let rows = variable ?? rows, rows > 0 else { return 50 }
@@ -37,7 +38,8 @@ package enum ColorChoice: String, CaseIterable, Sendable {
     case always
     case never
 
-    /// Returns `true` if colours should be used. `auto` respects `NO_COLOR` (no-color.org) and `TERM=dumb`.
+    /// Returns `true` if colours should be used. `auto` means on a terminal, unless `NO_COLOR` (no-color.org) or
+    /// `TERM=dumb` is set.
     func applies(to terminal: TerminalInfo, _ environment: (String) -> String?) -> Bool {
         switch self {
         case .always: return true
@@ -86,7 +88,7 @@ final class StandardInput: CommandInput {
 
 /// The standard output and error of the process.
 final class StandardOutput: CommandOutput {
-    /// Whether output was lost although there is a reader.
+    /// Whether a write failed for any other reason than that the reader had closed the pipe.
     private(set) var hasFailed = false
 
     func write(_ bytes: [UInt8]) -> Bool {
@@ -94,7 +96,7 @@ final class StandardOutput: CommandOutput {
             try StandardStream.output.writeAll(bytes)
             return true
         } catch {
-            // It is not an error if the reader has closed the pipe. All other errors, such as a full disk, are
+            // It is not an error if the reader has closed the pipe. The first other error, such as a full disk, is
             // reported.
             if error != .brokenPipe, !hasFailed {
                 hasFailed = true

@@ -23,8 +23,8 @@ package struct RecordLogClock: Equatable, Sendable {
     /// The time of one commit.
     package struct Reading: Equatable, Sendable {
         package var log: RecordLogInstant
-        /// The wall time to store. It may be slightly ahead of the wall clock, so that stored times do not go
-        /// backwards.
+        /// The wall time to store. It may be slightly ahead of the wall clock, so that stored times do not go backwards
+        /// while the offset stays the same.
         package var wall: IssueTimestamp
         /// The offset from this commit on, in milliseconds; nil if it did not change.
         package var newOffset: Int64?
@@ -101,7 +101,8 @@ package struct RecordLogClock: Equatable, Sendable {
 /// A point in time on the record log's clock. The clock never goes backwards. Setting the wall clock changes log time
 /// by at most a second or, while the daemon is not running, by at most a day.
 ///
-/// Each commit stores its log time. A decision based on it is therefore the same when it is repeated after a crash.
+/// Each commit stores its log time. A decision based on that time is therefore the same if repeated after a crash.
+/// Limits that are not stored also use this type for times of the monotonic clock.
 package struct RecordLogInstant: InstantProtocol {
     /// The milliseconds since an arbitrary origin.
     package var milliseconds: Int64

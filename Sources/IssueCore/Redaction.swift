@@ -214,15 +214,15 @@ extension Redactor {
 
 /// Reduces messages and metadata to the parts that help to find a fault: constant text, keys and types.
 ///
-/// First, all rules of redaction are applied, even if they are switched off. Then the values that the template
-/// recognises are replaced, such as numbers, paths, addresses and quoted text. Finally, each word of at least three
-/// characters that also occurs in a string of the record's metadata or details is replaced. A name that occurs only in
-/// the text of a message remains, because it cannot be distinguished from constant text.
+/// In a message, all rules of redaction are applied first, even if they are switched off. Then the values that
+/// `MessageTemplate` recognises are replaced, such as numbers, paths, addresses and quoted text. Finally, each word of
+/// at least three characters that also occurs in a string of the record's metadata or details is replaced. A name that
+/// occurs only in the message remains, because it cannot be distinguished from constant text.
 package struct Anonymizer: Sendable {
     private var redactor: Redactor
     private let limits = RecordLimits()
 
-    /// The minimum number of characters of a word in metadata that is replaced in messages.
+    /// The minimum number of characters of a word in metadata or details for it to be replaced in messages.
     private static let minWordLength = 3
     /// The maximum size of a key, in bytes. A longer key is probably data.
     private static let maxKeyBytes = 40
@@ -252,7 +252,7 @@ package struct Anonymizer: Sendable {
     }
 
     /// Returns a value in which each number is replaced with its type, and each text with its type and length in
-    /// characters. Keys that do not look like names are replaced too.
+    /// characters. Keys that do not look like names, or contain a secret, are replaced too.
     package mutating func value(_ value: JSONValue) -> JSONValue {
         switch value {
         case .null, .bool: return value
@@ -264,7 +264,8 @@ package struct Anonymizer: Sendable {
         }
     }
 
-    /// Returns a key unchanged if it looks like a name in a program. Other keys may be data, and are replaced.
+    /// Returns a key unchanged if it looks like a name in a program and contains no secret. Other keys may be data, and
+    /// are replaced.
     private mutating func key(_ key: String) -> String {
         let isName =
             !key.isEmpty && key.utf8.count <= Self.maxKeyBytes

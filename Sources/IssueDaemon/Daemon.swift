@@ -23,7 +23,7 @@ package final class Daemon {
     private var statusRegistry: StatusRegistry?
     /// Whether readiness was reported to the service manager.
     private var isReady = false
-    /// The path of the socket. If the socket is inherited, the unit's path.
+    /// The path of the socket. If the socket is inherited, the path that it is bound to.
     private var socketPath = ""
     /// The socket of the unit `issued-metrics.socket`; nil without it.
     private var metricsListener: ListeningSocket?
@@ -74,7 +74,7 @@ package final class Daemon {
         }
     }
 
-    /// Logs the first errors of the configuration, their total number, and all warnings.
+    /// Logs the first errors of the configuration, the number of all errors, and all warnings.
     private static func report(_ effective: EffectiveConfiguration, _ log: Log) {
         for problem in effective.problems.prefix(EffectiveConfiguration.maxShownProblems) {
             log.error(.configError, ["error": "\(problem)"])
@@ -112,8 +112,8 @@ package final class Daemon {
             do throws(StoreFailure) {
                 try prepareFolder()
             } catch {
-                // The service manager's socket stays open, and senders wait for it. So the daemon keeps running,
-                // answers them and retries.
+                // Senders can still connect to the service manager's socket, so the daemon keeps running, answers them
+                // and retries.
                 guard socket.isInherited else { throw DaemonFailure(code: .cannotCreate, message: "\(error)") }
             }
             while try runOnce(socket) {}
@@ -255,7 +255,7 @@ package final class Daemon {
         }
     }
 
-    /// Publishes the configuration's errors for `status`, and saves a copy of a valid configuration.
+    /// Publishes the configuration's errors for `status`. Saves a copy of the configuration if it is valid.
     func publishConfiguration(to statusRegistry: StatusRegistry) {
         statusRegistry.update(effective)
         guard effective.isValid else { return }
@@ -393,7 +393,7 @@ extension Daemon {
         }
     }
 
-    /// A new registry for the configured database, which continues the counts of the current one.
+    /// A new registry for the configured database. It continues the counts of the current registry.
     private var nextStatusRegistry: StatusRegistry {
         StatusRegistry(path: configuration.store.path, after: statusRegistry)
     }

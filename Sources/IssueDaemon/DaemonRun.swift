@@ -208,7 +208,7 @@ final class DaemonRun {
 
     // MARK: Stop
 
-    /// Stops accepting reports, answers those that were received, ends forwarding and closes the store.
+    /// Stops accepting reports, answers the received ones, stops forwarding and notifiers, and closes the store.
     func end(drainTimeout: Duration, flushTimeout: Duration) {
         socket.stop()
         drain(timeout: drainTimeout)

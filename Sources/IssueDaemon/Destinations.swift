@@ -65,10 +65,9 @@ final class Destinations: Sendable {
         for (service, _) in running.withLock({ $0 }) { service.recordsErased() }
     }
 
-    /// Flushes the service with a name, or all services if the name is nil. Each flushed service calls `completed`
-    /// once.
+    /// Asks the service with this name to flush, or all services if the name is nil. Each calls `completed` once.
     ///
-    /// - Returns: The number of flushed services.
+    /// - Returns: The number of services that will call `completed`.
     func flush(_ name: String?, _ completed: @escaping @Sendable () -> Void) -> Int {
         let selected = running.withLock { $0 }.filter { name == nil || $0.service.destination.name == name }
         for (service, _) in selected { service.flush(completed) }
@@ -127,8 +126,8 @@ final class LimitMonitor: Sendable {
         self.report = report
     }
 
-    /// Records the limits that have held back records of a destination, and reports those that have begun or stopped
-    /// doing so. If the name of an application can't be read, the event names only its user.
+    /// Remembers the limits that have held back records of a destination. Reports limits that have begun or stopped
+    /// holding records back. If the name of an application can't be read, the event names only its user.
     func heldBack(_ limits: Set<ReachedLimit>, by destination: String, _ reader: StoreReader) {
         let now = Clock.monotonic
         let (ended, begun) = watch.withLock { watch in

@@ -82,7 +82,7 @@ struct DeadLettersTests {
                 == lines(
                     """
                     5 dead letters are pending again.
-                    1 can only be exported: the record cannot be read, or its destination is no longer configured.
+                    1 can only be exported: the record or summary cannot be read, or the destination is not configured.
                     """))
     }
 

@@ -209,7 +209,7 @@ struct GroupTests {
         #expect(
             outcome.output
                 == lines(
-                    "Matches 0 issues.\nAdded a rule for g7, which matches no other issue so far: Decoding failed"))
+                    "Matches 0 issues.\nAdded a rule for g7; it matches no other issue so far: Decoding failed"))
     }
 
     @Test("undo of several corrections prints one JSON document, each issue once, also if a later one does not exist")

@@ -112,8 +112,7 @@ struct HelpTests {
                       --spool                Save records that the daemon does not accept in
                                              time; your next issuectl or reporting program sends
                                              them
-                      --id KEY               Do not store records again that were reported with
-                                             the same KEY
+                      --id KEY               Store nothing twice in a retry with the same KEY
                   -q, --quiet                Do not print the ids of stored records
                   -s, --stderr               Also print each message to standard error
 
@@ -129,7 +128,7 @@ struct HelpTests {
                 line is rejected, an error message shows its number, the other lines are stored,
                 and the exit status is 1.
 
-                The id of a record is printed once the record is on disk. ISSUED_APP,
+                The id of a record is printed when the record is on disk. ISSUED_APP,
                 ISSUED_VERSION and ISSUED_ENVIRONMENT are the defaults of --app, --app-version
                 and --environment. Without --app and ISSUED_APP, the application name is that of
                 the calling script or service, or issuectl if there is neither.
@@ -165,7 +164,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with every word and "quoted phrase" in TEXT
+                      --text TEXT           Only with all words and "quoted phrases" of TEXT
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -230,7 +229,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with every word and "quoted phrase" in TEXT
+                      --text TEXT           Only with all words and "quoted phrases" of TEXT
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -315,7 +314,7 @@ struct HelpTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with every word and "quoted phrase" in TEXT
+                      --text TEXT           Only with all words and "quoted phrases" of TEXT
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -345,8 +344,8 @@ struct HelpTests {
                 RFC 3339 time, a time of day such as 15:30, an age such as 2h or 7d, now, today
                 or yesterday. Times are UTC unless they have an offset.
 
-                If the daemon stops, the command waits until it runs again, then continues with
-                the records that were not shown.
+                If the daemon stops, the command waits until the daemon runs again, then
+                continues with the records that were not yet shown.
 
                 Examples:
                   issuectl follow --severity error
@@ -399,7 +398,7 @@ struct HelpTests {
                 Forward pending records now and show the result.
 
                 Options:
-                      --timeout TIME  Maximum time to wait for all fates (default 30s)
+                      --timeout TIME  Maximum time to wait (default 30s)
 
                 Common options:
                       --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard
@@ -410,16 +409,15 @@ struct HelpTests {
                   -h, --help          Show this help
 
                 Sends pending records and corrections now instead of at the next scheduled
-                attempt, and waits until each of them has a fate, such as delivered or
-                dead-lettered. For each destination, the output shows the fates since the
-                command began. Without DESTINATION, all destinations are flushed. A paused
-                destination gets one attempt; if it fails, the command stops waiting for that
-                destination.
+                attempt, and waits until none of them is pending. For each destination, the
+                output shows the fates since the command began. Without DESTINATION, all
+                destinations are flushed. A paused destination gets one attempt; if it fails,
+                the command stops waiting for that destination.
 
-                Exits with 75 if records or corrections are still pending. Otherwise, exits with
-                1 if any of them became dead letters since the command began, or if no
-                destination is in use and the configuration has an error. Destinations that are
-                no longer configured are ignored.
+                Exits with 75 if records or corrections from before the command are still
+                pending. Otherwise, exits with 1 if records or corrections became dead letters
+                since the command began, or if no destination is in use and the configuration
+                has an error. Destinations that are no longer configured are ignored.
 
                 Examples:
                   issuectl flush

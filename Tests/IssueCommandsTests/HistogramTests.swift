@@ -26,7 +26,7 @@ struct HistogramTests {
                       --domain NAME         Only this error domain (repeatable)
                       --code NUMBER         Only this error code (repeatable)
                       --file FILE           Only this source file (repeatable)
-                      --text TEXT           Only with every word and "quoted phrase" in TEXT
+                      --text TEXT           Only with all words and "quoted phrases" of TEXT
                       --metadata KEY=VALUE  Only this metadata; nested keys as a.b (repeatable)
                       --group ID            Only this group (repeatable)
                       --user USER           Only this user, by id or name (repeatable)
@@ -56,11 +56,12 @@ struct HistogramTests {
 
                 Counts the records of the last 24 hours, or of the time between --since and
                 --until. Records that retention has removed are included. Counts older than a
-                week are kept per hour.
+                week are kept per hour. --text, --metadata, --trace, --request and --end-user
+                select whole issues, not single records.
 
                 With --by app or group, the line * counts the records of all applications or
-                issues that are not among the 20 largest. With --by, the line (deploys) counts
-                deployments.
+                issues that are not among the 20 largest. With --by severity, app or group, the
+                line (deploys) counts deployments.
 
                 TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
                 or 7d, now, today or yesterday. Times are UTC unless they have an offset.

@@ -37,7 +37,7 @@ struct LimitsTests {
                 applications      all                                                  50 each  each day          0  -
                 of the future     all                                                        -  -                 0  -
                 and 7 more
-                Limits that are not listed held back 12 records.
+                Limits that the daemon does not return held back another 12.
                 Held back since 2026-11-21T11:00:00.000Z (1 h ago).
 
                 """)

@@ -23,7 +23,7 @@ struct RetentionTests {
         #expect(outcome.code == .success)
         #expect(outcome.output.contains("  Records  2,001\n"))
         #expect(outcome.output.contains("  Size     1.0 MiB of 1.0 GiB, about 2.0 MiB more each day\n"))
-        #expect(outcome.output.contains("  Free     100.0 GiB on the disk; 256.0 MiB stay free\n"))
+        #expect(outcome.output.contains("  Free     100.0 GiB on the disk; KeepFree= is 256.0 MiB\n"))
         #expect(
             outcome.output.hasSuffix(
                 """

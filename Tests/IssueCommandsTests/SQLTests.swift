@@ -345,7 +345,7 @@ struct SQLTests {
 
                 Output:
                       --table          Print a table (default on a terminal)
-                      --csv            Print comma-separated values (default otherwise)
+                      --csv            Print comma-separated values (default elsewhere)
                   -n, --limit NUMBER   Maximum number of rows of each result (default 1000)
                   -a, --all            Show all rows
                       --timeout TIME   Maximum time for each query (default 10s)

@@ -34,8 +34,9 @@ struct StateHelpTests {
                 the record is forwarded ahead of any backlog. With --in, --in-next or
                 --until-newer-version, records of versions without the fix do not reopen the
                 issue. A version counts as later if it was deployed later (issuectl deploy) and
-                does not have a lower number. If no deployment was declared, only the numbers
-                are compared.
+                does not have a lower number. If no deployment was declared, versions are
+                compared by their numbers; a version without a number counts as later if it
+                differs or, with --in, if it was first reported later.
 
                 Examples:
                   issuectl resolve g92c9da597585468b
@@ -75,8 +76,8 @@ struct StateHelpTests {
                   -h, --help                 Show this help
 
                 New records of a muted issue are withheld from all destinations. They are not
-                sent later, even if the issue is reopened. Without an option, an issue stays
-                muted until it is reopened.
+                sent later, even if the issue is reopened. Unless an end is given, an issue
+                stays muted until it is reopened.
 
                 SPAN is a time span with a unit, such as 30s, 5min or 2h. TIME is a date, an RFC
                 3339 time, a time of day such as 15:30, a time span such as 8h, or tomorrow.

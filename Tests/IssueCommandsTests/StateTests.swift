@@ -88,7 +88,7 @@ struct StateTests {
             .reply(Fixtures.groups(group("gab12000000000007"), group("gab12000000000008"))))
         #expect(
             several.errors.hasPrefix(
-                "issuectl: 2 issues begin with 'gab12': gab12000000000007, gab12000000000008"))
+                "issuectl: the ids of 2 issues begin with 'gab12': gab12000000000007, gab12000000000008"))
         #expect(several.code == .refused)
         let none = issuectl(["mute", "gab12"], absent, .reply(Fixtures.groups()))
         #expect(none.errors.hasPrefix("issuectl: no record or group 'gab12'"))

@@ -17,7 +17,7 @@ enum FilterOptions {
     static let code = OptionSpecification("code", value: "NUMBER", "Only this error code (repeatable)")
     static let file = OptionSpecification("file", value: "FILE", from: .files, "Only this source file (repeatable)")
     static let text = OptionSpecification(
-        "text", value: "TEXT", "Only with every word and \"quoted phrase\" in TEXT")
+        "text", value: "TEXT", "Only with all words and \"quoted phrases\" of TEXT")
     static let metadata = OptionSpecification(
         "metadata", value: "KEY=VALUE", "Only this metadata; nested keys as a.b (repeatable)")
     static let group = OptionSpecification("group", value: "ID", from: .groups, "Only this group (repeatable)")
@@ -92,7 +92,7 @@ enum FilterOptions {
         filter.states = try arguments.values(
             of: state, expected: nil, words: GroupState.allCases.map(\.name), GroupState.init(name:))
         filter.outcomes = try arguments.values(of: fate, expected: nil, words: IssueFate.Outcome.allCases.map(\.name)) {
-            // Also accepts a hyphen instead of the underscore, as tables show it.
+            // Also accepts `dead-lettered`, the form in tables.
             IssueFate.Outcome(name: $0.replacing("-", with: "_"))
         }
         filter.destination = arguments[destination]
@@ -167,7 +167,7 @@ extension PagingOptions {
         var table = Table(columns, width: context.width, painter: context.painter)
         var shown: Int64 = 0
         var next: String?
-        // Collected first, since a JSON document must be complete or not be printed at all.
+        // The results for `--json`. They are printed at the end, since a JSON document must not be incomplete.
         var document: [[UInt8]] = []
         var leftOut: Int64 = 0
         repeat {
@@ -205,15 +205,15 @@ extension PagingOptions {
         if next != nil, limit == nil { context.warn("more results: use --limit or --all") }
     }
 
-    /// Returns a hint for users who do not see the records of all users; nil for others, and if the daemon doesn't
-    /// reply or its database is not open.
+    /// Returns a hint for users who do not see the records of all users; nil for other users, if the call fails, or if
+    /// the daemon's database is not open.
     static func rightsHint(in context: CommandContext) -> String? {
         guard let store = try? context.collector().call(CollectorCalls.status).value.store, !store.id.isEmpty,
             store.bytes == nil
         else { return nil }
         return
-            "you see only the records of your own user, and none as nobody or a dynamic user: only root, the daemon's "
-            + "user and the groups in Operators= and Readers= (issued.conf) see all"
+            "you see only the records of your own user (none if that is nobody or a dynamic user): only root, the "
+            + "daemon's user and the groups in Operators= and Readers= (issued.conf) see all"
     }
 }
 
@@ -225,11 +225,11 @@ enum AbbreviatedID {
     /// The maximum number of pages of groups that are searched.
     private static let maxPages = 20
 
-    /// Calls the daemon with an id. If the daemon refuses an abbreviated id and the id of exactly one group begins with
-    /// it, calls the daemon again with the whole id.
+    /// Calls the daemon with an id. If the daemon refuses an abbreviated id, and exactly one of the searched groups has
+    /// an id that begins with it, calls the daemon again with the whole id.
     ///
-    /// - Throws: The failure of the call. If the ids of several groups begin with `id`, a failure that lists some of
-    ///   them.
+    /// - Throws: The failure of the call. If the ids of several groups begin with an abbreviated id that the daemon
+    ///   refused, a failure that lists up to three of the ids.
     static func call<Reply>(
         _ id: String, _ collector: Collector, _ request: (String) throws(CommandFailure) -> Reply
     ) throws(CommandFailure) -> Reply {
@@ -276,7 +276,7 @@ enum AbbreviatedID {
         return CommandFailure(.refused, tooShort(id))
     }
 
-    /// Throws for the first id that is neither the id of a group nor an abbreviated one.
+    /// Throws for the first id that is neither a whole group id nor an abbreviated one with enough digits.
     static func check(_ ids: [String]) throws(UsageError) {
         for id in ids where !IssueGroup.isID(id) && !isBeginning(id) {
             throw UsageError(isTooShort(id) ? tooShort(id) : "\"\(id)\" is not a group id")
@@ -288,7 +288,7 @@ enum AbbreviatedID {
         "'\(id)' is too short: give at least \(minDigits) digits after the g"
     }
 
-    /// Returns `true` for an abbreviated id of a group with enough digits.
+    /// Returns `true` for an abbreviated group id that has enough digits.
     static func isBeginning(_ id: String) -> Bool { isBeginning(id, digits: minDigits..<16) }
 
     static func isTooShort(_ id: String) -> Bool { isBeginning(id, digits: 1..<minDigits) }
@@ -303,7 +303,7 @@ enum AbbreviatedID {
         let found = try groups(id, collector)
         guard found.count > 1 else { return found.first }
         let shown = found.prefix(3).joined(separator: ", ") + (found.count > 3 ? ", …" : "")
-        throw CommandFailure(.refused, "\(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
+        throw CommandFailure(.refused, "the ids of \(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
     }
 
     /// Returns `true` for a `g` followed by lowercase hexadecimal digits whose number is in `counts`.

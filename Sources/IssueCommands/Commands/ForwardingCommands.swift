@@ -6,20 +6,20 @@ import UnixIO
 /// `issuectl flush`: forwards pending records now and shows the result.
 struct FlushCommand: Command {
     static let timeout = OptionSpecification(
-        "timeout", value: "TIME", "Maximum time to wait for all fates (default 30s)")
+        "timeout", value: "TIME", "Maximum time to wait (default 30s)")
 
     static let specification = CommandSpecification(
         name: "flush", summary: "Forward pending records now and show the result", operands: .optional("DESTINATION"),
         operandSources: [.destinations],
         sections: [("Options", [timeout])],
         notes: [
-            "Sends pending records and corrections now instead of at the next scheduled attempt, and waits until each "
-                + "of them has a fate, such as delivered or dead-lettered. For each destination, the output shows the "
-                + "fates since the command began. Without DESTINATION, all destinations are flushed. A paused "
-                + "destination gets one attempt; if it fails, the command stops waiting for that destination.",
-            "Exits with 75 if records or corrections are still pending. Otherwise, exits with 1 if any of them became "
-                + "dead letters since the command began, or if no destination is in use and the configuration has an "
-                + "error. Destinations that are no longer configured are ignored.",
+            "Sends pending records and corrections now instead of at the next scheduled attempt, and waits until none "
+                + "of them is pending. For each destination, the output shows the fates since the command began. "
+                + "Without DESTINATION, all destinations are flushed. A paused destination gets one attempt; if it "
+                + "fails, the command stops waiting for that destination.",
+            "Exits with 75 if records or corrections from before the command are still pending. Otherwise, exits with "
+                + "1 if records or corrections became dead letters since the command began, or if no destination is in "
+                + "use and the configuration has an error. Destinations that are no longer configured are ignored.",
         ],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
@@ -89,8 +89,8 @@ struct FlushCommand: Command {
         destination.ledger.pending > 0 || (destination.pendingCorrections ?? 0) > 0
     }
 
-    /// Returns `true` if records or corrections from before the wait are pending. Returns `false` for a destination
-    /// that is no longer configured.
+    /// Returns `true` if records or corrections from before the wait are pending, or if any are pending and their times
+    /// are unknown. Returns `false` for a destination that is no longer configured.
     private func isUnfinished(_ destination: DestinationStatus, startedAt: IssueTimestamp) -> Bool {
         !destination.isRemoved && isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
@@ -148,11 +148,11 @@ struct DeadLettersCommand: Command {
         operandSources: [.words(Action.allCases.map(\.rawValue)), .deadLetters],
         sections: [("Filter", [destination, all, PagingOptions.limit])],
         notes: [
-            "list (the default) shows dead letters, newest first. show ID... shows all details of the dead letters of "
-                + "records. requeue ID... or requeue --all makes dead letters pending again. export [ID...] prints the "
-                + "lines that were to be sent.",
-            "If the destination of a dead letter is no longer configured, or its record cannot be read, the dead "
-                + "letter can only be exported. When a record is removed, so are its dead letters.",
+            "list (the default) shows dead letters, newest first. show ID... shows all details of the dead letters "
+                + "with these ids. requeue ID... or requeue --all makes dead letters pending again. export [ID...] "
+                + "prints the lines that were to be sent, by default all of them.",
+            "A dead letter whose destination is no longer configured, or whose record or summary cannot be read, can "
+                + "be exported but not requeued. When a record is removed, so are its dead letters.",
         ],
         examples: [
             "issuectl dead-letters", "issuectl dead-letters requeue --all --destination logzio",
@@ -276,7 +276,7 @@ struct DeadLettersCommand: Command {
                 "\(Quantity.text(reply.count, "dead letter")) \(reply.count == 1 ? "is" : "are") pending again."
             guard reply.left > 0 else { return [pending] }
             let left = Quantity.text(reply.left)
-            let reason = "the record cannot be read, or its destination is no longer configured"
+            let reason = "the record or summary cannot be read, or the destination is not configured"
             return [pending, "\(left) can only be exported: \(reason)."]
         }
         return .success

@@ -37,15 +37,16 @@ struct GroupCommand: Command {
             ("Suggestions", [limit]),
         ],
         notes: [
-            "merge GROUP GROUP... merges issues of one application into the first one. merge GROUP with filter "
-                + "options merges the issues that match into GROUP.",
+            "merge GROUP GROUP... merges issues of one application into the first GROUP. merge GROUP with filter "
+                + "options merges all matching issues into GROUP.",
             "split GROUP --template PATTERN moves the records whose title matches PATTERN to a new issue. split "
-                + "GROUP --by FIELD gives the records of each value of FIELD an issue of their own, except for the "
-                + "oldest value, whose records stay. split GROUP without these options undoes the merges into the "
+                + "GROUP --by FIELD gives the records of each value of FIELD an issue of their own, except that the "
+                + "records with the oldest value stay. split GROUP without these options undoes the merges into the "
                 + "issue.",
-            "rule lists corrections. rule add GROUP --template PATTERN merges all issues whose title matches "
-                + "PATTERN, including future ones. rule remove NUMBER... and undo NUMBER... undo corrections. suggest "
-                + "lists pairs of issues whose titles differ in one word.",
+            "rule lists corrections. rule add GROUP --template PATTERN merges into GROUP all issues of its application "
+                + "whose titles match PATTERN, including future ones. rule remove NUMBER... and undo NUMBER... undo "
+                + "corrections. suggest lists pairs of issues whose titles differ in one word; of the filter options, "
+                + "it accepts one --app.",
             "merge with filter options, split --by and rule add print the number of issues first; more than 50 need "
                 + "confirmation or --yes.",
             "Corrections also apply to future records and can be undone. The ids of merged issues remain valid.",
@@ -92,7 +93,7 @@ struct GroupCommand: Command {
         }
         ids = Array(rest)
         pattern = try arguments.value(
-            of: Self.template, expected: "a text of at most \(TitlePattern.maxBytes) bytes that is not only *"
+            of: Self.template, expected: "a text of 1 to \(TitlePattern.maxBytes) bytes, not only of stars"
         ) { TitlePattern($0)?.text }
         field = try arguments.choice(Self.by)
         let maxReason = GroupCorrection.maxReasonBytes
@@ -128,7 +129,7 @@ struct GroupCommand: Command {
         }
         if limit != nil, action != .suggest { throw UsageError("--limit is only for suggest") }
         if let filter, action != .merge, !(action == .suggest && filter.isOnlyOneApplication) {
-            throw UsageError("a filter is only for merge")
+            throw UsageError("filter options are only for merge, except for one --app with suggest")
         }
         switch action {
         case .merge:
@@ -281,7 +282,7 @@ struct GroupCommand: Command {
         return .success
     }
 
-    /// Prints the number of groups that a merge would change, as JSON in the form of the reply. Text for users was
+    /// Prints the number of groups that would be merged, as JSON in the form of the reply. Text for users was
     /// printed before.
     private func showCount(
         of groups: [String], _ collector: Collector, _ context: CommandContext
@@ -352,7 +353,7 @@ struct GroupCommand: Command {
             let line =
                 reply.count == 0
                 ? TerminalSanitizer.line(
-                    "Added a rule for \(group.id), which matches no other issue so far: \(group.markedTitle)")
+                    "Added a rule for \(group.id); it matches no other issue so far: \(group.markedTitle)")
                 : Self.line(group, merged: reply.count)
             return [line] + CorrectionText.undoing(reply.corrections, of: group.id)
         }

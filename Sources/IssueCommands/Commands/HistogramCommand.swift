@@ -17,16 +17,17 @@ struct HistogramCommand: Command {
         sections: [("Filter", FilterOptions.all), ("Output", [bucket, by])],
         notes: [
             "Counts the records of the last 24 hours, or of the time between --since and --until. Records that "
-                + "retention has removed are included. Counts older than a week are kept per hour.",
+                + "retention has removed are included. Counts older than a week are kept per hour. --text, "
+                + "--metadata, --trace, --request and --end-user select whole issues, not single records.",
             "With --by app or group, the line * counts the records of all applications or issues that are not among "
-                + "the 20 largest. With --by, the line (deploys) counts deployments.",
+                + "the 20 largest. With --by severity, app or group, the line (deploys) counts deployments.",
             FilterOptions.timeNote,
         ],
         examples: [
             "issuectl histogram --app shop", "issuectl histogram --since 7d --bucket 1d --by severity",
         ])
 
-    /// The default bucket sizes in minutes. Larger buckets are whole days.
+    /// The default bucket sizes in minutes. Larger default sizes are whole days.
     private static let bucketMinutes: [Int64] = [
         1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 40_320,
     ]
@@ -66,8 +67,8 @@ struct HistogramCommand: Command {
         return .success
     }
 
-    /// Returns the titles of groups by their ids. If the daemon does not reply, returns an empty dictionary, and the
-    /// counts are shown without titles.
+    /// Returns the titles of groups by their ids. If the call fails, returns an empty dictionary, and the counts are
+    /// shown without titles.
     private static func titles(of series: [HistogramSeries], _ collector: Collector) -> [String: String] {
         let ids = series.map(\.key).filter { IssueGroup.isID($0) }
         guard !ids.isEmpty else { return [:] }
@@ -77,7 +78,8 @@ struct HistogramCommand: Command {
         return Dictionary((reply?.value.groups ?? []).map { ($0.id, $0.markedTitle) }) { $1 }
     }
 
-    /// Returns the smallest default bucket size with which at most `maxBuckets` whole buckets fit into the time range.
+    /// Returns a bucket size with which at most `maxBuckets` whole buckets fit into the time range: the smallest one in
+    /// `bucketMinutes` or, if all of those are too small, a number of days.
     private static func fitting(_ filter: IssueFilter?, at now: IssueTimestamp) -> Duration {
         let end = filter?.until ?? now
         let start = filter?.since ?? end.advanced(by: .seconds(-86_400))
@@ -100,7 +102,7 @@ struct HistogramPage {
     /// The minimum width of a title.
     private static let minTitle = 20
 
-    /// The first cell of the line for deployments. The parentheses distinguish it from an application.
+    /// The first cell of the line for deployments. The parentheses distinguish it from the name of an application.
     private static let deploysKey = "(deploys)"
 
     /// The width if the output is not a terminal.
@@ -193,7 +195,7 @@ struct HistogramPage {
         texts.reduce(DisplayWidth.of(column.title)) { max($0, DisplayWidth.of($1)) }
     }
 
-    /// Adds up adjacent counts, so that there are at most `room` of them.
+    /// Adds up adjacent counts, so that at most `room` sums remain.
     private static func squeezed(_ counts: [Int], to room: Int) -> [Int] {
         let step = (counts.count + room - 1) / room
         guard step > 1 else { return counts }
@@ -202,7 +204,7 @@ struct HistogramPage {
         }
     }
 
-    /// Returns the date of a bucket, and its time unless buckets are whole days.
+    /// Returns the date at which a bucket starts, and the time of day unless buckets are whole days.
     private func time(ofBucket index: Int) -> String {
         let text = reply.start.advanced(by: bucket * index).description
         let isDaily = bucket.wholeMilliseconds % 86_400_000 == 0
@@ -214,7 +216,7 @@ struct HistogramPage {
 package enum Bar {
     private static let eighths: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
-    /// Returns a bar that fills the width for the highest count. Zero is empty; any other count is visible.
+    /// Returns a bar that fills the width for the highest count. It is empty only for zero.
     package static func text(_ count: Int, highest: Int, width: Int) -> String {
         guard count > 0, highest > 0, width > 0 else { return "" }
         let share = min(1, Double(count) / Double(highest))
@@ -241,6 +243,6 @@ package enum Sparkline {
 }
 
 extension HistogramReply {
-    /// Whether a bucket has a record.
+    /// Whether any bucket has a record.
     fileprivate var hasRecords: Bool { series.contains { $0.sum > 0 } }
 }

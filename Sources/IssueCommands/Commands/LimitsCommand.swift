@@ -11,8 +11,9 @@ struct LimitsCommand: Command {
         name: "limits", summary: "Show what each limit has left and what it has held back",
         sections: [("Output", [all])],
         notes: [
-            "LEFT shows how much of the limit is left, and the whole limit. The numbers in parentheses leave "
-                + "out the part that is reserved for critical records, new issues and summaries.",
+            "LEFT shows how much of the limit is left, and the whole limit; for a user's part of a shared limit, it "
+                + "shows how much the user has used. The numbers in parentheses leave out the part that is reserved "
+                + "for critical records, new issues and summaries.",
             "HELD BACK shows how much was above the limit in the last 24 hours, or since the daemon started or "
                 + "its limits changed if that is more recent. NEEDED shows the limits that would have held back "
                 + "nothing: a larger burst with the same refill, or a larger refill with the burst that it needs.",
@@ -54,7 +55,7 @@ struct LimitsCommand: Command {
             lines.append("and \(Quantity.text(more)) more\(all)")
         }
         if reply.othersHeld > 0 {
-            lines.append("Limits that are not listed held back \(Quantity.text(reply.othersHeld, "record")).")
+            lines.append("Limits that the daemon does not return held back another \(Quantity.text(reply.othersHeld)).")
         }
         lines.append("Held back since \(PageTime.full(reply.since, now: context.now)).")
         return lines
@@ -81,7 +82,7 @@ private struct LimitRow {
         switch name {
         case .announcementsNew: "announcements, new"
         case .announcementsUrgent: "announcements, urgent"
-        // A newer daemon may have limits with other names.
+        // Includes the names of limits that only a newer daemon has.
         default: limit.name.replacing("_", with: " ")
         }
     }

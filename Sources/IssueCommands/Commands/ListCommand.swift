@@ -107,7 +107,8 @@ struct ListCommand: Command {
         return row + [Cell(group.markedTitle)]
     }
 
-    /// Returns when the mute of a group ends, such as `in 2 h`, `after 5 more` or both; `-` if it has no end.
+    /// Returns when the mute of a group ends, such as `in 2 h`, `after 5 more` or both; `-` if neither a time nor a
+    /// count ends it.
     private func muteEnd(of group: IssueGroup, now: IssueTimestamp) -> String {
         let time = group.mutedUntil.map { RelativeTime.text($0, now: now) }
         let count = group.mutedUntilCount.map { "after \(Quantity.text($0)) more" }

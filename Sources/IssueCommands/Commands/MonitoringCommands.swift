@@ -17,13 +17,14 @@ struct HealthCommand: Command {
         sections: [("Options", [degradedAge, failingAge, CommonOptions.shortTimeout])],
         notes: [
             "Prints healthy, degraded, failing or unknown, and the reasons.",
-            "failing: reports are refused, the database cannot be opened, a record or correction has been pending "
-                + "for too long, or the daemon does not reply.",
-            "degraded: a destination is paused or late, a record became a dead letter in the last 24 hours and "
-                + "its destination has accepted nothing since, a report was refused in the last 15 minutes, a "
-                + "notifier does not deliver, or the store, the configuration or the ledger has a fault.",
-            "unknown: you may not see all records. Run it as root, as the daemon's user, or as a member of a "
-                + "group in Readers= or Operators=.",
+            "failing: reports are refused now, the database cannot be opened, a record or correction has been pending "
+                + "for the time of --failing-after, or the daemon does not reply.",
+            "degraded: a destination is paused, a record or correction has been pending for the time of "
+                + "--degraded-after, a record became a dead letter in the last 24 hours and its destination has "
+                + "accepted nothing since, a report was refused in the last 15 minutes, a notifier does not deliver, "
+                + "or the store, the configuration or the ledger has a fault.",
+            "unknown: you have no right to see all records. Run issuectl health as root, as the daemon's user, or as a "
+                + "member of a group in Readers= or Operators=.",
             "Exits with 0 if healthy, with 1 if degraded or unknown, and with 2 if failing.",
         ],
         examples: ["issuectl health", "issuectl health --degraded-after 1h --json"])
@@ -65,7 +66,7 @@ struct HealthCommand: Command {
         }
     }
 
-    /// Returns a line with the verdict and the first reason, and a line for each further reason.
+    /// Returns a line with the verdict and the first reason, if there is one, and a line for each further reason.
     private func lines(_ report: HealthReport) -> [String] {
         guard let first = report.findings.first else { return [report.verdict.rawValue] }
         return ["\(report.verdict.rawValue): \(TerminalSanitizer.line(first.message))"]
@@ -86,7 +87,7 @@ struct MetricsCommand: Command {
         sections: [("Options", [format, output, CommonOptions.shortTimeout])],
         notes: [
             "If the daemon is not reachable, the only metric is issued_up with the value 0, and the exit status is 69. "
-                + "Users who may not see all records get only issued_up, issued_build_info and "
+                + "Users without the right to see all records get only issued_up, issued_build_info and "
                 + "issued_start_time_seconds.",
             "The systemd timer issued-metrics.timer writes the metrics to the folder of node_exporter's textfile "
                 + "collector every minute.",

@@ -65,7 +65,7 @@ struct NotifyCommand: Command {
 }
 
 extension TextPage {
-    /// Adds a notifier, in the output of `status` and `notify`.
+    /// Adds the state of a notifier to the output of `status` or `notify`.
     mutating func add(_ notifier: NotifierStatus, now: IssueTimestamp) {
         heading("Notifier \(notifier.name)\(notifier.format.isEmpty ? "" : " (\(notifier.format))")")
         var events = "\(Quantity.text(notifier.delivered)) of \(Quantity.text(notifier.received, "event")) delivered"
@@ -182,7 +182,7 @@ struct SilenceCommand: Command {
         return .success
     }
 
-    /// Ends the silences one by one. For JSON, prints only the last reply, which contains the remaining silences.
+    /// Ends the silences one by one. As JSON, prints only the last reply, which contains the remaining silences.
     private func end(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector(
             notFound: { "no silence '\($0)' is in effect: issuectl silence list shows the ids, such as s1" })

@@ -75,8 +75,8 @@ struct FollowCommand: Command {
         notes: [
             "Each line begins with the id of the record, which issuectl show and explain accept. With --since, the "
                 + "records since TIME are shown first. " + FilterOptions.timeNote,
-            "If the daemon stops, the command waits until it runs again, then continues with the records that were not "
-                + "shown.",
+            "If the daemon stops, the command waits until the daemon runs again, then continues with the records that "
+                + "were not yet shown.",
         ],
         examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
 
@@ -173,8 +173,8 @@ package struct FollowProgress {
     /// How far before the time of the newest record the filter for the next connection starts. The records of several
     /// senders are not always stored in the order of their times.
     private static let overlap: Duration = .seconds(10)
-    /// The number of remembered records above which old ones are forgotten. It grows if few of them are old, because
-    /// each search for old ones reads all of them.
+    /// The number of remembered records above which old ones are forgotten. It grows if few records are old, because
+    /// each search for old ones reads all remembered records.
     private var maxShown = Self.usualShown
     /// The minimum of `maxShown`.
     private static let usualShown = 20_000

@@ -13,7 +13,7 @@ struct ReportCommand: Command {
         "spool",
         "Save records that the daemon does not accept in time; your next issuectl or reporting program sends them")
     static let id = OptionSpecification(
-        "id", value: "KEY", "Do not store records again that were reported with the same KEY")
+        "id", value: "KEY", "Store nothing twice in a retry with the same KEY")
     static let standardError = OptionSpecification("stderr", short: "s", "Also print each message to standard error")
 
     static let specification = CommandSpecification(
@@ -26,7 +26,7 @@ struct ReportCommand: Command {
         notes: [
             "Without MESSAGE, each line of standard input that is not blank is reported. If a line is rejected, "
                 + "an error message shows its number, the other lines are stored, and the exit status is 1.",
-            "The id of a record is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and "
+            "The id of a record is printed when the record is on disk. ISSUED_APP, ISSUED_VERSION and "
                 + "ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment. Without --app and "
                 + "ISSUED_APP, the application name is that of the calling script or service, or issuectl if there is "
                 + "neither.",

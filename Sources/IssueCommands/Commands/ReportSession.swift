@@ -8,7 +8,7 @@ struct ReportSession {
     /// The maximum number of records in a call: half of the daemon's limit.
     private static let batchRecords = 500
     /// The maximum size of the records in a call, in bytes: half of the default of `MaxMessageSize=`. The rest is space
-    /// for the envelope of the call and for escapes.
+    /// for the envelope of the call and for the times that are added to saved records.
     private static let batchBytes = 512 * 1024
     /// The maximum size of a record, in bytes: the default of `MaxRecordSize=`.
     private static let recordBytes = 256 * 1024
@@ -45,7 +45,7 @@ struct ReportSession {
     /// Whether a call has failed and its records were kept. Further records are then kept without an attempt to send
     /// them.
     private var isSpooling = false
-    /// Whether the daemon may have stored records that it has not confirmed.
+    /// Whether the daemon may have stored the records of the latest call without confirming them.
     private var mayBeStored = false
     /// Whether writing to standard output has failed. Reporting continues.
     private var hasOutputFailed = false
@@ -232,7 +232,7 @@ struct ReportSession {
     private mutating func spool(
         _ entries: [Entry], from sequence: Int64, because failure: CollectorConnectionError?
     ) throws(CommandFailure) {
-        // The records may be sent much later, so the time of the report is added.
+        // The records may be sent much later. Those without a time get the one at which they were read.
         let records = entries.map { entry -> [UInt8] in
             guard let value = try? JSONValue(json: entry.json), let members = value.asObject,
                 value["occurred_at"]?.isNull ?? true
@@ -383,7 +383,7 @@ extension ReportEnvironment {
             },
             makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
             keep: { call, producer, sequence in
-                // `issues: 0` means that no later run reports a loss: the user sees the failure now.
+                // If the call cannot be saved, the user is told now. With `issues: 0`, no later run reports the loss.
                 guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
                 return folder.path
             },

@@ -11,7 +11,7 @@ struct SQLCommand: Command {
         "database", value: "FILE", from: .files,
         "Query this file, such as a copy made by issuectl backup (default: the daemon's)")
     static let table = OptionSpecification("table", "Print a table (default on a terminal)")
-    static let csv = OptionSpecification("csv", "Print comma-separated values (default otherwise)")
+    static let csv = OptionSpecification("csv", "Print comma-separated values (default elsewhere)")
     static let limit = OptionSpecification(
         "limit", short: "n", value: "NUMBER", "Maximum number of rows of each result (default \(defaultLimit))")
     static let all = OptionSpecification("all", short: "a", "Show all rows")
@@ -31,8 +31,8 @@ struct SQLCommand: Command {
                 + "of the daemon's user.",
             "The views issues, recent, ledgers and series_totals answer most questions. Storage.md describes "
                 + "them and the tables.",
-            "With --socket or ISSUED_SOCKET, the database of the daemon at that socket is queried. The daemon "
-                + "must then be running, and you need the right to see all records.",
+            "With --socket or ISSUED_SOCKET, but without --database, the database of the daemon at that socket is "
+                + "queried. The daemon must then be running, and you need the right to see all records.",
         ],
         examples: [
             "issuectl sql \"SELECT severity, records, app, title FROM issues LIMIT 10\"",
@@ -83,7 +83,7 @@ struct SQLCommand: Command {
     }
 
     /// Opens the file of `--database` or, if a socket was named, the database of the daemon at that socket. Otherwise,
-    /// opens the daemon's database at its standard path, without a call to the daemon, because it need not run.
+    /// opens the database at its standard path, without a call to the daemon, which need not run.
     private func openDatabase(
         _ open: (String?) throws(CommandFailure) -> any SQLDatabase, in context: CommandContext
     ) throws(CommandFailure) -> any SQLDatabase {
@@ -103,8 +103,8 @@ struct SQLCommand: Command {
         guard let path = store.path else {
             throw CommandFailure(
                 .refused,
-                "the daemon at this socket does not report the path of its database, because you may not see all "
-                    + "records or it is older than issuectl: use --database FILE")
+                "the daemon at this socket does not report the path of its database, because you have no right to see "
+                    + "all records or the daemon is older than issuectl: use --database FILE")
         }
         let database = try open(path)
         // If the daemon runs in a container, the path may lead to a different file here.
@@ -127,7 +127,7 @@ struct SQLCommand: Command {
         var checked = 0
         prompt(isInteractive, isContinued: false, context)
         while var more = context.input.read()?[...] {
-            // Checked only at the end of a line, because the input read so far may end in the middle of a query.
+            // Checked only at the ends of lines, because a piece of input may end anywhere.
             while let end = more.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = more[...end]
                 more = more[(end + 1)...]
@@ -251,8 +251,8 @@ package struct SQLResult: Sendable {
     package var rows: [[SQLValue]]
     /// Whether there are more rows.
     package var isCut: Bool
-    /// The number of records that are left out because their blocks are damaged. A block counts only in the first
-    /// result that needs it.
+    /// The number of records that are left out because their blocks are damaged. The records of a block are counted
+    /// only in the first result that needs the block.
     package var unreadable: Int64
 
     package init(columns: [String], rows: [[SQLValue]], isCut: Bool = false, unreadable: Int64 = 0) {
@@ -292,7 +292,7 @@ extension CommandContext {
         case .csv:
             let lines = [result.columns.map { SQLValue.text($0) }] + result.rows
             let text = lines.map { $0.map(\.csv).joined(separator: ",") }
-            // A terminal would interpret control characters.
+            // A terminal would interpret the control characters of the values.
             try print(terminal.isTerminal ? text.flatMap { TerminalSanitizer.lines($0) } : text)
         case .json:
             let objects = Array(Self.objects(result).joined(separator: Array(",\n ".utf8)))
@@ -404,7 +404,13 @@ extension SQLValue {
         guard case .text = self else { return text }
         let needsQuotes = text.utf8.contains { [0x0A, 0x0D, 0x20, 0x22, 0x2C].contains($0) }
         guard text.isEmpty || needsQuotes else { return text }
-        return "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+        // A quotation mark may be part of a character that a combining mark follows.
+        var quoted = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" { quoted.append(scalar) }
+            quoted.append(scalar)
+        }
+        return "\"\(String(quoted))\""
     }
 
     fileprivate func write(to writer: inout JSONWriter) {

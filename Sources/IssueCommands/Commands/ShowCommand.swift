@@ -206,6 +206,6 @@ struct RecordDetails {
 }
 
 extension IssueFate.Outcome {
-    /// The name for users.
+    /// The name in output for users.
     var label: String { self == .deadLettered ? "dead-lettered" : name }
 }

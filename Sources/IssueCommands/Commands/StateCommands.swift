@@ -13,8 +13,9 @@ struct ResolveCommand: StateCommand {
             "The next record of a resolved issue reopens it. The regression is logged, and the record is "
                 + "forwarded ahead of any backlog. With --in, --in-next or --until-newer-version, records of versions "
                 + "without the fix do not reopen the issue. A version counts as later if it was deployed later "
-                + "(issuectl deploy) and does not have a lower number. If no deployment was declared, only the numbers "
-                + "are compared."
+                + "(issuectl deploy) and does not have a lower number. If no deployment was declared, versions are "
+                + "compared by their numbers; a version without a number counts as later if it differs or, with --in, "
+                + "if it was first reported later."
         ],
         examples: [
             "issuectl resolve g92c9da597585468b", "issuectl resolve g92c9da597585468b --in 2.4.0",
@@ -59,7 +60,7 @@ struct MuteCommand: StateCommand {
         ],
         notes: [
             "New records of a muted issue are withheld from all destinations. They are not sent later, even if "
-                + "the issue is reopened. Without an option, an issue stays muted until it is reopened.",
+                + "the issue is reopened. Unless an end is given, an issue stays muted until it is reopened.",
             EndOptions.note,
         ],
         examples: [
@@ -223,7 +224,8 @@ extension StateCommand {
 
 /// Handles an operand that is the id of a record although the command expects the id of a group.
 enum RecordOperand {
-    /// Returns the failure to report. If the operand is the id of a record, the message names the group of the record.
+    /// Returns the failure that the command throws. If the operand is the id of a record, the message names the group
+    /// of the record.
     static func failure(
         _ failure: CommandFailure, _ operand: String, _ command: String, _ collector: Collector
     ) -> CommandFailure {

@@ -30,7 +30,7 @@ struct StatusCommand: Command {
 
 extension DaemonStatus {
     /// Whether no destination is in use and the configuration has an error. The error may be in the section of a
-    /// destination. The last valid configuration, which is used instead, may not have that section.
+    /// destination that is missing in the last valid configuration, which is used instead.
     var lacksDestinations: Bool {
         destinations.allSatisfy(\.isRemoved) && store.faultsByKind.contains { $0.kind == .configuration }
     }
@@ -132,7 +132,7 @@ struct StatusPage {
                 "Dead letters",
                 destination.lastDeadLetter.map { "last \(PageTime.full($0, now: now)), see issuectl dead-letters" }
             ),
-            // For users who may not see all records, these numbers are 0.
+            // For users without the right to see all records, these numbers are 0.
             (
                 "Traffic",
                 status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"
@@ -177,7 +177,7 @@ extension DestinationState {
 }
 
 extension SuppressionReason {
-    /// The name for users.
+    /// The name in output for users.
     var label: String {
         self == .cardinality ? "too many new groups" : rawValue.replacing("_", with: " ")
     }

@@ -11,7 +11,7 @@ struct BackupCommand: Command {
         hasTimeout: false,
         notes: [
             "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, the "
-                + "copy is written to FILE, which only you can read, and the daemon keeps no copy. An existing file "
+                + "copy is written to FILE, only you can read it, and the daemon keeps no copy. An existing file "
                 + "is not overwritten. If FILE is a folder, a new file is created in it; if FILE ends with a slash, "
                 + "it must be an existing folder. Operations.md explains how to restore a copy."
         ],
@@ -69,7 +69,7 @@ struct BackupCommand: Command {
         guard answer.value.isDamaged == true else { return .success }
         context.warn(
             "pages of the copy are damaged, and probably those of the database: keep older backups, check the disk, "
-                + "and see Operations.md, The database is damaged")
+                + "and see \"The database is damaged\" in Operations.md")
         return .refused
     }
 }
@@ -84,7 +84,7 @@ struct RepairCommand: Command {
         sections: [("Options", [list])],
         hasTimeout: false,
         notes: [
-            "The daemon renames a database that it cannot use to issues.db.damaged-TIME. This command stores "
+            "If the daemon cannot use a database, it renames the file to issues.db.damaged-TIME. This command stores "
                 + "the readable records of such a database again, as new records that name their old id and time. "
                 + "Records are forwarded only if they were pending or dead letters at a destination, or if their fates "
                 + "are unknown. Without NAME, all such databases are read. Each one that was read to the end is then "
@@ -150,7 +150,7 @@ struct PurgeCommand: Command {
         hasTimeout: false,
         notes: [
             "Erases the records that match all filter options, and lists where copies may remain. At least one filter "
-                + "option is required. Asks for confirmation; without a terminal, --yes is required. "
+                + "option is required. Asks for confirmation; without a terminal or with --json, --yes is required. "
                 + FilterOptions.timeNote
         ],
         examples: ["issuectl purge --user 1001 --dry-run", "issuectl purge --app shop --until 2026-11-01 --yes"])
@@ -219,8 +219,9 @@ struct RetentionCommand: Command {
         name: "retention", summary: "Show which records will be removed, when and why",
         notes: [
             "NEXT is the time at which a rule removes records next, if reports keep arriving as in the last 24 "
-                + "hours. For MaxSize= and KeepFree=, it is unknown until the database is six hours old and has a "
-                + "closed range. RECORDS is the number of records that MaxAge= removes at that time.",
+                + "hours. For MaxSize= and KeepFree=, a time later than now is unknown until the database is six "
+                + "hours old and has a closed range. RECORDS is the number of records that MaxAge= "
+                + "removes at that time.",
             "MaxAge= removes the records of a range together, when its newest record is old enough. A range has up to "
                 + "65,536 records, and up to 16 MiB or an eighth of MaxSize=, whichever is less. MaxSize= and "
                 + "KeepFree= remove records of the user with the most data, usually only those of frequent issues, "
@@ -249,7 +250,9 @@ struct RetentionCommand: Command {
             ("Size", "\(Quantity.bytes(reply.bytes)) of \(Quantity.bytes(reply.maxBytes))\(growth)"),
             (
                 "Free",
-                reply.freeBytes.map { "\(Quantity.bytes($0)) on the disk; \(Quantity.bytes(reply.keepFree)) stay free" }
+                reply.freeBytes.map {
+                    "\(Quantity.bytes($0)) on the disk; KeepFree= is \(Quantity.bytes(reply.keepFree))"
+                }
             ),
         ])
         page.gap()

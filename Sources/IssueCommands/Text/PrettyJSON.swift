@@ -2,7 +2,8 @@ import IssueProtocol
 
 /// Formats JSON for users.
 enum PrettyJSON {
-    /// Returns the lines of a value. An array of simple values is on one line if that has at most `width` columns.
+    /// Returns the lines of a value. An array without nested arrays and objects is on one line if this line has at most
+    /// `width` columns.
     static func lines(_ value: JSONValue, width: Int) -> [String] {
         var lines: [String] = []
         append(value, before: "", after: "", depth: 0, width: width, to: &lines)
@@ -80,8 +81,7 @@ enum PrettyJSON {
 package enum TerminalSafeJSON {
     /// Returns the JSON with control characters, bidirectional marks and other invisible characters escaped in strings.
     ///
-    /// The input may be malformed, for example a line that a destination received. Outside of strings, such characters
-    /// become spaces, except for line feeds and tabs.
+    /// Outside of strings, these characters become spaces, except for line feeds and tabs. The input may be malformed.
     package static func escape(_ json: [UInt8]) -> [UInt8] {
         var safe: [UInt8] = []
         safe.reserveCapacity(json.count)

@@ -2,8 +2,9 @@ import IssueProtocol
 
 /// A table with aligned columns that fits the terminal, with one line per row.
 ///
-/// The last column gets the remaining width. If that is less than its minimum, columns are removed, those with the
-/// highest `expendability` first. The first rows determine the widths, so that a table can be printed page by page.
+/// The last column gets the remaining width. If it would be narrower than both its text and its minimum, columns are
+/// removed, those with the highest `expendability` first. The rows of the first call of `lines` determine the widths,
+/// so that a table can be printed page by page.
 struct Table {
     private let columns: [Column]
     private let width: Int?
@@ -73,7 +74,8 @@ struct Table {
         var pending = 0
         for (index, cell) in cells.enumerated() {
             guard let width = widths[index] else { continue }
-            // If the table's width is unlimited, no text is cut. A text that is too wide shifts the rest of its line.
+            // If the table's width is unlimited, no text is cut. Text wider than its column then shifts the rest of the
+            // line.
             let text = self.width == nil ? cell.text : Fitting.cut(cell.text, to: width)
             let room = max(0, width - DisplayWidth.of(text))
             if columns[index].alignment == .right { pending += room }
@@ -96,8 +98,8 @@ struct Column: Sendable {
     var maximum: Int
     /// The minimum width, which has an effect only for the last column.
     var minimum: Int
-    /// The order in which columns are removed if the table does not fit: the highest number first. Columns with 0 are
-    /// never removed.
+    /// The order in which columns are removed if the table does not fit: the highest number first. A column with 0 is
+    /// removed only if the columns before it leave no room.
     var expendability: Int
 
     init(
@@ -169,7 +171,7 @@ struct TextPage {
 
 /// Cuts, pads and wraps text by display width.
 package enum Fitting {
-    /// Returns the text or, if it is too wide, its beginning followed by `…`.
+    /// Returns the text or, if it is too wide, its beginning followed by `…`; empty if the width is 0.
     package static func cut(_ text: String, to width: Int) -> String {
         // Measures only texts with more bytes than columns, since the width never exceeds the number of bytes.
         guard text.utf8.count > width, DisplayWidth.of(text) > width else { return text }

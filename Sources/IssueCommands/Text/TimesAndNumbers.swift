@@ -24,8 +24,8 @@ package enum DurationExpression {
         return .milliseconds(milliseconds)
     }
 
-    /// Returns a description of valid values, for the error about an invalid time span of an option that accepts only
-    /// time spans above 0 with a unit.
+    /// Describes what is expected instead of an invalid text, for an option that accepts only time spans above 0 with a
+    /// unit.
     package static func expectation(for text: String) -> String {
         let words = text.split { !$0.isLetter }
         guard text.contains(where: \.isNumber), text.last?.isLetter == true else { return formsWithUnit }
@@ -63,7 +63,8 @@ package enum TimeExpression {
     private static let day: Int64 = 86_400_000
     private static let days: [Substring: Int64] = ["yesterday": -1, "today": 0, "tomorrow": 1]
 
-    /// Returns the time that a text denotes; nil if it is invalid. A time of day means today, and may be in the future.
+    /// Returns the time that a text denotes; nil if it is invalid. A time of day alone means today, even if it is
+    /// in the future.
     package static func moment(_ text: String, now: IssueTimestamp) -> IssueTimestamp? {
         let word = text.lowercased()
         if word == "now" { return now }
@@ -92,7 +93,8 @@ package enum TimeExpression {
         return timeOfDay(word[...]) == nil ? nil : moment.advanced(by: .milliseconds(day))
     }
 
-    /// Returns the time span that a text denotes; nil if it is invalid or has no unit. A bare number could be a year.
+    /// Returns the time span that a text denotes; nil if it is invalid or does not end with a unit. A bare number could
+    /// be a year.
     private static func span(_ word: Substring) -> Duration? {
         guard let last = word.last, last.isLetter else { return nil }
         return DurationExpression.duration(String(word))
@@ -152,8 +154,8 @@ package enum RelativeTime {
 
     /// Returns a time span such as `59 s`, `3 min`, `1 h 59 min` or `2 days`, rounded down.
     ///
-    /// From one to ten hours and from one to ten days, a second unit follows, because `1 h` would be misleading for
-    /// almost two hours.
+    /// From one to ten hours and from one to ten days, a second unit follows unless its number is zero, because `1 h`
+    /// would be misleading for almost two hours.
     static func span(seconds: UInt64) -> String {
         switch seconds {
         case ..<60: return "\(seconds) s"
@@ -188,7 +190,7 @@ enum PageTime {
     }
 }
 
-/// Formats periods of limits and ages as in the configuration.
+/// Formats durations, such as maximum ages and the periods of limits, in the syntax of the configuration.
 enum PeriodText {
     /// Returns the text of a duration, such as `1min` or `7d`.
     static func text(_ period: Duration) -> String {

@@ -1,16 +1,16 @@
 package import IssueProtocol
 
 extension Admission {
-    /// The log time from which `dueSummaries` must be called: when the first window has ended and, unless too many
-    /// windows are open, a token for a summary is available. May be too early if the first window was closed before its
-    /// end. Nil only if no window is open.
+    /// The log time from which `dueSummaries` must be called: when a window has ended and, unless too many windows are
+    /// open, a token for a summary is available. May be too early if a window was closed before its end. Nil only if no
+    /// window is open.
     package var nextSummaryDue: RecordLogInstant? {
         guard let earliestDue else { return nil }
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
     }
 
-    /// Closes or renews the windows that have ended and whose summaries are due by the log time `now`. Returns the
-    /// summaries to store, in the order of their times.
+    /// Closes or renews the windows that have ended by the log time `now`, as far as the rate limit of summaries
+    /// allows. Returns the summaries to store, in the order of their times.
     package mutating func dueSummaries(at now: RecordLogInstant) -> [SummaryDraft] {
         var drafts: [SummaryDraft] = []
         while let due = nextSummaryDue, due <= now { drafts += flush(at: due) }
@@ -26,8 +26,8 @@ extension Admission {
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
         let drafts =
             plan.single.map { makeSummary(of: $0, at: now) } + plan.merged.map { makeMergedSummary(of: $0, at: now) }
-        // After a jump of the clock, `now` may be days ahead. The bucket would store that time and would not be
-        // refilled before it.
+        // After a jump of the clock, `now` may be days after the last record. The bucket would store that time and
+        // would not be refilled before it.
         if let last = open.map(\.lastSeen).max() {
             summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: min(now, last))
             unsaved.buckets.insert(.init(account: nil, role: summaryRole))
@@ -139,7 +139,8 @@ extension Admission {
 
     /// Closes a window.
     ///
-    /// - Parameter wasReported: Whether the window's sequence number is used up. Otherwise, the next window uses it.
+    /// - Parameter wasReported: Whether the window's sequence number is used up. Otherwise, the next window uses it,
+    ///   unless the group was evicted.
     private mutating func close(_ window: WindowRow, wasReported: Bool) {
         windows[window.key] = nil
         unsaved.windows.remove(window.key)
@@ -211,10 +212,11 @@ package struct SummaryDraft: Equatable, Sendable {
     package var windowEnd: RecordLogInstant
     package var suppressedCount: Int64
     package var suppressedOccurrences: Int64
-    /// The number of the group's records that were sent since the window started. In a shared summary, the sum of these
-    /// numbers of all windows.
+    /// The number of the group's records that were sent since the window started. In a shared summary, the sum over its
+    /// windows.
     package var forwardedCount: Int64
-    /// The total number of occurrences so far. In a shared summary, the sum of the totals of its groups.
+    /// The group's total number of occurrences so far or, if the group was evicted, up to the last record counted in
+    /// the window. In a shared summary, the sum over its groups.
     package var occurrences: Int64
     /// Ascends per group and reason or, for a shared summary, per application.
     package var summarySequence: Int64

@@ -54,7 +54,7 @@ package struct Admission: Sendable {
     let bounds: Bounds
     var groups: RecencyTable<GroupID, Group>
     var accounts: RecencyTable<AccountID, Account>
-    /// The last sequence number of the shared summaries (`SummaryPlan.merged`), by application.
+    /// The sequence number of each application's last shared summary (`SummaryPlan.merged`).
     var sequences: RecencyTable<AccountID, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
@@ -269,8 +269,8 @@ extension Admission {
 
     /// Decides whether a priority record may be sent before the backlog.
     ///
-    /// Takes tokens only from reserves and from the group's bucket, so that earlier records in the log can still use the
-    /// common buckets. If the result is nil, nothing is counted. The caller then sets `wasPriority` and calls
+    /// Takes tokens only from reserves and from the group's bucket, so that earlier records in the log can still use
+    /// the common buckets. If the result is nil, nothing is counted. The caller then sets `wasPriority` and calls
     /// `evaluate` when the cursor reaches the record.
     ///
     /// - Returns: The decision; nil if the record may not be sent before the backlog.
@@ -413,7 +413,7 @@ package struct AdmissionChanges: Equatable, Sendable {
     package var groups: [GroupRow] = []
     package var windows: [WindowRow] = []
     package var closedWindows: [WindowRow.Key] = []
-    /// The last sequence number of the shared summaries (`SummaryPlan.merged`), by application.
+    /// The sequence number of each application's last shared summary (`SummaryPlan.merged`).
     package var accountSequences: [AccountID: Int64] = [:]
 
     package init() {}
@@ -459,7 +459,7 @@ package struct AdmissionCandidate: Equatable, Sendable {
     /// The record's row id.
     package var record: RowID
     package var group: GroupID
-    /// The account of the application. If two users run applications with the same name, each has its own account.
+    /// The account of the application. If two users run applications with the same name, each application has its own.
     package var account: AccountID
     /// The user accountable for the sender (`AccountableUsers`).
     package var user: UInt32

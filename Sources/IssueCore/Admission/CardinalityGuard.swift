@@ -119,7 +119,7 @@ package struct CardinalityGuard: Sendable {
         let hasSeries = Self.isBelowLimit(known.series, owner.series, newSeries, at: now)
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
         // A new group has a new series. If each new group got an overflow series instead, the limit on series would not
-        // limit the number of these.
+        // limit the number of overflow series.
         if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)
@@ -169,7 +169,7 @@ package struct CardinalityGuard: Sendable {
     }
 
     /// Returns the log time at which the window for groups or that for series ends, whichever is first. New groups or
-    /// series may be allowed again then.
+    /// series may be allowed again then. A window without a limit never ends.
     package func windowEnd(at now: RecordLogInstant) -> RecordLogInstant {
         min(Self.end(of: newGroups, at: now), Self.end(of: newSeries, at: now))
     }
@@ -206,8 +206,8 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(user, for: uid)
     }
 
-    /// Returns the number of groups that an application may still create in the current window; nil if there is no
-    /// limit.
+    /// Returns the number of groups that the limit on groups still lets an application create in the current window;
+    /// nil if there is no limit.
     ///
     /// - Parameters:
     ///   - settings: The limits.
@@ -217,8 +217,8 @@ package struct CardinalityGuard: Sendable {
         left(settings.newGroupsPerApplication, application: application, user: user)
     }
 
-    /// Returns the number of series that an application may still create in the current window; nil if there is no
-    /// limit. The parameters are those of `groupsLeft`, with numbers of series.
+    /// Returns the number of series that the limit on series still lets an application create in the current window;
+    /// nil if there is no limit. The parameters are those of `groupsLeft`, with numbers of series.
     package static func seriesLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
         left(settings.newSeriesPerApplication, application: application, user: user)
     }
@@ -271,7 +271,7 @@ package struct CardinalityGuard: Sendable {
     }
 }
 
-/// A user who has exceeded a limit, so that the guard combines records, and the kind of limit.
+/// A user whose records the guard combines because they exceed a limit, and the kind of this limit.
 package struct CardinalityOverflow: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {
         /// Too many application names.
@@ -350,7 +350,7 @@ package struct OverflowHistory: Sendable {
     }
 
     /// Returns the status of each limit, except unlimited ones, for all users together and for each user who exceeded
-    /// it.
+    /// it in the last 24 hours.
     package func statuses(_ settings: LimitSettings, at now: RecordLogInstant) -> [LimitStatus] {
         let kinds: [CardinalityOverflow.Kind] = [.issues, .variants, .applications, .senders]
         return kinds.flatMap { kind -> [LimitStatus] in

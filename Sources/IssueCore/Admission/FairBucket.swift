@@ -184,7 +184,7 @@ package struct FairBucket: Equatable, Sendable {
     }
 }
 
-/// The users that share the system reserve: root and system services.
+/// The users that share the system reserve: root and the static system users.
 enum SystemUsers {
     /// Source: <https://systemd.io/UIDS-GIDS>.
     private static let range: Range<UInt32> = 0..<1000

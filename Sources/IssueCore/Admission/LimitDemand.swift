@@ -62,8 +62,8 @@ package struct HourlyDemand: Equatable, Sendable {
 ///
 /// It computes the excess of demand over refill: the excess grows by one token with each record that needs one, and
 /// falls with the refill, down to zero. A bucket as large as the highest excess would have had a token for every
-/// record. The computation begins with the first record that the bucket refuses. The excess is then the number of
-/// tokens missing from the bucket.
+/// record. The computation begins with the first record that the bucket refuses. At this time, the excess is the
+/// bucket's capacity minus its level.
 package struct BucketDemand: Equatable, Sendable {
     /// Determines how the needed limit is computed from the demanded tokens.
     package enum Use: Equatable, Sendable {

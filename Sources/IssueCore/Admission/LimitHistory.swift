@@ -92,7 +92,7 @@ package struct LimitHistory: Sendable {
     /// The number and the total size of the lines that were sent.
     private var lines: (count: Int64, bytes: Int64) = (0, 0)
 
-    /// The assumed size of a line in bytes, until the first line has been built.
+    /// The assumed size of a line in bytes, until the first line has been sent.
     private static let assumedLineBytes: Int64 = 512
     private static let maxUsers = 256
 
@@ -112,8 +112,8 @@ package struct LimitHistory: Sendable {
         applications.removeExpired(at: now)
     }
 
-    /// Removes the entries of groups and applications that no longer exist. The records that they held back are counted
-    /// as unlisted.
+    /// Removes the entries of groups and applications that no longer exist, and counts the records held back by their
+    /// limits as unlisted.
     mutating func remove(
         accounts gone: Set<AccountID>, groups goneGroups: Set<GroupID>, at now: RecordLogInstant
     ) {
@@ -275,7 +275,8 @@ package struct LimitView: Sendable {
     private let offset: Int64
     /// The names of `accounts`, set by the caller. Accounts without a name are not listed.
     package var names: [AccountID: Application] = [:]
-    /// The ids of `groupIDs` as clients see them, set by the caller. Groups without one are not listed.
+    /// The ids that clients see for the groups in `groupIDs`, set by the caller. Groups without such an id are not
+    /// listed.
     package var groupNames: [GroupID: String] = [:]
 
     /// The maximum number of listed applications without an entry in the history.

@@ -45,7 +45,8 @@ package struct LimitSettings: Hashable, Sendable {
 
     /// Returns the limits of one application.
     ///
-    /// An override that names the user takes precedence over one that does not. Among equals, the later one does.
+    /// An override that names the user takes precedence over one that does not. Otherwise, the later one takes
+    /// precedence.
     ///
     /// - Parameters:
     ///   - uid: The user the application runs as.
@@ -92,7 +93,7 @@ extension Sequence where Element: ApplicationSetting {
     }
 }
 
-/// The overrides in the section of one application (`[Limits NAME]`). Nil keeps the general value.
+/// The overrides in the section of one application (`[Limits NAME]`). Nil overrides nothing.
 package struct ApplicationLimitOverride: ApplicationSetting, Hashable, Sendable {
     package var name: String
     /// The user to whose application the override applies; nil for all users.

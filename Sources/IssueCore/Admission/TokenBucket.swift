@@ -281,8 +281,8 @@ package struct Rate: Hashable, Sendable {
 package struct GroupRow: Equatable, Sendable {
     package var group: GroupID
     package var account: AccountID
-    /// The row id of the newest evaluated record. If not all groups fit into memory at a start, those with the newest
-    /// ones are loaded.
+    /// The row id of the newest evaluated record. If not all groups fit into memory at a start, the groups with the
+    /// newest records are loaded.
     package var lastRecord: RowID
     /// The number of occurrences in the records evaluated so far.
     package var occurrences: Int64
@@ -290,9 +290,9 @@ package struct GroupRow: Equatable, Sendable {
     package var suppressedBefore: Int64
     /// The sequence number of the open window or, if none is open, of the last summary, by reason.
     package var sequences: [SuppressionReason: Int64]
-    /// The level of the group's bucket, in tokens; nil if groups are unlimited.
+    /// The level of the group's bucket, in tokens; nil if the bucket is unlimited.
     package var level: Double?
-    /// The capacity of the bucket, in tokens; nil if it was not stored.
+    /// The capacity of the bucket, in tokens; nil if it was not stored or the bucket is unlimited.
     package var maxLevel: Double?
     package var at: RecordLogInstant
 

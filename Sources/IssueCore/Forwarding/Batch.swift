@@ -7,7 +7,7 @@ package struct ForwardingBatch: Equatable, Sendable {
     package var bytes: Int
     /// Whether it consists of priority records, which are sent before the backlog.
     package var isPriority: Bool
-    /// Lines that may have arrived before the forwarder was started.
+    /// Lines that may have arrived at the destination before the forwarder was started.
     package var unacknowledged: LineSet
     /// The accountable user of each line, nil for a summary or a correction; empty if the users are unknown.
     package var users: [UInt32?]

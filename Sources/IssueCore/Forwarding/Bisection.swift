@@ -1,9 +1,9 @@
 /// Finds the lines of a batch that the destination refuses, and delivers all others.
 ///
-/// A part with refused lines is halved until the bad line is sent alone. A line counts as refused only if it was
-/// refused alone, or if it is known exactly which lines a response refuses. One bad line among n costs at most
-/// 2·log2(n) additional requests, and a good line is resent at most log2(n) times, always with the same id. A part that
-/// is too large is halved as well.
+/// A part with refused lines is halved until the bad line is sent alone. A line that got a response counts as refused
+/// only if it was refused alone, or if it is known exactly which lines the response refuses. One bad line among n costs
+/// at most 2·log2(n) additional requests, and a good line is resent at most log2(n) times, always with the same id. A
+/// part that is too large is halved as well.
 ///
 /// A line may also make the destination hang or close the connection. A line that was sent alone and got no response is
 /// then sent alternately with other lines. It counts as refused only if it keeps getting no response while each request
@@ -23,10 +23,11 @@ package struct Bisection: Equatable, Sendable {
         var isKnownBad = false
         /// The number of requests with only this line that got no response.
         var unansweredCount = 0
-        /// The number of these requests that are proofs: each directly followed `acceptedNeeded` accepted requests.
+        /// The number of these requests that are proofs: each came directly after `acceptedNeeded` accepted requests.
         /// Reset when a request that does not consist of a suspect fails.
         var provenCount = 0
-        /// Whether the line, since its last proof, also got no response when no accepted request directly preceded it.
+        /// Whether the line, since its last proof, also got no response to a request that did not come directly after
+        /// an accepted one.
         var hasFailedAgain = false
         /// Whether this single line may be the reason why the destination did not respond.
         var isSuspect = false
@@ -64,7 +65,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// Up to this number, refused lines are considered bad themselves even if they are the majority of the lines tried.
     package static let maxDead = 32
-    /// A line counts as refused after this number of proofs: requests that had only this line, directly followed
+    /// A line counts as refused after this number of proofs: requests that had only this line, came directly after
     /// accepted requests and got no response. Also the number of requests without a response after which a line becomes
     /// a suspect at the latest, and after which the batch is stuck.
     package static let maxUnanswered = 5
@@ -95,7 +96,7 @@ package struct Bisection: Equatable, Sendable {
     private var hasKeptRefusals = false
     /// Whether a single line got no response directly after an accepted request.
     private var hasProof = false
-    /// The number of requests without a response since the last accepted request.
+    /// The number of requests of this batch without a response since the last accepted request of any batch.
     private var unansweredInSequence = 0
     /// Whether `maxUnanswered` requests got no response without an accepted one in between, or all remaining lines
     /// became suspects, and no request of this batch was accepted since.
@@ -486,7 +487,8 @@ package struct Bisection: Equatable, Sendable {
     /// If they were taken back, the refused lines would be sent again before the next request with the suspect. Their
     /// responses would reset the time for retries, and the proofs would be lost, so the batch would never end.
     ///
-    /// - Returns: `false` if there are none, or if other lines have an outcome that must be stored.
+    /// - Returns: `false` if the last failed request did not consist of a suspect, if there are no uncertain refusals,
+    ///   or if other lines have an outcome that must be stored.
     mutating func keepRefusals() -> Bool {
         let refusedCount = refusedCount
         guard isLastFailureOfSuspect, refusedCount > 0, refusedCount == dead.count, delivered.isEmpty, skipped.isEmpty,
@@ -549,7 +551,8 @@ package struct Bisection: Equatable, Sendable {
     }
 }
 
-/// Judges whether refused lines are bad themselves, or whether the destination or the account there is the cause.
+/// Judges whether refused lines are bad themselves, or whether the destination or the account at the destination is the
+/// cause.
 struct RefusalEvidence: Equatable, Sendable {
     /// The numbers of delivered and of refused lines that have already been removed from the batch.
     private var delivered = 0

@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// Decodes a record's JSON into the form in which it is stored, usually without allocating memory per record.
 ///
-/// One decoder is used for all records of a thread, so that its buffers keep their memory. Some methods are `mutating`
-/// although they change nothing, because a non-mutating call would copy the decoder.
+/// A thread uses one decoder for all its records, so that the decoder's buffers keep their memory. Some methods are
+/// `mutating` although they change nothing, because a non-mutating call would copy the decoder.
 package struct RecordDecoder: Sendable {
     package let limits: RecordLimits
     var members = RecordMemberTable()
@@ -21,12 +21,12 @@ package struct RecordDecoder: Sendable {
     var template = ByteBuffer()
     var parts = ByteBuffer()
     var sentTemplate = SentTemplate()
-    /// How another store split the message of the record; nil if the message is split here.
+    /// How another store split the message of the record; nil if no other store did, or if this is unknown.
     private var splitMessage: SplitMessage?
     var redactor: Redactor
     /// The message of the record without secrets; valid if `isRedacted` is set.
     private var redactedMessage = ByteBuffer()
-    /// Whether the message of the record contains secrets.
+    /// Whether the message of the record contains secrets, or marks of removed secrets.
     private var isRedacted = false
     /// Whether the keys in the series directory were made with an earlier redactor.
     private var hasNewRedactor = false
@@ -53,7 +53,7 @@ package struct RecordDecoder: Sendable {
     /// Returns a text, such as the command of the sender's process, without its secrets.
     package mutating func redacted(_ text: String) -> String { redactor.text(text) }
 
-    /// Returns the number of values that were removed since the last call; nil if there were none.
+    /// Returns the number of values that each rule removed since the last call; nil if none were removed.
     package mutating func takeRedactionCounts() -> RedactionCounts? { redactor.takeCounts() }
 
     /// Decodes the next record and adds it to a batch.
@@ -67,8 +67,8 @@ package struct RecordDecoder: Sendable {
         return try decodeNext(&scanner, into: &batch)
     }
 
-    /// Decodes a record of another store. Keeps its template unless that contradicts the message, or the redactor
-    /// changes the message.
+    /// Decodes a record of another store. Keeps the template of that store unless the template contradicts the
+    /// message, or the redactor changes the message.
     ///
     /// - Parameters:
     ///   - scanner: The JSON of the record.
@@ -84,8 +84,8 @@ package struct RecordDecoder: Sendable {
         return try decode(&scanner, into: &batch)
     }
 
-    /// Decodes one of several records, like `decode`. The caller must call `complete` with their batch after the last
-    /// one.
+    /// Decodes one of several records, like `decode`. After the last record, the caller must call `complete` with the
+    /// batch.
     package mutating func decodeNext(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
     ) throws(JSONError) -> RecordRejection? {
@@ -160,7 +160,7 @@ package struct RecordDecoder: Sendable {
         return split(message.span, from: 0, to: message.count, scanner)
     }
 
-    /// Splits a message without escapes into its template and its parts, and replaces the secrets in it.
+    /// Splits a message without JSON escapes into its template and its parts, and replaces the secrets in it.
     private mutating func split(
         _ message: Span<UInt8>, from start: Int, to end: Int, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm {
@@ -177,7 +177,7 @@ package struct RecordDecoder: Sendable {
         let form = redactor.append(
             messageIn: message, from: start, to: end, sent: sent == nil ? nil : sentTemplate,
             limit: limits.templateBytes, template: &template, parts: &parts, message: &redactedMessage)
-        // The redactor finds values that the other store has already replaced, but does not change them.
+        // The redactor may have found nothing but the marks of values that the other store removed. It keeps marks.
         guard splitMessage != nil, redactedMessage.count == end - start,
             redactedMessage.span.equals(from: 0, message, from: start, count: end - start)
         else { return form }
@@ -197,7 +197,7 @@ package struct RecordDecoder: Sendable {
         return stored.form
     }
 
-    /// Appends the causes, the backtrace and the context, which few records have, as one JSON object.
+    /// Appends the causes, the backtrace and the context as one JSON object; nothing if the record has none of them.
     private mutating func appendDetails(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) -> ByteRange {
         guard fields.causes != nil || fields.backtrace != nil || fields.hasContext else { return .empty }
         let start = output.count

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// The fields of the record that is being read. Its texts are ranges of the JSON.
+/// The fields of the record that is being read. Texts are ranges of the JSON.
 ///
 /// If a key occurs twice, the last value counts. The value `null` means that the member is absent.
 struct RecordFields: Sendable {
@@ -58,8 +58,8 @@ struct RecordFields: Sendable {
         texts[member.textIndex] = text
     }
 
-    /// Returns the integer of a member. If it is absent, returns 1 for `count` and 0 for the others. Their flags tell
-    /// whether they are present.
+    /// Returns the integer of a member. If the member is absent, returns 1 for `count` and 0 for the others. `flags`
+    /// tells whether the others are present.
     @inline(__always)
     func integer(_ member: RecordMember) -> Int64 { integers[member.integerIndex] }
 
@@ -106,7 +106,7 @@ struct RecordFields: Sendable {
         return object
     }
 
-    /// Copies the fields of a cached object that starts at an index.
+    /// Copies the fields of a cached object. `start` is the index at which the object starts in this record's JSON.
     @inline(__always)
     mutating func take(_ object: borrowing ObjectFields, _ container: RecordContainer, from start: Int) {
         let first = container.texts.lowerBound
@@ -125,7 +125,7 @@ struct RecordFields: Sendable {
         flags = flags.subtracting(container.flags).union(object.flags)
     }
 
-    /// Resets a member to its value in a record without it.
+    /// Resets a member, as if the record did not contain it.
     mutating func forget(_ member: RecordMember) {
         switch member {
         case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module, .fingerprint,
@@ -246,7 +246,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The path of the member, as receipts name it.
+    /// The path by which receipts name the member.
     var path: String {
         switch container {
         case .record: "\(key)"
@@ -258,8 +258,8 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
 
 /// Finds a record's member by its key, usually with one comparison.
 ///
-/// A program writes the members of all records in the same order. The first guess is therefore the member that followed
-/// the previous member in an earlier record.
+/// A program usually writes the members of all records in the same order. The first guess is therefore the member that
+/// followed the previous member in an earlier record.
 struct RecordMemberTable: Sendable {
     private struct Slot {
         var key: JSONKey
@@ -374,7 +374,7 @@ enum RecordContainer: Sendable {
     }
 }
 
-/// The limits of a record.
+/// The limits of records.
 package struct RecordLimits: Equatable, Sendable {
     /// The maximum size of a record's JSON, in bytes.
     package var recordBytes = 256 * 1024
@@ -384,10 +384,11 @@ package struct RecordLimits: Equatable, Sendable {
     package var keys = 256
     /// The maximum number of records in one call.
     package var recordsPerCall = 1000
-    /// The maximum size of each text that describes a series, such as the function, in bytes of JSON. The rest is cut
-    /// off, because caches hold the texts of thousands of series.
+    /// The maximum size of each text of a series except the template, in bytes of JSON. The rest is cut off, because
+    /// caches hold the texts of thousands of series.
     package var attributeBytes = 2048
-    /// The maximum number of bytes of a message that its template covers. The rest is not part of the fingerprint.
+    /// The maximum number of bytes of a message that its template covers, without the values of a sender's template.
+    /// The rest is not part of the fingerprint.
     package var templateBytes = 1024
     /// The maximum number of values that belong to a sender's template.
     package var parts = 64
@@ -452,12 +453,14 @@ struct TimeReader: Sendable {
         return minute + offset
     }
 
-    /// Returns the milliseconds of a text such as `:00.123Z`, given as a word; nil if it has another form.
+    /// Returns the milliseconds within a minute for a text such as `:00.123Z`, given as a word; nil if the text has
+    /// another form, or more than 59 seconds.
     @inline(__always)
     private static func withinMinute(_ word: UInt64) -> Int64? {
         guard word & 0xFF00_0000_FF00_00FF == 0x5A00_0000_2E00_003A else { return nil }
-        // In a byte that is not a digit, one of the four high bits is set, directly or after adding six.
         let digits = (word ^ 0x5A30_3030_2E30_303A)
+        // For a byte of the text that should be a digit but is not, one of the four high bits is set here, or after
+        // adding six.
         guard digits & 0xF0F0_F0F0_F0F0_F0F0 == 0, (digits &+ 0x0006_0606_0006_0600) & 0xF0F0_F0F0_F0F0_F0F0 == 0 else {
             return nil
         }

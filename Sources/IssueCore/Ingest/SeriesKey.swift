@@ -16,11 +16,11 @@ package struct SeriesDescription: Hashable, Sendable {
 
     /// Returns the description of the overflow series of a group or an application.
     ///
-    /// Of the record's attributes, it has only those on which forwarding depends. They have few values, so a sender
-    /// cannot create many overflow series by varying them.
+    /// Of the record's attributes, the description has only those on which forwarding depends. These have few values,
+    /// so a sender cannot create many overflow series by varying them.
     ///
     /// - Parameters:
-    ///   - series: The description of a record above a limit.
+    ///   - series: The description of the series that a record above a limit would have.
     ///   - app: The application name of the record's account.
     ///   - group: The fingerprint of the existing group that the record belongs to; nil if its group would be new.
     package static func overflow(
@@ -69,7 +69,7 @@ package enum SeriesKey {
         static let all = Flags(rawValue: 127)
     }
 
-    /// The length of an absent text.
+    /// The number stored as the length of an absent text.
     static let absent = UInt32.max
     static let textCount = 10
     /// The size of everything before the texts, in bytes.

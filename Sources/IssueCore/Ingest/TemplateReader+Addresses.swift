@@ -32,9 +32,9 @@ extension TemplateReader {
         return takeHost(from: first, to: index)
     }
 
-    /// Returns `true` for a dotted name that does not begin with a capital, ends with a label of at least two
-    /// lower-case letters, and is not followed by `(` or `::`. If it has a single dot, the last label must be in
-    /// `ShortWords.domains`.
+    /// Returns `true` for a dotted name that does not begin with a capital or an underscore, ends with a label of at
+    /// least two lower-case letters, and is not followed by `(` or `::`. If the name has a single dot, the last label
+    /// must be in `ShortWords.domains`.
     func isHost(from first: Int, to last: Int, dots: Int, lastDot: Int) -> Bool {
         let label = lastDot + 1
         guard last - label >= 2, bytes[first] | 0x20 == bytes[first] else { return false }
@@ -139,7 +139,7 @@ extension TemplateReader {
         return index
     }
 
-    /// Returns the end of a port that starts at an index with a colon, or the index if there is none.
+    /// Returns the end of the colon and port that start at an index, or the index if there is no port.
     func portEnd(from index: Int) -> Int {
         guard index + 1 < end, bytes[index] == UInt8(ascii: ":"), ByteClass.isDigit(bytes[index + 1]) else {
             return index
@@ -152,8 +152,8 @@ extension TemplateReader {
         colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
     }
 
-    /// Returns an IPv6 address, possibly with a zone or with brackets and a port, or a hardware address: groups of
-    /// hexadecimal digits separated by colons. Times of day are excluded, and names without a digit, such as `a::b`.
+    /// Returns an IPv6 or hardware address: groups of hexadecimal digits separated by colons. A zone, and brackets with
+    /// a port, are included. Returns nil for other text, such as a time of day or a name without a digit (`a::b`).
     mutating func takeHardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
             var last = colonGroupsEnd(from: first)
@@ -223,7 +223,7 @@ extension TemplateReader {
     func mailbox(from lowest: Int) -> (start: Int, sign: Int) {
         var index = lowest
         while index < end {
-            // The scan tests only whole vectors. It may extend beyond the end, so that the last bytes are in one, too.
+            // The scan tests only whole vectors. It may extend beyond `end`, so that a vector contains the last bytes.
             index = bytes.scan(from: index, to: min(bytes.count, end &+ 15)) { $0 .== ByteMask.of("@") }
             while index < end, bytes[index] != UInt8(ascii: "@") { index += 1 }
             guard index < end else { break }
@@ -246,7 +246,7 @@ extension TemplateReader {
 
     /// Returns the address that starts at `first`.
     ///
-    /// - Parameter rest: The index from which its end is searched.
+    /// - Parameter rest: The index at which the search for the address's end begins.
     mutating func takeAddress(from first: Int, continuing rest: Int) -> Token {
         var index = rest
         while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }

@@ -1,9 +1,9 @@
 import IssueProtocol
 
-/// Numbers, dates, any word with a digit in it, and lists of them.
+/// Numbers, dates and other words that contain a digit, and lists of these.
 extension TemplateReader {
-    /// Returns the word around a digit: a number with its sign and unit, a date, an identifier, or an address. Returns
-    /// nil if the word stays in the template.
+    /// Returns the word around a digit, with the list that it begins: a number with its sign and unit, a date, an
+    /// identifier, or an address. Returns nil if the word stays in the template.
     mutating func takeValue() -> Token? {
         let digit = position
         // Most numbers are between two spaces.
@@ -36,8 +36,8 @@ extension TemplateReader {
         return takeNumber(from: first, digits: digit, to: word.end)
     }
 
-    /// Returns a word that contains a digit, with the unit and the list that follow it. A word that begins with a digit
-    /// includes the sign before it, or the weekday and month.
+    /// Returns a word that contains a digit, with the unit and the list that follow it. If the word begins with a
+    /// digit, the weekday and month or the sign before it are included.
     private mutating func takeNumber(from first: Int, digits digit: Int, to last: Int) -> Token {
         let last = listEnd(after: unitEnd(after: last), ofNumbers: first == digit)
         position = last
@@ -173,8 +173,8 @@ extension TemplateReader {
         return last
     }
 
-    /// Returns the index after an optional comma and spaces, at most three bytes in all; nil if there are none or
-    /// nothing follows.
+    /// Returns the index after a comma, spaces, or a comma and spaces, at most three bytes in all; nil if there are
+    /// none, or if nothing follows them.
     func nextItem(after last: Int) -> Int? {
         var index = last
         if index < end, bytes[index] == UInt8(ascii: ",") { index += 1 }
@@ -214,7 +214,7 @@ extension TemplateReader {
         return first
     }
 
-    /// Returns the start of the word before an index if it is capitalised and in a list; nil otherwise. One or two
+    /// Returns the start of the word before an index if it is capitalised and in `words`; nil otherwise. One or two
     /// spaces, possibly after a comma, must separate the word from the index.
     private func word(before index: Int, in words: ShortWords) -> Int? {
         var last = index

@@ -39,7 +39,7 @@ struct TemplateReader: ~Escapable {
     /// Returns the next token, or nil if the rest of the message is plain text.
     mutating func next() -> Token? {
         lowest = position
-        // Another token may have included the start of an address.
+        // The last token may have included the start of the mailbox address.
         if mailbox.start < position { mailbox = mailbox(from: position) }
         while true {
             // Scan beyond the end of the message as far as there are bytes, instead of scanning the last bytes one by
@@ -74,7 +74,7 @@ struct TemplateReader: ~Escapable {
     /// Returns a quotation with its quotation marks; nil if the mark does not begin one.
     ///
     /// A mark after a letter or digit, or without a closing mark, is an apostrophe. The request in an access log does
-    /// not count as a quotation, so that its method is kept. Nor does the text of a message (`isText`), or empty text.
+    /// not count as a quotation, so that its method is kept. Nor does the value of a text key (`isText`) or empty text.
     private mutating func takeQuoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
@@ -110,8 +110,8 @@ struct TemplateReader: ~Escapable {
 
     // MARK: key=value
 
-    /// Returns the value directly after an equals sign, unless its name is a text key (`isTextKey`), or the truth value
-    /// after an equals sign and spaces; otherwise nil.
+    /// Returns the value directly after an equals sign, unless its key is a text key (`isTextKey`). If spaces follow
+    /// the equals sign, returns the truth value after them. Otherwise returns nil.
     private mutating func takeAssigned() -> Token? {
         let sign = position
         position += 1
@@ -172,7 +172,7 @@ struct TemplateReader: ~Escapable {
         return ShortWords.textKeys.contains(key)
     }
 
-    /// Returns a truth value or a word such as `nil` that starts at an index, after up to two spaces.
+    /// Returns the truth value, or a word such as `nil`, after an index and up to two spaces; nil if there is none.
     mutating func takeTruthValue(after index: Int) -> Token? {
         var first = index
         while first < end, first < index + 2, bytes[first] == UInt8(ascii: " ") { first += 1 }
@@ -199,8 +199,8 @@ struct TemplateReader: ~Escapable {
 
     // MARK: Paths
 
-    /// Returns the path that the slash begins or is in, or the IPv4 address after the slash together with the name
-    /// before it, as in `db/10.0.0.1`; otherwise nil.
+    /// Returns the path that the slash begins or is in, or the IPv4 addresses after the slash together with the slash
+    /// and any name before it, as in `db/10.0.0.1`; otherwise nil.
     private mutating func takePath() -> Token? {
         let slash = position
         position += 1
@@ -288,7 +288,7 @@ struct TemplateReader: ~Escapable {
     }
 }
 
-/// The keys, units and names that have a meaning for a template.
+/// The words that have a meaning for a template.
 extension ShortWords {
     /// The keys, as in `key=value` and `"key": "value"`, whose values are sentences, levels or kinds of events.
     static let textKeys = ShortWords([
@@ -296,8 +296,8 @@ extension ShortWords {
         "action", "method",
     ])
     static let truthValues = ShortWords(["true", "false", "null", "none", "nil"])
-    /// Units that may follow a number and a space. Programs choose them by the size of the number, so they vary with
-    /// it.
+    /// Units, `am` and `pm`, which may follow a number and a space. They vary with the number: programs choose a unit
+    /// by the size of the number.
     static let units = ShortWords([
         "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "sec", "secs", "second", "seconds", "min", "mins",
         "minute", "minutes", "hour", "hours", "day", "days", "am", "pm",

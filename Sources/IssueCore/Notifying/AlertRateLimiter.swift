@@ -1,6 +1,6 @@
 package import IssueProtocol
 
-/// Decides which records are logged individually for operators, and counts the others for a later collective message.
+/// Decides which alerts are logged individually for operators, and counts the others for a later collective message.
 ///
 /// There is one budget for new groups and another for critical and regressed records, so a flood of one kind does not
 /// hide the other. In each budget, every user has a limit, and all users share a second one (`FairBucket`), which
@@ -51,7 +51,7 @@ package struct AlertRateLimiter: Sendable {
 
     /// - Parameters:
     ///   - reportDelay: How long suppressed alerts are counted before they are reported.
-    ///   - now: The current log time.
+    ///   - now: The current time. All calls must use the same clock.
     package init(reportDelay: Duration = suppressionReportDelay, at now: RecordLogInstant) {
         self.reportDelay = reportDelay
         all = Budget(FairBucket(Self.totalLimit, at: now))
@@ -101,8 +101,8 @@ package struct AlertRateLimiter: Sendable {
         allDemand[reason]?.add(1, held: isHeld ? 1 : 0, at: now)
     }
 
-    /// Returns the status of the limits of all users together, and of each user whose limit is partly used or has held
-    /// back alerts.
+    /// Returns the statuses of the limits of all users together, and of those limits of single users that are partly
+    /// used or have held back alerts.
     package func statuses(at now: RecordLogInstant) -> [LimitStatus] {
         let kinds: [(PriorityReason, LimitStatus.Name)] = [
             (.firstOfGroup, .announcementsNew), (.critical, .announcementsUrgent),
@@ -166,7 +166,7 @@ package struct SuppressedAlerts: Equatable, Sendable {
     /// The maximum number of users listed individually.
     package static let maxUsers = 5
 
-    /// The number of new groups whose first record is not critical.
+    /// The number of records that are the first of their group, and neither critical nor a regression.
     package private(set) var new: Int64 = 0
     /// The number of critical records that are not regressions.
     package private(set) var critical: Int64 = 0

@@ -83,7 +83,7 @@ package struct NotificationMessage: Equatable, Sendable {
     /// The number of events.
     package var total: Int64 { counts.reduce(0) { $0.clampedSum($1.count) } }
 
-    /// All kinds in the message. An event of two kinds counts only for the more urgent one.
+    /// The kinds of the events, with only the most urgent kind of each event.
     package var kinds: NotificationKinds {
         counts.reduce(into: []) { $0.formUnion($1.kind) }
     }
@@ -190,7 +190,7 @@ package enum NotificationText {
     /// Returns a text as one line of limited length, with a space in place of each control, formatting, line-separating
     /// or private-use character.
     ///
-    /// An application may have chosen the text. With a line break or a bidirectional override, it could forge lines.
+    /// An application may have chosen the text, and could forge lines with a line break or a bidirectional override.
     package static func line(_ text: String, maxCharacters: Int) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars.prefix(maxCharacters * 4) {

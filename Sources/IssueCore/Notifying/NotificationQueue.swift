@@ -1,6 +1,7 @@
 package import IssueProtocol
 
-/// An entry of a notifier's queue: an event to report, or several events of one user that are only counted.
+/// An entry of a notifier's queue: an event to report, or the number of events of one user, or of the daemon, that are
+/// only counted.
 package struct Notice: Equatable, Sendable {
     package var id: Int64
     package var kinds: NotificationKinds
@@ -32,9 +33,10 @@ package struct Notice: Equatable, Sendable {
     package var isOnlyCounted: Bool { record == nil && text == nil }
 }
 
-/// Limits the number of entries in a notifier's queue. It counts entries and does not hold them.
+/// Limits the number of events that have their own entries in a notifier's queue. It counts these entries and does not
+/// hold them.
 ///
-/// Each user has a limited number of entries. Further events are only counted, so a flood from one user does not
+/// Each user has a limited number of these entries. Further events are only counted, so a flood from one user does not
 /// displace the events of others. A user's first event of each kind always gets an entry, so a flood of new issues does
 /// not hide one that has escalated.
 package struct NoticeLimiter: Equatable, Sendable {
@@ -79,7 +81,7 @@ package struct NoticeLimiter: Equatable, Sendable {
 /// Decides when the next message of a notifier may be sent.
 ///
 /// A message contains all waiting events and is charged to one of their users. A user who has used up their share
-/// therefore delays only their own events. Events of others are still sent without this delay.
+/// therefore delays only their own events.
 package struct NotificationPacer: Sendable {
     /// The minimum burst. Its reserve for quiet users, a fifth, is one whole token.
     package static let minBurst: Int64 = 5
@@ -111,7 +113,7 @@ package struct NotificationPacer: Sendable {
         return Set(waiting.map(\.uid)).map { bucket.whenNext(for: $0, after: gathered) }.min()
     }
 
-    /// Charges a message to one of its users. `whenNext` must have returned a time up to now.
+    /// Charges a message to one of its users. `whenNext` must have returned a time that is not after `now`.
     ///
     /// Of the users who have a token, the one with the most events is charged.
     package mutating func take(_ message: [Notice], at now: RecordLogInstant) {
@@ -218,13 +220,13 @@ package struct MessageAge: Equatable, Sendable {
     /// a wrong wall clock.
     package static let maxStored: Duration = .seconds(60 * 86_400)
 
-    /// The time at which the message was created. It may be before the start of the host.
+    /// The time at which the message was created. This may be before the host was started.
     private let created: MonotonicInstant
 
     /// Computes the age of a stored message, which an earlier run may have created.
     ///
     /// Only the wall clock covers a restart. An age below zero or above `maxStored` counts as zero, so the message is
-    /// retried from now on.
+    /// retried as if it were new.
     ///
     /// - Parameters:
     ///   - stored: The wall time at which the message was created.
@@ -256,8 +258,8 @@ package enum NotificationOutcome: Equatable, Sendable {
     /// Creates the outcome of an attempt.
     ///
     /// - Parameters:
-    ///   - verdict: The meaning of the receiver's answer.
-    ///   - attempts: The number of attempts so far.
+    ///   - verdict: The result of the attempt.
+    ///   - attempts: The number of attempts so far, including this one.
     ///   - age: The time since the message was created.
     ///   - retryFor: How long a message is retried.
     package init(_ verdict: DeliveryVerdict, attempts: Int, age: Duration, retryFor: Duration) {
@@ -277,7 +279,7 @@ package enum NotificationOutcome: Equatable, Sendable {
             // The wait that a server requests is limited, so that it alone never delays an attempt beyond `retryFor`.
             if let retryAfter { delay = max(delay, min(retryAfter, Self.maxRetryAfter, retryFor - age)) }
             switch failure {
-            // A server may have acted on the request before it failed.
+            // The server may have acted on the request before the failure.
             case .serverError, .overloaded, .requestTimeout, .noAnswer: mayHaveArrived = true
             case .tooEarly, .tooManyRequests, .refused, .reset, .timeout, .unreachable, .tls: mayHaveArrived = false
             }

@@ -12,7 +12,7 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     package static let new = NotificationKinds(rawValue: 1)
     /// A resolved group was reported again, or a mute ended with a newer version or after a number of occurrences.
     package static let regressed = NotificationKinds(rawValue: 2)
-    /// A group has its first critical record, or a critical group has regressed.
+    /// A group has its first critical record, or has regressed with a critical record.
     package static let critical = NotificationKinds(rawValue: 4)
     /// A destination does not accept records until an operator acts.
     package static let destinationPaused = NotificationKinds(rawValue: 8)
@@ -163,9 +163,9 @@ package struct EscalationCounter: Sendable {
         package var group: GroupID
         /// The user accountable for the record with which counting began.
         package var uid: UInt32
-        /// The index of the current slot, counted from the origin of log time.
+        /// The index of the slot of the last occurrence, counted from the origin of log time.
         package var slot: Int64
-        /// The occurrences in each slot of the period, the current slot first.
+        /// The occurrences in `slot` and in the slots before it, the latest slot first.
         package var counts: [Int64]
         /// The log time of the last report; nil if there was none.
         package var reportedAt: RecordLogInstant?
@@ -327,9 +327,9 @@ package struct ReachedLimit: Hashable, Sendable {
 
 /// Decides when notifiers report that a limit of a destination starts or stops holding back records.
 ///
-/// A limit is over when it has held nothing back for `quietTime`, so a limit that is reached again and again causes
-/// only one pair of events. The number of events that a user causes at all destinations together is limited. The end of
-/// a limit is reported only if its beginning was reported.
+/// A limit is over when it has held nothing back for `quietTime`, so a limit that is reached again within that time
+/// causes only one pair of events. The number of events that a user causes at all destinations together is limited. The
+/// end of a limit is reported only if its beginning was reported.
 package struct LimitWatch: Sendable {
     /// The time after which a limit that holds nothing back is over.
     package static let quietTime: Duration = .seconds(600)
@@ -377,14 +377,14 @@ package struct LimitWatch: Sendable {
         return ended.keys.map(\.limit)
     }
 
-    /// Returns when the next limit of a destination is over if it holds nothing back until then; nil if it has no
-    /// reported limit.
+    /// Returns when the next limit of a destination is over if it holds nothing back until then; nil if the destination
+    /// has no reported limit.
     package func nextEnd(of destination: String) -> MonotonicInstant? {
         let last = lastHeld.lazy.filter { $0.key.destination == destination }.map(\.value).min()
         return last.map { $0.advanced(by: Self.quietTime) }
     }
 
-    /// Forgets the limits of all other destinations. Their ends are not reported.
+    /// Forgets the limits of destinations that are not in the set. The ends of these limits are not reported.
     package mutating func keep(_ destinations: Set<String>) {
         lastHeld = lastHeld.filter { destinations.contains($0.key.destination) }
     }

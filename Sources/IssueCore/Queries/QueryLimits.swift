@@ -6,7 +6,7 @@ package import IssueProtocol
 package enum QueryLimits {
     /// The maximum number of terms in `text`.
     package static let maxWords = 16
-    /// The maximum number of words in `text` when it is also split at punctuation, as in `a.b/c`.
+    /// The maximum number of words in `text` when it is also split at punctuation. `a.b/c` counts as three.
     package static let maxTokens = 64
     /// The maximum size of `text`, in bytes of UTF-8.
     package static let maxTextBytes = 1024
@@ -21,7 +21,7 @@ package enum QueryLimits {
     package struct Excess: Error, Equatable, Sendable {
         /// The name of the filter's member or of the parameter.
         package var field: String
-        /// A text for users that states the limit and the requested value, or what is invalid.
+        /// A text for users that states the limit, or what is invalid.
         package var reason: String
     }
 
@@ -54,8 +54,7 @@ package enum QueryLimits {
         }
         // Without fates, the destination would have no effect, and a purge would erase more than its user expects.
         guard filter.destination == nil || filter.outcomes != nil else {
-            throw Excess(
-                field: "destination", reason: "it applies only together with fates, which the filter does not set")
+            throw Excess(field: "destination", reason: "it restricts fates, but the filter has none")
         }
         guard let text = filter.text else { return }
         let bytes = text.utf8.count
@@ -72,8 +71,7 @@ package enum QueryLimits {
             throw Excess(
                 field: "text",
                 reason:
-                    "at most \(maxTokens) parts are allowed when the text is split at spaces and punctuation, not \(tokens)"
-            )
+                    "at most \(maxTokens) words are allowed, not \(tokens); punctuation separates words, too")
         }
     }
 
@@ -127,9 +125,9 @@ package enum QueryLimits {
 
 /// The range of minutes that a histogram covers, and its division into buckets.
 ///
-/// Counts are stored per minute, and those older than a week per hour. Buckets therefore consist of whole minutes, and
-/// the minutes in which the time range starts and ends are included. Buckets are aligned to 1970-01-01 UTC: hourly buckets begin on the hour, daily ones at
-/// midnight UTC.
+/// Counts are stored per minute (old ones per hour). Buckets therefore consist of whole minutes, and the minutes in
+/// which the time range starts and ends are included. Buckets are aligned to 1970-01-01 UTC: hourly buckets begin on
+/// the hour, daily ones at midnight UTC.
 package struct HistogramFrame: Equatable, Sendable {
     /// The maximum number of buckets in one query.
     package static let maxBuckets = 1000
@@ -205,7 +203,7 @@ package struct HistogramFrame: Equatable, Sendable {
 
 /// Decides when a subscriber's query is repeated.
 ///
-/// Only one query runs at a time. However many changes occur after it has begun, they cause a single further query.
+/// Only one query runs at a time. All changes that occur while it runs cause a single further query.
 package struct ChangePollGate: Equatable, Sendable {
     /// Whether a query is running.
     package private(set) var isPolling = true

@@ -4,8 +4,8 @@ package import IssueProtocol
 package struct RecordMatcher: Equatable, Sendable {
     /// The text to find; nil for any.
     package let text: TextMatcher?
-    /// The conditions on metadata, all of which must hold; nil for any metadata. An empty list matches no record, like
-    /// other lists of a filter.
+    /// The conditions on metadata, all of which must hold; nil for any metadata. An empty list matches no record, as
+    /// for the other lists of a filter.
     package let metadata: [MetadataCondition]?
     /// The conditions on the ids of the context, all of which must hold.
     package let context: [ContextCondition]
@@ -78,7 +78,7 @@ package struct ContextCondition: Equatable, Sendable {
 package struct MetadataCondition: Equatable, Sendable {
     /// The key. For a member of a nested object, it is the path of keys, separated by full stops.
     package let key: String
-    /// The values as text. The record's value, or an element of it if it is an array, must be equal to one of them.
+    /// The values as text. One of them must be equal to the record's value or, if that is an array, to an element.
     package private(set) var values: [String]
 
     /// Returns the conditions for a filter's entries. The values of entries with the same key are alternatives.

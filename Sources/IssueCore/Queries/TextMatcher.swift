@@ -57,7 +57,7 @@ package struct TextMatcher: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - text: The text to search.
-    ///   - found: The terms found so far. Receives those that occur in `text`.
+    ///   - found: The terms found so far. Those that occur in `text` are added.
     package func search(_ text: String, _ found: inout Found) {
         search(text.utf8Span.span, &found)
     }
@@ -66,7 +66,7 @@ package struct TextMatcher: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The text to search.
-    ///   - found: The terms found so far. Receives those that occur in `bytes`.
+    ///   - found: The terms found so far. Those that occur in `bytes` are added.
     package func search(_ bytes: Span<UInt8>, _ found: inout Found) {
         for (index, term) in terms.enumerated() where found & 1 << index == 0 {
             if term.occurs(in: bytes, from: 0, to: bytes.count) { found |= 1 << index }
@@ -76,8 +76,8 @@ package struct TextMatcher: Equatable, Sendable {
 
 /// A word or phrase of a search text.
 ///
-/// `occurs` is exact. `nextCandidate` is fast. It finds every occurrence, but may also return indexes at which the term
-/// does not occur. Both take time linear in the number of searched bytes, for any term.
+/// `occurs` is exact. `nextCandidate` is fast. It misses no occurrence, but may return an index although the term does
+/// not occur. Both take time linear in the number of searched bytes, for any term.
 package struct TextTerm: Equatable, Sendable {
     /// The term in lower case, as UTF-8.
     package let folded: [UInt8]
@@ -153,14 +153,14 @@ package struct TextTerm: Equatable, Sendable {
         package init() {}
     }
 
-    /// Advances a search by one character.
+    /// Advances a search by one character, or by one byte if the term is ASCII or the bytes are not well-formed.
     ///
     /// - Parameters:
     ///   - state: The state of the search. Receives the new state.
     ///   - bytes: UTF-8.
-    ///   - index: The index of the character. Receives the index of the next one.
+    ///   - index: The index of the character. Receives the index after the bytes that were read.
     ///   - end: The index after the last byte.
-    /// - Returns: `true` if an occurrence of the term ends with this character.
+    /// - Returns: `true` if an occurrence of the term ends with these bytes.
     package func advance(_ state: inout Progress, _ bytes: Span<UInt8>, _ index: inout Int, _ end: Int) -> Bool {
         let byte = bytes[index]
         guard byte >= 0x80, !isASCII, let (scalar, count) = LetterCase.scalar(in: bytes, at: index, end: end) else {
@@ -336,7 +336,7 @@ package enum LetterCase {
     /// The end of the characters whose lower case is looked up in a table. After it, only a few scripts have case.
     private static let tableEnd: UInt32 = 0xAC00
 
-    /// The lower case of all characters below `tableEnd`. Created when the first non-ASCII character is folded.
+    /// The lower case of all characters below `tableEnd`. Created on first use.
     private static let table: [UInt16] = (0..<tableEnd).map { UInt16(mapping(of: $0)) }
 
     /// For each lower-case character below `tableEnd`, the other characters with this lower case.
@@ -454,8 +454,8 @@ extension TextTerm {
     /// Returns `true` if the term may occur in a message with this template. Occurrences within a single part don't
     /// count.
     ///
-    /// The result is `true` if the fixed text contains the term, or if the term can begin or end in a part. It depends
-    /// on the bytes that a part of each kind can contain, but not on the length of parts.
+    /// The result is `true` if a run of fixed text contains the term, or if the term can extend across a boundary of a
+    /// part. This depends on the bytes that a part of each kind can contain, but not on the length of parts.
     ///
     /// - Parameter template: The template, as stored.
     package func mayOccur(inTemplate template: [UInt8]) -> Bool {
@@ -495,7 +495,8 @@ extension TextTerm {
         return false
     }
 
-    /// Returns `true` if the term can begin in a part, or before it, and continue in the fixed text after the part.
+    /// Returns `true` if the term can begin in a part, or before it, and continue in the fixed text after the part or,
+    /// if there is none, in the next part.
     ///
     /// - Parameters:
     ///   - fixed: The text up to the next part, or up to the end of the template.

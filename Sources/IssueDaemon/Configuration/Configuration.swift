@@ -177,10 +177,10 @@ extension Configuration {
                     + "which has \(size >> 20)M, so this much can never be free.")
         }
         let (maxAge, resolveAfter) = (store.retention.maxAge, store.retention.resolveAfter)
-        if maxAge < resolveAfter {
+        if maxAge <= resolveAfter {
             let line = location("[Store]", "ResolveAfter").map { "\($0): " } ?? ""
             warnings.append(
-                "\(line)[Store] ResolveAfter=\(DurationText.text(resolveAfter)) is longer than "
+                "\(line)[Store] ResolveAfter=\(DurationText.text(resolveAfter)) is not shorter than "
                     + "MaxAge=\(DurationText.text(maxAge)), so issues are removed before they are resolved.")
         }
         warnings += notifiers.flatMap(\.warnings)

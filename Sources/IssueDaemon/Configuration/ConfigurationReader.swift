@@ -75,7 +75,7 @@ struct ConfigurationReader {
     /// Sorts errors by the order in which files were read, and by line within a file.
     private func inOrder(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
         let keys = problems.enumerated().map { offset, problem in
-            // The offset comes last because sorting is not guaranteed to be stable.
+            // The offset keeps the order of errors in the same line, because sorting is not guaranteed to be stable.
             (files.firstIndex(of: problem.location.file) ?? files.count, problem.location.line ?? 0, offset)
         }
         return keys.sorted(by: <).map { problems[$0.2] }
@@ -84,19 +84,19 @@ struct ConfigurationReader {
 
 /// Why a configuration is read.
 package enum ConfigurationPurpose: Hashable, Sendable {
-    /// For the daemon. Everything that it needs must be present.
+    /// For the daemon. A credential that the daemon can't read is an error.
     case running
     /// For `--check` and `--print-config`, outside the service. A credential that only the service can read is not an
-    /// error.
+    /// error, but an unusable `[Store] Path=` is one.
     case inspecting
 }
 
 /// The files that are read.
 package enum ConfigurationSource: Hashable, Sendable {
-    /// `/etc/issued/issued.conf` and its drop-ins. If these files are missing, an ordinary user gets a configuration
-    /// with paths of their own.
+    /// `/etc/issued/issued.conf` and its drop-ins. If none of these files can be read, an ordinary user gets a
+    /// configuration with paths of their own.
     case `default`
-    /// That file and the drop-ins in `FILE.d/`, and no others.
+    /// The file with this path, and the drop-ins in `FILE.d/`.
     case file(String)
 
     /// The path of the main file.
@@ -110,8 +110,8 @@ package enum ConfigurationSource: Hashable, Sendable {
 
 /// The valid part of the configuration files, and the errors in them.
 package struct ConfigurationReading: Sendable {
-    /// The values of all lines without an error. A destination with an error is in `misconfigured`, unless it only
-    /// lacks its credential.
+    /// The values of all lines without an error. A destination with an error is in `misconfigured`, unless the only
+    /// error is about its credential.
     package var configuration: Configuration
     /// In the order of the files, and from top to bottom in each.
     package var problems: [ConfigurationProblem]
@@ -184,7 +184,7 @@ extension ConfigurationMerger.Section {
     }
 }
 
-/// Merges the sections of all files, and collects errors about unknown sections, unknown keys and invalid values.
+/// Merges the sections of all files, and collects errors, such as unknown sections, unknown keys and invalid values.
 struct ConfigurationMerger {
     /// A value, and the line that sets it.
     struct Assigned {
@@ -230,7 +230,7 @@ struct ConfigurationMerger {
 
     mutating func merge(_ file: ConfigurationFile) {
         files.append(file.path)
-        // The index in `sections` of each section of this file; nil if the section is unknown.
+        // The index in `sections` of each section of this file; nil if the section is unknown or its name is invalid.
         var indices: [Int?] = []
         defer {
             for (problem, section) in zip(file.problems, file.problemSections) {
@@ -239,7 +239,7 @@ struct ConfigurationMerger {
                 problems.append(problem)
             }
         }
-        // The keys, and the sections of destinations and notifiers, that this file must not set again.
+        // The keys that this file must not set again, and the destinations and notifiers it must not define again.
         var assignedKeys: Set<AssignedKey> = []
         for section in file.sections {
             let location = ConfigurationLocation(file: file.path, line: section.line)
@@ -386,8 +386,9 @@ extension String {
 enum UnknownKeyMessage {
     static func message(for key: String, in section: ConfigurationMerger.Section) -> String {
         if key.lowercased().hasSuffix("token") {
-            return "A token must not be in this file, which other users can read. Write it to a file that only "
-                + "the daemon's user can read, or to /etc/credstore/logzio-token, and set Credential= to its name."
+            return "A token must not be in a configuration file. Write it to a file that only the daemon's user can "
+                + "read, and set Credential= to the file's absolute path; or write it to "
+                + "/etc/credstore/logzio-token, and set Credential=logzio-token."
         }
         let beginning = "\(section.title) has no key \(key.truncatedForLog)="
         if section.kind.isDestination, ConfigurationTable.guards.contains(where: { $0.name == key }) {
@@ -401,8 +402,8 @@ enum UnknownKeyMessage {
                 return isNamed ? "[\(other.name) NAME]" : "[\(other.name)]"
             }
         }
-        // If the first section in the list is a general one, the message names only that one. The others are usually
-        // destinations that can override the key.
+        // If the first section in the list is not a destination's, the message names only that section. The others are
+        // usually destinations that can override the key.
         let isShared = others.first.map { first in
             ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
         }

@@ -153,7 +153,7 @@ extension ConfigurationTable {
 
     static let limits = admission + guards + reserves
 
-    /// The keys of `[Limits NAME]`. The general limit applies if a key is not set.
+    /// The keys of `[Limits NAME]`. If the key of a limit is not set, the general limit applies.
     static let application: [ConfigurationKey<ApplicationLimitOverride>] = [
         .init(optional: "User", \.uid, .user, "The user who runs the application."),
         .init(optional: "GroupBurst", \.groupBurst, burst, "The burst of records of one issue."),
@@ -240,7 +240,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     /// Whether the section configures a destination.
     package var isDestination: Bool { destination != nil }
 
-    /// Whether the section configures a destination or a notifier, so that there may be several.
+    /// Whether the section configures a destination or a notifier.
     package var isTarget: Bool { isDestination || self == .notify }
 
     /// Returns the keys that the section may contain.
@@ -313,7 +313,7 @@ extension ConfigurationKey {
     }
 }
 
-/// Settings whose defaults are the initial values of their properties. The code contains the defaults nowhere else.
+/// Settings whose defaults are the initial values of their properties.
 protocol SectionSettings: Sendable {
     init()
 }

@@ -20,7 +20,7 @@ package struct DestinationKind: Sendable {
     /// The name of its configuration section.
     package var section: String { format.section }
 
-    /// The name of the kind in `status`, and of a destination whose section has no name.
+    /// The name of the kind in `status`, and the name of a destination whose section has none.
     package var name: String { format.kind }
 }
 
@@ -78,8 +78,8 @@ package struct DestinationSettings: Hashable, Sendable {
     /// Creates the default settings.
     ///
     /// - Parameters:
-    ///   - kind: The kind of destination. Its own keys get their defaults.
-    ///   - limits: The settings of `[Limits]`. A kind without default limits takes only the overrides from them.
+    ///   - kind: The kind of destination. Its own keys get their defaults, except those that depend on the address.
+    ///   - limits: The settings of `[Limits]`. A kind without default limits takes only the applications' overrides.
     ///   - forward: The settings of `[Forward]`. A kind without default limits takes the batch sizes, send rate and
     ///     daily limit from `ForwardSettings.withoutLimits` instead.
     package init(_ kind: DestinationKind, limits: LimitSettings, forward: ForwardSettings) {

@@ -19,8 +19,8 @@ package struct EffectiveConfiguration: Sendable {
     /// Whether records are kept regardless of their age and the database may grow, because it is unknown how many
     /// records the operator wants to keep.
     package var suspendsRetention = false
-    /// The path of the database that is used because the files have errors and no valid `[Store] Path=`; nil in any
-    /// other case.
+    /// The path of a database that is used instead of the default one, because the files have errors and no valid
+    /// `[Store] Path=`; nil if the default or the configured database is used.
     package private(set) var separateStore: String?
 
     /// Decides which configuration to use.
@@ -35,8 +35,8 @@ package struct EffectiveConfiguration: Sendable {
         configuration = reading.configuration
         basis = .files
         let isGeneral = problems.contains { $0.scope.isGeneral }
-        // If a section becomes invalid while a valid configuration is in use, the last valid configuration keeps its
-        // destination or notifier running. Otherwise, it is paused.
+        // A destination or notifier whose section becomes invalid while a valid configuration is in use keeps running
+        // with the last valid configuration. In any other case, a destination or notifier with an error is paused.
         let isValidInUse = running.map { $0.isValid || $0.basis == .lastValid } ?? false
         let keepsRunning = isValidInUse && !reading.isValid
         guard isGeneral || keepsRunning else { return }
@@ -51,7 +51,7 @@ package struct EffectiveConfiguration: Sendable {
         basis = .validLines
         // A line that is left out may have withdrawn rights.
         if affects(.access) { configuration.access = AccessSettings() }
-        // The maximum age of an application is in `[Limits NAME]`.
+        // `[Limits NAME]` may set the maximum age of an application's records.
         suspendsRetention = affects(.store) || affects(.limits)
     }
 
@@ -98,7 +98,7 @@ extension EffectiveConfiguration {
 }
 
 extension AccessSettings {
-    /// Returns the rights that both grant.
+    /// Returns the rights that both settings grant.
     func intersection(_ other: AccessSettings) -> AccessSettings {
         var common = AccessSettings()
         common.readers = readers.filter { other.readerIDs.contains($0.groupID) }
@@ -164,11 +164,11 @@ extension EffectiveConfiguration {
     }
 }
 
-/// A copy of the last configuration without errors, used if the files have errors when the daemon starts.
+/// A copy of the last valid configuration, used if the files have had errors since the daemon started.
 ///
 /// The copy contains the values that `--print-config` prints, so it names credentials but does not contain them. It is
-/// stored next to the database and, if that is another folder, in the state directory: if `[Store] Path=` can't be
-/// read, only the copy in the state directory can be found.
+/// stored next to the database and in the state directory. If `[Store] Path=` can't be read, only the copy in the state
+/// directory can be found.
 package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 

@@ -157,7 +157,7 @@ extension ValueForm where Value == [String] {
     /// Names separated by blanks. Each may end with `*`, which stands for any text.
     static var patterns: Self {
         ValueForm(
-            expected: "at most 50 names separated by blanks; only the end of a name can be *",
+            expected: "at most 50 names of at most 256 bytes, separated by blanks; only the end of a name can be *",
             parse: { text in
                 let words = text.split(whereSeparator: \.isBlank).map { String($0) }
                 let hasWrong = words.contains {
@@ -171,7 +171,7 @@ extension ValueForm where Value == [String] {
 /// A program and its arguments, as in the `ExecStart=` of a systemd unit, but without variables and prefixes.
 ///
 /// Arguments are separated by blanks. Quotation marks (`"` or `'`) keep blanks, and a backslash begins an escape. No
-/// shell is involved, so `|`, `>`, `*` and `$` have no meaning.
+/// shell is involved, so `|`, `>`, `*` and `$` have no special meaning.
 package struct NotifierCommand: Hashable, Sendable {
     /// The line as it was written.
     package let text: String

@@ -114,7 +114,7 @@ struct RedactionKeyFile {
 
     /// Returns the redactor for the settings. Creates the key if it is needed and missing.
     ///
-    /// If the key can't be read or created, logs an error, and values are masked instead of hashed.
+    /// If the key can't be read or created, or is invalid, logs an error, and values are masked instead of hashed.
     func redactor(_ settings: RedactionSettings, _ log: Log) -> Redactor {
         guard settings.needsKey else { return Redactor(settings) }
         do throws(Errno) {

@@ -192,7 +192,7 @@ extension ValueForm where Value == String {
     /// An absolute path, or the name of a file in `$CREDENTIALS_DIRECTORY`.
     static var credential: Self {
         .init(
-            "the name of a service credential, or the absolute path of a file with the token", isQuotable: false
+            "the name of a service credential, or the absolute path of a file", isQuotable: false
         ) { text in
             if text.hasPrefix("/") { return path.parse(text) != nil }
             return text != "." && text != ".." && text.utf8.count <= 255
@@ -388,7 +388,7 @@ package enum RateText {
         return count == 0 ? .unlimited : Rate(count, per: duration)
     }
 
-    /// Returns the text that `parse(_:)` reads as the same rate.
+    /// Returns the rate as a text that `parse(_:)` accepts, with the period rounded down to microseconds.
     package static func text(_ rate: Rate) -> String {
         guard !rate.isUnlimited else { return "0" }
         let period = DurationText.text(rate.period)

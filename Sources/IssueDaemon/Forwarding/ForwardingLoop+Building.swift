@@ -30,8 +30,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             oldestPriority: instant(backlog.oldestPriority))
     }
 
-    /// Builds a batch and stores it before it is sent. Takes priority records ahead of a backlog, or requeued records,
-    /// if there are any, and otherwise scans the record log.
+    /// Builds a batch and stores it before it is sent. Takes, in this order of preference, priority records if there is
+    /// a backlog, requeued records, or the result of scanning the record log.
     func build(_ limit: BatchLimit) throws -> Forwarding.NextAction {
         admission.dailyBytes = budget.today(at: Clock.wall)
         try advancePastRetention()
@@ -64,7 +64,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         do {
             stored = try service.writer.perform { try $0.store(new) }
         } catch StoreFailure.outdated {
-            // Records of the batch were removed meanwhile. The decisions on the batch were not stored.
+            // Meanwhile, records of the batch were removed or scanned, or have become unreadable. The decisions on the
+            // batch were not stored.
             admission = try Self.admission(service, reader)
             types = try reader.fieldTypes(of: service.destination.id)
             defer { wasOutdated = true }
@@ -87,7 +88,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return machine.batchStored(built.fresh, at: now)
     }
 
-    /// Returns the line for a record; nil if the record was removed.
+    /// Returns the line for a record; nil if the record was removed or can't be read.
     func line(of sent: SentRecord) throws -> [UInt8]? {
         guard let row = try reader.outbound(row: sent.row) else { return nil }
         return shipper.line(
@@ -99,7 +100,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// Builds the lines of a stored batch again, and passes each with its user to `take`. Passes nil for a line whose
-    /// record or summary was removed.
+    /// record or summary was removed or can't be read.
     func makeLines(of batch: StoredBatch, _ take: ([UInt8]?, _ user: UInt32?) -> Void) throws {
         for id in batch.summaries { take(try reader.line(ofSummary: id), nil) }
         var users: [AccountID: UInt32] = [:]
@@ -242,7 +243,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 above = max(above, newest)
                 break
             }
-            // Users take turns, so that one user's many records do not delay the others.
+            // Users take turns, so that one user's many records do not delay those of other users.
             let order = RoundRobinOrder.order(records.map(\.candidate.user))
             let evaluated = try order.prefix { index in
                 guard !room.isFull else { return false }
@@ -266,7 +267,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         scan.batch.changes = admission.takeChanges()
         scan.batch.fieldTypes = types.takeAdded()
         guard scan.lineCount == 0 else { return try store(scan) }
-        // None was admitted. This is stored, so that only the scan, which is next, evaluates these records again.
+        // No record was admitted. `priorityThrough` is stored, so that only the scan, which is next, evaluates these
+        // records again.
         let refused = scan.finished
         _ = try service.writer.perform { try $0.store(refused) }
         priority = max(priority, refused.priorityThrough ?? priority)
@@ -276,7 +278,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Returns the record with its line if it may be sent before the scan reaches it; otherwise nil.
     private func evaluatePriority(_ record: OutboxRecord) throws -> (SentRecord, line: [UInt8])? {
         let candidate = record.candidate
-        // Records that are not for this destination are left to the scan.
+        // Records that must not be forwarded are left to the scan.
         guard candidate.isReportable, !candidate.isMuted else { return nil }
         try recall(candidate)
         guard case .admit(let before, let occurrences) = admission.evaluatePriority(candidate, at: record.at) else {
@@ -359,7 +361,7 @@ struct BatchLines {
         whole = body
     }
 
-    /// Adds a line; nil for one whose record was removed. The request body is then not kept, but built when it is sent.
+    /// Adds a line; nil for one whose record was removed. After a nil line, the request body is built when it is sent.
     mutating func add(_ line: [UInt8]?, of user: UInt32?) {
         count += 1
         lineUsers.append(user)
@@ -428,11 +430,11 @@ struct BatchLines {
 struct BatchInFlight {
     var batch: StoredBatch
     var lines: BatchLines
-    /// The last reply to a request of which lines were rejected, or that was too large; nil if there was none.
+    /// The last reply with the verdict `partial` or `tooLarge`; nil if there was none.
     var refusal: String?
-    /// The last reply to a request of which no line was rejected; nil if there was none.
+    /// The last reply with the verdict `accepted` or `unconfirmed`; nil if there was none.
     var acceptance: String?
-    /// Whether some of its lines were delivered.
+    /// Whether some of the batch's lines were delivered.
     var hasDelivered = false
     /// The number of attempts until the batch was preempted.
     var attempts: Int64 = 0

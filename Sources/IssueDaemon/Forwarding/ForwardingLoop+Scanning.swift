@@ -56,7 +56,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         _ scan: inout OutboxScan
     ) throws {
         guard let series = position.runs.info(at: number) else {
-            // The series is lost. If the row were not counted, each new batch with it could count as outdated.
+            // The series is lost. If the row were not counted as gone, storing any batch that spans it could fail as
+            // outdated.
             scan.batch.gone += 1
             return
         }
@@ -68,7 +69,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let isDue = position.due.map { $0 <= record.at } ?? false
         if isDue {
             count(position.runs.takeCounted(), &scan)
-            // The next record of each series is evaluated, so that it opens a new window and its summary is on time.
+            // The next record of each series is evaluated. If it is suppressed, it opens a new window in time.
             position.runs.endAll()
             scan.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }
@@ -340,9 +341,10 @@ extension ForwardingLoop where Destination: ~Copyable {
         service.statusRegistry.update(view, of: service.destination.name)
     }
 
-    /// Adds the names of applications and groups, and removes those that no longer exist from the history.
+    /// Adds the names of applications and groups to the view. Removes from the history the applications and groups that
+    /// no longer exist.
     ///
-    /// Returns `false` if some could not be read.
+    /// Returns `false` if some names could not be read.
     private func name(_ view: inout LimitView, at now: RecordLogInstant) -> Bool {
         var isComplete = true
         var accounts: Set<AccountID> = []

@@ -52,7 +52,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Requests
 
-    /// Makes a batch the current one, and keeps the other one as the preempted batch.
+    /// Makes a batch the current one, and keeps the other one, if there is one, as the preempted batch.
     func makeCurrent(_ id: BatchID) {
         guard current?.batch.id != id, let other = preempted else { return }
         preempt()
@@ -113,7 +113,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// records were erased since the last call.
     private func dropErasedLines() throws {
         guard service.takeErasure() else { return }
-        // After an error the next loop makes all lines from the store.
+        // If this throws, the next `ForwardingLoop` makes all lines from the store.
         if let batch = current?.batch {
             let made = try remakeLines(of: batch)
             current?.lines.drop(missingFrom: made)
@@ -151,7 +151,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     ) throws -> Forwarding.NextAction {
         switch action {
         case .settle(let id, let outcome):
-            // This may be the preempted batch, if its time for retries has elapsed.
+            // The batch may be the preempted one, if its time for retries has elapsed.
             makeCurrent(id)
             return try settle(outcome, answer, at: now)
         case .send(let shipment): return .send(shipment)
@@ -219,7 +219,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let now = Clock.monotonic
         state.progress = machine.progress(at: now)
         updatePace(at: now)
-        // Without an entry, each line may have been delivered.
+        // Nil if one of the batches has no entry, so that each of its lines may have been delivered.
         var unacknowledged: LineSet?
         if state.unacknowledged[firstID] != nil, state.unacknowledged[secondID] != nil {
             let known = machine.unacknowledged
@@ -272,8 +272,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         updatePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead where !removed.contains(line.line) { dead[line.line] = try allLines()[line.line] }
-        // The last reply may be about a rejected line, or about the lines that were left after the rejected ones had
-        // been found.
+        // The last reply may be only about rejected or only about accepted lines, so the last reply of either kind was
+        // kept.
         let rejection = dead.isEmpty ? answer : current.refusal ?? answer
         let acceptance =
             isAnyDelivered ? current.acceptance ?? "accepted, while others were rejected" : rejection
@@ -281,8 +281,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             state.lastDeadLetter = wall
-            // The health of a destination depends on whether `lastSuccess` or `lastDeadLetter` is later. If it has
-            // accepted other lines of the batch, even some time ago, the cause is in the rejected lines.
+            // The health of a destination depends on whether `lastSuccess` or `lastDeadLetter` is later. If the
+            // destination has accepted other lines of the batch, even some time ago, the rejected lines are the cause.
             if current.hasDelivered { state.lastSuccess = wall }
             service.log.warning(
                 .destinationDeadLetters,
@@ -324,7 +324,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.pacedAt = Clock.wall
     }
 
-    /// The wall time of the end of the wait that the destination has requested; nil if there is none.
+    /// When the wait that the destination has requested ends, by the wall clock; nil if it has requested none.
     var requestedRetry: IssueTimestamp? {
         guard let until = machine.requestedWaitEnd else { return nil }
         let left = Clock.monotonic.duration(to: until).wholeMilliseconds
@@ -385,7 +385,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
                     "left_out": leftOut,
                 ])
-            // An earlier run has already reported the pause to the notifiers.
+            // A repeated entry was reported to the notifiers by an earlier run.
             guard !entry.isRepeated else { return }
             service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
         case .waiting:
@@ -407,7 +407,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 }
 
 extension DeliveryResult {
-    /// Whether the lines must be sent again unchanged.
+    /// Whether the verdict is to send the same lines again later.
     fileprivate var isFailure: Bool {
         switch verdict {
         case .again, .ambiguous: true
