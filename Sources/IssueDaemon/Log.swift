@@ -154,7 +154,7 @@ extension Log {
 
     /// Logs the end of a request.
     ///
-    /// - Parameter result: `done`, followed by the id of a new silence if there is one; or why the request failed.
+    /// - Parameter result: How the request ended, for example `done`, `done: ID`, `timed out` or an error.
     func ended(_ request: String, by requester: Sender, result: String) {
         audit(.auditRequestFinished, request, requester, "result", result)
     }
@@ -237,9 +237,9 @@ extension LogForm {
     ///
     /// - Parameters:
     ///   - stream: The value of `JOURNAL_STREAM`: device and inode of the standard error that the service manager set
-    ///     up.
-    ///   - device: The device of standard error now, which may have been redirected since.
-    ///   - inode: The inode of standard error now.
+    ///     up; nil if the variable is not set.
+    ///   - device: The device of the current standard error, which may have been redirected; nil if it is unknown.
+    ///   - inode: The inode of the current standard error; nil if it is unknown.
     package static func chosen(
         for target: LogTarget, stream: String?, device: UInt64?, inode: UInt64?
     ) -> LogForm {

@@ -105,7 +105,7 @@ extension ProcessEnvironment {
 
 /// Sends the daemon's state to the service manager, using the protocol of sd_notify(3).
 ///
-/// Without a service manager, nothing is sent.
+/// Nothing is sent if there is no service manager or its address is not supported.
 package struct ServiceNotification: Sendable {
     private let address: SocketAddress?
 

@@ -27,9 +27,10 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var preempted: BatchInFlight?
     /// The part of the machine's count of resent lines that `state.resent` already includes.
     var countedResent: Int64 = 0
-    /// Flushes that wait until the cursor has reached a row and nothing else waits to be sent.
+    /// Flushes. Each waits until the cursor has reached `row`, no batch is unfinished, and neither requeued records nor
+    /// corrections wait to be sent.
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
-    /// Whether the last batch was not stored because some of its records had been removed.
+    /// Whether the last attempt to store a batch failed because some of its records had been removed.
     var wasOutdated = false
     var deadline: MonotonicInstant?
     var published = PublishedLimits(at: Clock.monotonic)
@@ -129,7 +130,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             resuming: first, preemptedBy: known, state.progress, notBefore: earliest, unit: random, at: now)
     }
 
-    /// Reads a missing credential again from time to time. As soon as it exists, forwarding resumes.
+    /// Tries every few seconds to read a missing credential. Once the credential has been read, forwarding resumes.
     private func lookForCredential(at now: MonotonicInstant) throws {
         guard shipper.lacksCredential, credentialCheck <= now else { return }
         credentialCheck = now.advanced(by: credentialCheckInterval)
@@ -199,7 +200,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             for flush in flushes where flush.row <= cursor { flush.completed() }
             flushes.removeAll { $0.row <= cursor }
         }
-        // While the destination is paused, nothing is sent, so waiting would not help.
+        // The pause of a destination may be long, so flushes do not wait for its end.
         if machine.isPaused {
             for flush in flushes { flush.completed() }
             flushes = []
@@ -218,8 +219,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         publishLimits()
     }
 
-    /// The state of the machine, or a pause if the credential is missing. A pause has advice that is specific to this
-    /// kind of destination.
+    /// The state of the machine; a pause instead of idle or sending if the credential is missing. A pause has advice
+    /// that is specific to this kind of destination.
     var view: ForwardingView {
         var view = machine.view
         if [.idle, .sending].contains(view.state), shipper.lacksCredential {
@@ -242,8 +243,8 @@ struct ForwardingInbox: Sendable {
     /// The completions of requested flushes; see ``ForwardingService/flush(_:)``.
     var flushes: [@Sendable () -> Void] = []
     var isStopping = false
-    /// Whether records were erased that a batch in memory may contain. It is checked before each request, and does not
-    /// wake the thread.
+    /// Whether records were erased that a batch in memory may contain. The thread checks this before each request, but
+    /// is not woken for it.
     var hasErasure = false
 
     var isEmpty: Bool { !hasChanges && flushes.isEmpty && !isStopping }
@@ -294,7 +295,7 @@ final class ForwardingService: Sendable {
         self.log = log
     }
 
-    /// Tells the service that records or corrections were stored.
+    /// Tells the service that records or corrections were stored, or that records were requeued.
     func recordsArrived() {
         let wasEmpty = inbox.withLock { inbox in
             defer { inbox.hasChanges = true }

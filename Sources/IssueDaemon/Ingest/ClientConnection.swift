@@ -24,7 +24,7 @@ final class ClientConnection {
     var lastRead: (round: UInt64, bytes: Int)
     /// The file that is passed with the next bytes sent; nil if there is none.
     var file: PassedFile?
-    /// The records that the client could read when its last query was submitted.
+    /// The records that the client could read when the last step of its query was submitted.
     var queryViewer: Viewer = .nothing
 
     init(
@@ -55,7 +55,8 @@ final class SocketUser {
     var connections: Set<UInt64> = []
     /// The last round in which one of the connections was served.
     var lastRound: UInt64 = 0
-    /// Whether load or memory has dropped, so that the user's throttled connections may be able to resume.
+    /// Whether the user's load has dropped or memory was released, so that the user's throttled connections may be able
+    /// to resume.
     var hasFreedCapacity = false
 
     init(uid: UInt32, limits: UserLoad.Limits) {
@@ -69,7 +70,7 @@ struct SocketUsers {
     private var users: [UInt32: SocketUser] = [:]
     /// Closed connections with reports that are not stored yet.
     private var orphans: [UInt64: Orphan] = [:]
-    /// Users whose throttled connections may be able to resume, because load or memory has dropped.
+    /// The users for whom `hasFreedCapacity` is `true`.
     private var withFreedCapacity: [SocketUser] = []
 
     subscript(uid: UInt32) -> SocketUser? { users[uid] }

@@ -19,7 +19,7 @@ struct ConnectionIntake {
     /// Refuses numbered reports that would leave a gap after a refused one.
     var numbers = NumberGate()
 
-    /// The number of gathered records at which they are handed to the writer.
+    /// The number of records in `batch` at which they are handed to the writer.
     static let maxGathered = WriterService.maxRecords / 8
 
     init(messageBytes: Int) {
@@ -239,8 +239,8 @@ struct ConnectionIntake {
         replies.close(token) { if !envelope.oneway { $0.append(contentsOf: error.reply.message) } }
     }
 
-    /// Handles the incomplete message, if one is left after reading. Only a report may become larger than
-    /// `maxQueryBytes`.
+    /// Handles the incomplete message, if one is left after reading. If the message is larger than `maxQueryBytes` and
+    /// begins like a call other than a report, the connection must end.
     ///
     /// - Parameter now: The current time. Evaluated only for the first part of a message.
     /// - Returns: The error with which the connection must end; nil if there is none.
@@ -288,10 +288,10 @@ struct ConnectionIntake {
         calls = []
     }
 
-    /// Writes the replies to committed reports, unless their clients want none.
+    /// Writes the replies to committed reports, except to those for which the client wants no reply.
     ///
     /// - Parameters:
-    ///   - outcomes: The outcomes of commits, also for other connections.
+    ///   - outcomes: The outcomes of commits, including those for other connections.
     ///   - range: The range of this connection's outcomes.
     /// - Returns: The bytes that the reports no longer use, and whether a held call may begin now.
     mutating func answer(
@@ -324,7 +324,7 @@ struct ConnectionIntake {
         return (bytes, state.reportsAnswered(1))
     }
 
-    /// Ends the query and writes its last reply, unless the client wants none.
+    /// Ends the query. Writes its last reply, unless the client wants no reply.
     ///
     /// - Returns: `false` if there is no query.
     mutating func finish(_ reply: [UInt8]) -> Bool {

@@ -8,7 +8,7 @@ struct ReportReader {
     private var parameters = ParameterTable()
     private var producers = ProducerReader()
     private var numberings = NumberingReader()
-    /// The numbers of values redacted since they were last taken; nil if there are none.
+    /// The numbers of values redacted since the last call of `takeRedactions()`; nil if no value was redacted.
     private var redactions: RedactionCounts?
 
     init(limits: RecordLimits, seed: UInt64, redactor: Redactor = Redactor()) {
@@ -23,7 +23,7 @@ struct ReportReader {
     /// Returns a text with its secrets redacted; nil for nil.
     mutating func redacted(_ text: String?) -> String? { text.map { decoder.redacted($0) } }
 
-    /// Returns the numbers of values redacted since the last call; nil if there are none.
+    /// Returns the numbers of values redacted since the last call; nil if no value was redacted.
     mutating func takeRedactions() -> RedactionCounts? {
         defer { redactions = nil }
         return redactions
@@ -42,7 +42,8 @@ struct ReportReader {
         var oneway: Bool
     }
 
-    /// The start of a report as most clients write it. Such a message is parsed in a single pass if possible.
+    /// The start of a report as most clients write it. A message with this start is parsed in a single pass if
+    /// possible.
     private static let defaultStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
 
     /// Returns `true` if a message starts as most clients write a report.
@@ -290,14 +291,15 @@ struct NumberingReader {
     /// The maximum size of these bytes. Longer ones are parsed each time.
     private static let maxBytes = 96
 
-    /// Compares the bytes up to the sequence number with those of the last call. If they are the same, advances past
-    /// them and returns the producer; otherwise returns nil.
+    /// If the next bytes are the remembered ones, advances past them to the sequence number and returns the producer;
+    /// otherwise returns nil.
     @inline(__always)
     mutating func skipExpectedKey(_ scanner: inout JSONScanner) -> ProducerID? {
         scanner.skipMembers(before.span) ? producer : nil
     }
 
-    /// Remembers the bytes between the end of the records and the start of the number, unless they are too long.
+    /// Remembers the bytes between the end of the records and the start of the number, and the producer. Does nothing
+    /// without a producer, or if the bytes are too many.
     mutating func remember(_ id: ProducerID?, _ bytes: Span<UInt8>, from start: Int, to end: Int) {
         guard let id, end - start <= Self.maxBytes else { return }
         producer = id

@@ -152,7 +152,7 @@ extension SocketLoop {
         }
     }
 
-    /// Closes a connection after a moment, with an error.
+    /// After a moment, sends an error to the client and closes the connection.
     private func refuse(_ descriptor: consuming FileDescriptor) {
         // A refused client may reconnect at once, and must not fill the log.
         if let count = acceptor.refusals.happened(at: Clock.monotonic) {
@@ -170,10 +170,11 @@ extension SocketLoop {
     }
 
     /// Closes one of a user's connections: the one with the lowest `worth` and, among those with the same `worth`, the
-    /// one that was read least recently. Avoids idle connections with unread bytes. Never closes a connection of root
-    /// or of the daemon's user, or one whose calls are being answered.
+    /// one that was read least recently. Avoids idle connections with bytes that were not read yet. Never closes a
+    /// connection of root or of the daemon's user, or one whose calls are being answered.
     ///
-    /// - Returns: `false` if none was closed. One may then be drained, so that a later attempt succeeds.
+    /// - Returns: `false` if none was closed. In that case, a connection whose calls are being answered may have been
+    ///   drained, so that a later attempt succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
         guard let user = users[owner] else { return false }
         func closesBefore(_ left: ClientConnection, _ right: ClientConnection) -> Bool {

@@ -259,8 +259,8 @@ extension SocketLoop {
         }
     }
 
-    /// Queries new records for a follower if there may be any, the client has read the previous ones, and the user's
-    /// load allows it.
+    /// Queries new records for a follower if there may be any, the previous ones have been sent, and the user's load
+    /// allows it.
     func pollNews(of connection: ClientConnection) {
         guard connection.state.wantsNews, mayBegin(connection), let step = connection.state.pollNews() else {
             return

@@ -143,7 +143,7 @@ extension SocketLoop {
         memory.allowance(within: user.load.limits)
     }
 
-    /// Releases memory that the received bytes do not need, and counts the rest.
+    /// Releases memory that the received bytes do not need, and counts the received bytes and their memory.
     func settleReading(of connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
         connection.intake.settle(&readBuffer)
@@ -217,16 +217,16 @@ extension SocketLoop {
         }
     }
 
-    /// Returns the bytes in flight that count in the decision whether to resume a connection. If a message is held, the
-    /// received bytes are left out, because the message must not wait for itself.
+    /// Returns the number of bytes that count in the decision whether to resume a connection: its unanswered reports
+    /// and received bytes. If a message is held, only the reports count, because the message must not wait for itself.
     private static func bytesWaitedFor(_ connection: ClientConnection) -> Int {
         connection.state.held == nil ? connection.bytes.underWay : connection.bytes.inFlight
     }
 
     // MARK: Memory pressure
 
-    /// Closes connections with partial messages if received messages use too much memory. Closes connections whose
-    /// clients do not read if replies and running queries use too much memory.
+    /// If received messages use too much memory, closes connections with partial messages. If replies and running
+    /// queries use too much memory, closes connections whose clients do not read.
     func relieveMemory() {
         if let cut = memory.messageCut {
             cutOff(cut) { connection in connection.state.partialSince.map { ($0, connection.bytes.receivedMemory) } }

@@ -239,7 +239,7 @@ struct ReplyQueue {
 
     /// Reserves the position of the next call's reply.
     ///
-    /// - Parameter size: The size of the call in bytes.
+    /// - Parameter size: The bytes of the call that count against its user's limit until the reply is ready.
     /// - Returns: The token of the call.
     mutating func open(size: Int = 0) -> UInt64 {
         defer { sizes.append(size) }
@@ -251,7 +251,7 @@ struct ReplyQueue {
     /// - Parameters:
     ///   - token: The token of the call.
     ///   - write: Appends the reply; appends nothing for a call without a reply.
-    /// - Returns: The size of the call in bytes.
+    /// - Returns: The size that was passed to `open(size:)`.
     @discardableResult
     mutating func close(_ token: UInt64, _ write: (inout ByteBuffer) -> Void) -> Int {
         let size = sizes[head + Int(token - firstOpen)]

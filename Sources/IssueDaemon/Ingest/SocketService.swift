@@ -19,7 +19,7 @@ final class SocketService: Sendable {
         /// Enqueues a job. Returns `false` if it is not accepted, for example because too many jobs are waiting.
         var enqueueJob: @Sendable (Job) -> Bool
         /// Forwards pending records to the named destination, or to all, without delay. Returns the number of
-        /// destinations that do so, or nil if no destination has that name. Each of them calls `completed` once. A
+        /// destinations that do so, each of which calls `completed` once; nil if no destination has that name. A
         /// destination with a configuration error does not forward and is not counted.
         var flush: @Sendable (_ destination: String?, _ completed: @escaping @Sendable () -> Void) -> Int?
     }
@@ -195,8 +195,8 @@ final class ListenerMonitor {
         if let watch { try? poller.add(watch.descriptor, token: token, for: [.read]) }
     }
 
-    /// Checks whether the path still leads to the socket. If not, recreates the socket or logs a warning. Does nothing
-    /// if the identity of the socket file is unknown.
+    /// Checks whether the path still leads to the socket. If not, recreates the socket, or logs once that the service
+    /// manager must recreate it. Does not check if the identity of the socket file is unknown.
     ///
     /// - Returns: The new listener; nil if the socket was not recreated.
     func checkSocketFile() -> ListeningSocket? {
@@ -307,7 +307,7 @@ struct SocketLimits: Equatable, Sendable {
     var connections = SocketSettings().maxConnections
     var connectionsPerUser = SocketSettings().maxConnectionsPerUser
     var bytesInFlightPerUser = SocketSettings().maxBytesInFlightPerUser
-    /// The memory for all users together.
+    /// The maximum memory for the calls and replies of all users together.
     var memory = SocketSettings().maxMemory
     /// The maximum size of a message other than a report.
     var queryMessageBytes = 64 << 10
@@ -318,7 +318,7 @@ struct SocketLimits: Equatable, Sendable {
     var queryReplyBytes = 256 << 10
     /// How long a client may read nothing of its replies before the connection is closed.
     var writeTimeout: Duration = .seconds(30)
-    /// The number of bytes that are read from one user's connections before others get their turn.
+    /// The number of bytes that are read from one user's connections before other users get their turn.
     var quantum = 256 << 10
     /// A connection with fewer bytes in flight than this is not throttled because of calls on the user's other
     /// connections.

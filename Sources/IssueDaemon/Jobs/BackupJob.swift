@@ -66,13 +66,13 @@ struct BackupJob {
             isDamaged: isDamaged ? true : nil)
     }
 
-    /// The maximum duration of the check of all pages.
+    /// The maximum duration of one check of all pages.
     private static let checkTimeout: Duration = .seconds(600)
 
     /// Checks all pages and blocks of a copy. If they can't all be checked, logs a warning.
     ///
     /// - Returns: The number of records in damaged blocks, and `true` if pages are damaged.
-    /// - Throws: `busy` if pages are damaged only in the copy.
+    /// - Throws: `busy` if pages are damaged only in the copy; `Stopped` if the job must be given up.
     private func check(
         _ path: String, _ size: Int64, _ run: inout JobRun
     ) throws -> (unreadable: Int64, isDamaged: Bool) {
@@ -105,8 +105,8 @@ struct BackupJob {
 
     /// Reads all blocks of a copy, and returns the number of records in damaged ones.
     ///
-    /// Also tells the writer about those that can't be read in the database either. An error of the store is logged and
-    /// ends the check.
+    /// Also tells the writer about damaged blocks that can't be read in the database either. An error of the store is
+    /// logged and ends the check.
     private func checkBlocks(of path: String, _ size: Int64, _ run: inout JobRun) throws -> Int64 {
         var unreadable: Int64 = 0
         do {
@@ -122,8 +122,8 @@ struct BackupJob {
                 run.writer.noteDamage(block)
             }
         } catch let failure as StoreFailure {
-            // The copy has all pages that could be read, so it is kept. If there is damage, the writer checks the
-            // database.
+            // The copy has all pages that could be read, so it is kept. If the error means damage, the writer checks
+            // the database.
             _ = run.writer.mustReopen(after: failure)
             run.log.warning(.jobBackupUnchecked, ["error": "\(failure)"])
         }

@@ -6,16 +6,16 @@ import UnixIO
 
 /// Runs long jobs one after the other, on a thread of its own.
 ///
-/// The jobs write on the writer thread, in small steps between commits. Some jobs end when their client disconnects
-/// (`Job.Work.endsWithClient`), and all end when the daemon stops.
+/// The jobs change the store on the writer thread, in small steps between commits. Some jobs end when their client
+/// disconnects (`Job.Work.endsWithClient`), and all end when the daemon stops.
 final class JobService: Sendable {
     private struct JobQueue: Sendable {
         var jobs: [Job] = []
         var isStopping = false
         /// The connection whose job is running; nil if none is.
         var running: UInt64?
-        /// Whether `cancel(connection:)` was called for the running job. A job that is completed without its client
-        /// continues.
+        /// Whether `cancel(connection:)` was called for the connection of the running job. A job that is completed
+        /// without its client continues nevertheless.
         var isCancelled = false
     }
 
@@ -241,7 +241,7 @@ struct JobRun {
     /// The database's name in its folder.
     var fileName: String { FileSystem.name(of: path) }
 
-    /// A reader whose snapshots end when the write-ahead log becomes too large.
+    /// Returns a reader whose snapshots are ended when the write-ahead log becomes too large.
     func reader() throws -> StoreReader {
         try StoreReader(path: path, control: writer.snapshots.control(.job))
     }
@@ -262,7 +262,7 @@ struct JobRun {
         guard !service.isStopping(job) else { throw Stopped() }
     }
 
-    /// Returns `true` if the job must be given up. May be called on any thread.
+    /// A closure that returns `true` if the job must be given up. It may be called on any thread.
     var isCancelled: @Sendable () -> Bool {
         { [service, job] in service.isStopping(job) }
     }
@@ -301,7 +301,7 @@ extension Array {
 struct RequeueJob {
     private let parameters: RequeueParameters
 
-    /// The number of dead letters that one transaction requeues.
+    /// The maximum number of dead letters that one transaction requeues.
     private static let lettersAtATime = 256
 
     init(_ parameters: RequeueParameters) {

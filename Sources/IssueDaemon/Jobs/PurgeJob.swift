@@ -4,7 +4,7 @@ import IssueStore
 import UnixIO
 
 /// Erases the records that match a filter, in small steps between commits, and reports where copies may be left. A dry
-/// run only counts the records.
+/// run counts the records instead of erasing them.
 struct PurgeJob {
     private let filter: IssueFilter
     private let isDryRun: Bool
@@ -109,7 +109,7 @@ struct PurgeJob {
         ]
     }
 
-    /// How long readers of the store may block the pass over the file.
+    /// How long readers of the store may block a step of the pass over the file.
     private static let timeout: Duration = .seconds(60)
 
     /// Overwrites deleted data in the file.
@@ -150,7 +150,8 @@ struct PurgeJob {
         }
     }
 
-    /// Lists the places where erased records, or records that the filter was meant for, may be left.
+    /// Lists the places where erased records may be left, and the overflow application if it may contain records of
+    /// the filter's applications.
     private func unreachable(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
         var remaining: [String] = []
         for name in try FileSystem.names(in: run.folder).sorted() where !name.hasSuffix("-shm") {
@@ -176,15 +177,15 @@ struct PurgeJob {
     }
 }
 
-/// Removes rows that are no longer referenced after retention or a purge.
+/// Removes rows that are no longer referenced after retention or a purge, and combines old counts.
 struct Collection {
     /// Whether this is part of a purge. If so, the newest rows, which can't be removed, are cleared if nothing refers
     /// to them.
     var isErasing = false
 
-    /// Removes the rows.
+    /// Removes the rows and combines the counts.
     ///
-    /// - Returns: The number of processes without records that are kept because of damaged blocks.
+    /// - Returns: The number of processes without readable records that are kept because of damaged blocks.
     @discardableResult
     func run(_ run: JobRun) throws -> Int {
         let writer = run.writer
@@ -222,15 +223,15 @@ struct Collection {
         }
         // Removes the counts of series that no longer exist.
         try forEachPortion(run) { try $0.collectCounts(from: $1) }
-        // Old counts are combined by hour. If the wall clock is wrong this may happen too early, but no total is lost.
+        // Old counts are combined by hour. If the wall clock is wrong, this may happen too early, but no total is lost.
         let time = Clock.wall.advanced(by: .zero - StoreWriter.hourlyCountsAge)
         try forEachPortion(run) { try $0.rollUpCounts(from: $1, before: time) }
         try forEachPortion(run) { try $0.collectSummaries(above: $1, before: start) }
         return kept
     }
 
-    /// Runs `body` on the writer thread, first with 0 and then with the number that it has returned, until it returns
-    /// nil.
+    /// Runs `body` on the writer thread, first with 0 and then with the number that `body` returned last, until it
+    /// returns nil.
     private func forEachPortion(
         _ run: JobRun, _ body: @escaping @Sendable (StoreWriter, Int64) throws -> Int64?
     ) throws {

@@ -3,7 +3,8 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Recovers the readable records of set-aside databases, and renames the databases that are finished.
+/// Recovers the readable records of set-aside databases, and renames the databases that are finished. A dry run only
+/// lists the databases.
 struct RepairJob {
     private let file: String?
     private let isDryRun: Bool

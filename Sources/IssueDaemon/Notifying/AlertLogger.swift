@@ -15,14 +15,14 @@ final class AlertLogger: Sendable {
         var rows: [RowID] = []
         var isStopping = false
 
-        /// Applies the rate limit to the alerts of the finished commit. Returns `true` if the thread must be woken.
+        /// Applies the rate limit to the alerts of the finished commit. Returns `true` if `run()` must be woken.
         mutating func committed(at now: RecordLogInstant) -> Bool {
             for record in uncommitted where limit.admits(record, at: now) { rows.append(record.row) }
             uncommitted = []
             return !rows.isEmpty || limit.suppressedDue != nil
         }
 
-        /// Returns what to log now; nil if there is nothing.
+        /// Takes what is to be logged now; nil if there is nothing. After a stop, the batch may be empty.
         mutating func take(at now: RecordLogInstant) -> AlertBatch? {
             if isStopping { return AlertBatch(rows: rows, suppressed: limit.takeSuppressed(), isLast: true) }
             let isDue = limit.suppressedDue.map { $0 <= now } ?? false
@@ -62,19 +62,19 @@ final class AlertLogger: Sendable {
         queue = Monitor(AlertQueue(limit: AlertRateLimiter(reportDelay: timeout, at: Clock.sinceBoot)))
     }
 
-    /// Stores the alerts of the commit in progress. They are logged after `committed()`. Called on the writer thread.
+    /// Remembers the alerts of the commit in progress until `committed()` is called. Called on the writer thread.
     func recordsStored(_ records: [PriorityRecord]) {
         queue.withLock { $0.uncommitted = records }
     }
 
-    /// Lets the thread log the alerts of the commit that has finished. Called on the writer thread.
+    /// Lets `run()` log the alerts of the finished commit, within the rate limit. Called on the writer thread.
     func committed() {
         if queue.withLock({ $0.committed(at: Clock.sinceBoot) }) { queue.signal() }
     }
 
-    /// Returns the limits of announcements.
+    /// Returns the status of the limits on announcements.
     func limits() -> [LimitStatus] {
-        // The writer thread needs the lock, too, so it is held only for a copy.
+        // The writer thread needs the lock, too. Therefore, the lock is held only to copy the limit.
         queue.withLock { $0.limit }.statuses(at: Clock.sinceBoot)
     }
 

@@ -7,15 +7,15 @@ import UnixIO
 
 /// Sending messages, and storing the results.
 extension NotifierLoop {
-    /// Whether a message waits and can be sent now, or waits and the time at which it can be sent is unknown.
+    /// `true` if a message can be sent now, or if events wait and the time of their message is unknown.
     var isMessageDue: Bool {
         guard let row = opened?.row, row.message != nil || !row.waiting.isEmpty else { return false }
         guard let next = row.message == nil ? nextMessage : nextAttempt else { return true }
         return next <= Clock.monotonic
     }
 
-    /// Begins and sends a new message, or sends the pending one again, if this is due. Returns `true` if there may be
-    /// more to do.
+    /// Sends the pending message again or, if there is none, a new message. Does nothing if the message is not due.
+    /// Returns `true` if an attempt was made.
     func deliver() throws -> Bool {
         nextMessage = nil
         var (reader, row) = try open()
@@ -108,7 +108,8 @@ extension NotifierLoop {
         return age
     }
 
-    /// Adds the events to a message. Records that no longer exist are only counted.
+    /// Adds the counts of all events to a message, and lists some events. Events whose record no longer exists are not
+    /// listed.
     private func fill(_ content: inout NotificationMessage, with notices: [Notice], _ reader: StoreReader) throws {
         let digest = NotificationDigest(notices)
         (content.counts, content.others) = (digest.counts, digest.others)
@@ -157,7 +158,7 @@ extension NotifierLoop {
         return TestNotifierReply(delivered: result.verdict == .accepted, answer: result.summary.text)
     }
 
-    /// Sends events that could not be stored, if an attempt is due. The result is not stored either.
+    /// Sends the events that are not stored, if an attempt is due. The result is not stored either.
     func sendUnstored() {
         guard let nextAttempt = unstored.nextAttempt, nextAttempt <= Clock.monotonic, !unstored.events.isEmpty else {
             return
@@ -175,7 +176,7 @@ extension NotifierLoop {
         let result = send(message)
         let isFirst = unstored.attempts == 0
         switch result.verdict {
-        // A message that may have arrived is not repeated, because its attempts are not stored.
+        // If no usable answer came, the message may have arrived, and is not sent again.
         case .accepted, .unconfirmed, .ambiguous: unstored.removeAll()
         case .partial, .paused, .tooLarge, .again:
             unstored.failed(nextAttempt: Clock.monotonic.advanced(by: service.recoveryTime))
@@ -208,7 +209,7 @@ struct CommandNotifier: Sendable {
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
     ]
 
-    /// Runs the program with a message as its standard input, and waits for its end.
+    /// Runs the program, passes it a message on standard input, and waits until the program has ended.
     func send(_ content: WebhookContent, cancellation: HTTPCancellation) -> DeliveryResult {
         do throws(Errno) {
             let run = try CommandRun(

@@ -18,7 +18,7 @@ final class NotifierLoop {
     var opened: (reader: StoreReader, row: NotifierRow)?
     /// The start of the delay before the waiting events are sent; nil if none waits.
     var waitingSince: RecordLogInstant?
-    /// The time of the next attempt to send the message; nil if it may be sent immediately.
+    /// The time of the next attempt to send the pending message; nil if it may be sent immediately.
     var nextAttempt: MonotonicInstant?
     /// The id, the time and the age of the message that was attempted last.
     var lastMessage: (id: Int64, at: IssueTimestamp, age: MessageAge)?
@@ -26,7 +26,7 @@ final class NotifierLoop {
     var nextMessage: MonotonicInstant?
     /// The scan of the record log; nil until the first one, and after an error of the store.
     private var escalations: EscalationScan?
-    /// When the record log is scanned next; nil if no records have arrived since the last scan.
+    /// When the record log is scanned next; nil if no scan is planned.
     private var nextScan: MonotonicInstant?
     /// When the last scan began.
     private var lastScan = Clock.monotonic
@@ -115,7 +115,7 @@ final class NotifierLoop {
 
     // MARK: Store
 
-    /// Returns the reader and the stored state, which are opened if necessary.
+    /// Returns the reader and the stored state. Opens the reader and reads the state if necessary.
     ///
     /// - Throws: `WriterClosed` if the notifier no longer exists, or the error of the store.
     func open() throws -> (reader: StoreReader, row: NotifierRow) {
@@ -130,7 +130,7 @@ final class NotifierLoop {
         return (reader, row)
     }
 
-    /// Sets the stored state after a change.
+    /// Sets `opened` to the stored state after a change by the writer.
     ///
     /// - Throws: `WriterClosed` if the notifier no longer exists.
     func update(_ row: NotifierRow?) throws {
@@ -202,12 +202,12 @@ final class NotifierLoop {
         return (notices, silenced)
     }
 
-    /// Counts the occurrences in new records, and stores the escalations among them.
+    /// Counts the occurrences in new records, and stores the resulting escalations.
     private func countOccurrences() throws {
         do {
             try scanRecords()
         } catch {
-            // The scan may have counted records whose escalations are not stored. The next one starts from the stored
+            // The scan may have counted records whose escalations are not stored. The next scan starts from the stored
             // counts.
             escalations = nil
             throw error
@@ -251,7 +251,7 @@ final class NotifierLoop {
     /// Whether events are being gathered for `Delay=`.
     private var isGathering: Bool { waitingSince.map { Clock.sinceBoot < $0.advanced(by: settings.delay) } ?? false }
 
-    /// Publishes the status of the notifier.
+    /// Publishes the status of the notifier, unless the stored state is not open.
     func publish(isSending: Bool = false) {
         guard let row = opened?.row else { return }
         var status = NotifierStatus(name: service.name, format: settings.shownFormat)

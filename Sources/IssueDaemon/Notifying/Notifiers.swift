@@ -22,8 +22,8 @@ final class Notifiers: Sendable {
         /// Events that were reported while there was no service; nil if no notifier is configured. They are kept while
         /// all sections of notifiers have an error.
         var early: [DaemonEvent]? = []
-        /// Events that a stopped service neither stored nor sent, by the name of the notifier. Its next service
-        /// continues with them.
+        /// Events that a stopped service neither stored nor sent, by the name of the notifier. The next service of the
+        /// notifier continues with them.
         var unsentEvents: [String: [DaemonEvent]] = [:]
 
         /// Adds services, with the events that were reported before.
@@ -118,8 +118,8 @@ final class Notifiers: Sendable {
         if records.contains(where: { !$0.change.isEmpty }) { isChange.store(true, ordering: .relaxed) }
     }
 
-    /// Wakes all notifiers if the finished commit has changed groups; otherwise only those that count records. Called
-    /// on the writer thread.
+    /// Tells all notifiers of the finished commit if it has changed groups; otherwise tells only the notifiers that
+    /// count records. Called on the writer thread.
     func committed() {
         let isChange = isChange.exchange(false, ordering: .relaxed)
         guard isChange || countsRecords.load(ordering: .relaxed) else { return }
@@ -207,12 +207,12 @@ struct NotifierInbox: Sendable {
 
     /// Whether changes of groups were stored. `true` at first, because the store may have changes from the last run.
     var hasChanges = true
-    /// Whether records were stored that the notifier has to count. Until the next scan, only the first one wakes it.
+    /// Whether records were stored that the notifier has to count. Set only by the first commit after a scan begins.
     var hasRecords = false
     /// Whether the notifier will scan the record log, so that new records need not wake it.
     var isScanPlanned = true
     private(set) var events: [DaemonEvent] = []
-    /// Called with the result of a test message.
+    /// The closures to call with the results of the requested test messages.
     var tests: [@Sendable (TestNotifierReply) -> Void] = []
     var isStopping = false
 
@@ -225,7 +225,8 @@ struct NotifierInbox: Sendable {
         if events.count < Self.maxEvents { events.append(event) }
     }
 
-    /// Puts events back that were taken but could not be stored. Those that arrived meanwhile follow them.
+    /// Puts back events that were taken but could not be stored, before the events that have arrived since. Drops the
+    /// last events above the maximum.
     mutating func putBack(_ taken: [DaemonEvent]) {
         events = Array((taken + events).prefix(Self.maxEvents))
     }
@@ -292,7 +293,7 @@ final class NotifierService: Sendable {
         if isFirst { inbox.signal() }
     }
 
-    /// Enqueues an event, unless the filter of the notifier excludes it. May be called on any thread.
+    /// Enqueues an event, unless the filter excludes it or the inbox is full. May be called on any thread.
     func report(_ event: DaemonEvent) {
         guard configuration.settings.filter.admits(event.kind) else { return }
         inbox.withLock { $0.append(event) }
@@ -320,7 +321,8 @@ final class NotifierService: Sendable {
         inbox.withLock { $0.take().events }
     }
 
-    /// Sends messages until the service is stopped. Events that can't be stored at the end stay in the inbox.
+    /// Sends messages until the service is stopped or the store is closed. Events that are not stored by then stay in
+    /// the inbox.
     func run() {
         // Receiving reports has a higher priority.
         Thread.yieldToOthers()

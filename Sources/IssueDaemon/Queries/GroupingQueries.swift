@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// A user's change of the state of a group or of the grouping, for the log.
+/// A change that a user made to the state of a group or to the grouping, for the log.
 struct GroupChange {
     var request: String
     var group: String
@@ -178,7 +178,7 @@ struct GroupingQueries {
 
     /// Splits a group in steps, so that reports need not wait until all records have moved.
     ///
-    /// - Returns: The group and then the new ones, and the numbers of the corrections that were made.
+    /// - Returns: The split group followed by the new groups, and the numbers of the corrections that were made.
     private func split(
         _ source: StoreReader.Subject, into parts: [StoreWriter.SplitPart], _ author: StoreWriter.CorrectionAuthor
     ) throws -> (groups: [GroupID], corrections: [Int64]) {
@@ -257,7 +257,8 @@ struct GroupingQueries {
         return undoing.groups
     }
 
-    /// Sets the attributes of groups whose series have changed. Reading them on this thread keeps the writer free.
+    /// Sets the attributes of groups that have gained or lost series. The attributes are read on this thread, so that
+    /// the writer stays free.
     private func describe(_ groups: [GroupID]) throws {
         for group in groups {
             let attributes = try reader.attributes(of: group)
@@ -272,7 +273,7 @@ struct GroupingQueries {
         return (QueryService.reply(SuggestMergesReply(suggestions: found)), nil)
     }
 
-    /// Returns a group that the requester may change.
+    /// Returns the group with this id. Throws `CollectorError.denied` if the requester may not change the group.
     private func own(_ id: String) throws -> StoreReader.Subject {
         let subject = try reader.subject(id, viewer: viewer)
         guard isOperator || subject.uid == requester.uid else { throw CollectorError.denied }
@@ -302,8 +303,9 @@ struct GroupingQueries {
                 """
                 too many corrections; the limits are \(StoreWriter.maxCorrections) corrections, \
                 \(StoreWriter.maxRules) rules and \(StoreWriter.maxRules) splits per application, \
-                \(StoreWriter.maxCorrectionsByUser) corrections per user, as many undone splits per user, as many \
-                lines to destinations per user in 24 hours, and \(StoreWriter.maxDepth) merges in a chain
+                \(StoreWriter.maxCorrectionsByUser) corrections per user, the same number of undone splits per user, \
+                the same number of correction lines sent to destinations per user in 24 hours, and \
+                \(StoreWriter.maxDepth) merges in a chain
                 """
         )
     }

@@ -75,7 +75,8 @@ final class QueryService: Sendable {
         }
     }
 
-    /// Drops the queries of a closed connection, and interrupts the one in progress.
+    /// Drops a closed connection's queries that wait for a query thread. Interrupts those in progress, unless they are
+    /// protected.
     func cancel(connection: UInt64, user: UInt32) {
         inbox.withLock { $0.closed(connection, user: user) }
         watch.cancel(connection: connection)
@@ -92,7 +93,8 @@ final class QueryService: Sendable {
         watch.stop()
     }
 
-    /// Ends the query threads, and interrupts their queries. Returns immediately.
+    /// Tells all threads except the watch thread to end, and interrupts queries that are not protected. Returns
+    /// immediately.
     func stop() {
         watch.stop()
         inbox.withLock { $0.isStopping = true }
@@ -300,7 +302,7 @@ final class QueryService: Sendable {
         return kept.isEmpty ? nil : kept
     }
 
-    /// Checks the user's rate limit for changes, which operators do not have, and protects the query from interruption.
+    /// Checks the user's rate limit for changes, unless the user is an operator. Protects the query from interruption.
     /// Must be called before the writer makes a change, because the writer completes the change in any case and the
     /// answer must report it.
     ///

@@ -82,7 +82,7 @@ final class QueryWatchdog: Sendable {
 
     /// Protects the query of a thread from interruption from now on.
     ///
-    /// - Returns: `false` if it was already interrupted.
+    /// - Returns: `false` if the query was already interrupted.
     func protect(_ thread: Int) -> Bool {
         state.withLock { state in
             guard state.running[thread]?.reason == nil else { return false }

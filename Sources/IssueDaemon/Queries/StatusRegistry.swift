@@ -12,7 +12,7 @@ final class StatusRegistry: Sendable {
         var view: ForwardingView
         var state: DestinationRow.State
 
-        /// The reason in the status of a destination whose section has an error.
+        /// The reason in the status of a destination or notifier whose section has an error.
         static let misconfigured = "misconfigured"
 
         /// A destination that is paused until its section is fixed.
@@ -53,7 +53,7 @@ final class StatusRegistry: Sendable {
         /// When it was found that commits of the last run are lost; nil if none are.
         var commitsLostAt: IssueTimestamp?
         var configurationFaults: [String] = []
-        /// The short form of the errors for the service manager; nil without errors.
+        /// A short form of the configuration's errors, for the service manager; nil without errors.
         var configurationNote: String?
         /// The limits of each destination, by name. They are kept when a destination restarts.
         var limits: [String: LimitView] = [:]
@@ -186,7 +186,7 @@ final class StatusRegistry: Sendable {
 
     /// Returns the limits that a viewer may see.
     ///
-    /// - Parameter announcements: The limits of announcements in the log.
+    /// - Parameter announcements: The status of the limits on announcements.
     func limits(announcements: [LimitStatus], viewer: Viewer) -> LimitsReply {
         let state = state.withLock { $0 }
         let wall = Clock.wall
@@ -244,8 +244,8 @@ final class StatusRegistry: Sendable {
             }
             if let found = state.commitsLostAt {
                 store.add(
-                    "records from before \(found.description) are lost, although they had receipts: the database or its "
-                        + "WAL was removed or damaged (shown until the next start)", .commitsLost)
+                    "records from before \(found.description) are lost, although they had receipts: the database or "
+                        + "its WAL was removed or damaged (shown until the next start)", .commitsLost)
             }
             for fault in databasesSetAside { store.add(fault, .setAside) }
             for fault in state.configurationFaults { store.add(fault, .configuration) }
@@ -267,7 +267,7 @@ final class StatusRegistry: Sendable {
             notifiers: isAll ? state.notifiers.values.sorted { $0.name < $1.name } : [])
     }
 
-    /// Returns the rules that have redacted values, with their counts.
+    /// Returns the rules that have redacted values, each with the number of these values.
     private static func redactions(_ counts: RedactionCounts) -> [RedactionCount] {
         RedactionRule.allCases.filter { counts[$0] > 0 }.map { RedactionCount(rule: $0.rawValue, count: counts[$0]) }
     }
@@ -312,8 +312,8 @@ final class StatusRegistry: Sendable {
 
     /// The status of one destination.
     ///
-    /// Only a viewer who may read everything gets the traffic, the advice and the last answer. The answer may quote
-    /// records of any user and name the address of the destination.
+    /// Only a viewer who may read everything gets the traffic, the advice, the last dead letter and the last answer.
+    /// The answer may quote records of any user and name the address of the destination.
     private func destination(
         _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {

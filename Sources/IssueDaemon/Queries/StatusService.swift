@@ -4,7 +4,7 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers `Status`, metrics, `Flush` and `Limits` in such a way that no client waits for another client's query.
+/// Answers `Status`, metrics, `Flush` and `Limits` without waiting for the queries on the query threads.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes them; another answers from them. An
 /// answer includes everything stored before the query, unless reading fails or takes too long. Then it contains the
@@ -41,7 +41,7 @@ final class StatusService: Sendable {
     private static let longTimeout: Duration = .seconds(5)
     private static let maxAge: Duration = .seconds(5)
 
-    /// - Parameter announcements: Returns the limits of announcements in the log.
+    /// - Parameter announcements: Returns the status of the limits on announcements.
     init(
         path: String, writer: WriterService, statusRegistry: StatusRegistry, socket: SocketService, log: Log,
         announcements: @escaping @Sendable () -> [LimitStatus]
@@ -121,7 +121,7 @@ final class StatusService: Sendable {
         }
     }
 
-    /// Answers other queries. Queries with the same rights share a status.
+    /// Answers queries that need figures. Queries with the same rights share a status.
     private func answer(_ jobs: [QueryJob], from figures: StoreFigures) {
         var replies = ReplyCache<(status: DaemonStatus, reply: [UInt8])>()
         for job in jobs {

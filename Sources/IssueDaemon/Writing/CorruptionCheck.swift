@@ -21,7 +21,7 @@ final class CorruptionCheck: Sendable {
 
     /// When a report of damage that was not a read error was last ignored.
     private let lastIgnoredAt = Mutex<KernelInstant?>(nil)
-    /// How long a check may take. Meanwhile reports wait, and the writer thread does not answer heartbeats.
+    /// How long one attempt may take. Meanwhile, reports wait, and the writer thread does not answer heartbeats.
     private let timeout: Duration
 
     /// The period in which damage is ignored only once.

@@ -81,7 +81,7 @@ final class SnapshotGate: Sendable {
 
     /// Blocks new snapshots. Returns `true` if none is held.
     ///
-    /// - Parameter interrupting: `true` to interrupt existing snapshots once.
+    /// - Parameter interrupting: `true` to interrupt existing snapshots, except `background` ones, once.
     func close(interrupting: Bool) -> Bool {
         state.withLock { state in
             state.isClosed = true
@@ -228,7 +228,7 @@ struct WALRelief {
     private let log: Log
     private let normal: WALLimits
     private let duringBackup: WALLimits
-    /// When to try again after another reader, or a full disk, has kept the WAL from being reset.
+    /// When to try again after a reader that the gate does not know, or a full disk, has kept the WAL from being reset.
     private var retryAt: MonotonicInstant?
     /// The earliest time of the next log line.
     private var reportsAt: MonotonicInstant?
@@ -269,7 +269,8 @@ struct WALRelief {
         // The last snapshot that ends wakes the writer. Until then, commits continue unless the WAL is full.
         guard isEmpty else { return pressure < .full }
         checkpoint()
-        // If the WAL is still too large, the cause is another reader or a full disk, so queries may run.
+        // If the WAL is still too large, the cause is a reader that the gate does not know or a full disk. Ending
+        // queries would not help, so they may run.
         open()
         guard limits.pressure(frames: writer.walPages) > .none else { return true }
         retryAt = Clock.monotonic.advanced(by: Self.retryInterval)

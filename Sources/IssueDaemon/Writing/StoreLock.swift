@@ -15,7 +15,7 @@ final class StoreLock: Sendable {
         let lock: FileLock?
         /// The lock of the database; nil if there is no database yet or it could not be taken.
         var databaseLock: FileLock?
-        /// The identity of the database that was locked last; nil if there was none yet.
+        /// The identity of the last database whose lock was taken or could not be taken; nil if there was none yet.
         var database: FileStatus?
         /// The number of frames in the WAL of the last run that SQLite must recover; 0 if there are none, their number
         /// is unknown, or the recovery was checked already.
@@ -120,7 +120,7 @@ private struct BootMark {
         self.path = path
     }
 
-    /// Writes the id of the current boot. Returns `true` if the file stated the same one.
+    /// Writes the id of the current boot. Returns `true` if the file contained this id already.
     ///
     /// The file is neither truncated nor replaced, because it is also the lock.
     func replace() -> Bool {
@@ -143,8 +143,8 @@ private struct WALIndex {
 
     /// Reads the file. Returns nil if there is none or it is invalid.
     ///
-    /// The process must not have the database open: closing any descriptor of the file releases the locks of all its
-    /// connections (fcntl(2)).
+    /// The process must not have the database open: closing any descriptor of the file releases all locks of the
+    /// process on it (fcntl(2)).
     init?(of path: String) {
         var bytes: [UInt8] = []
         guard let file = try? FileDescriptor.open(path + "-shm", [.noFollow]), (try? file.fill(&bytes, to: 136)) != nil,

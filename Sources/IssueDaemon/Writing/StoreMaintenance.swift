@@ -32,7 +32,7 @@ struct StoreMaintenance {
         var unreferenced = UnreferencedSeries()
         /// The number of removed records.
         var records: Int64 = 0
-        /// The number of their fates that were pending and are now expired, at all destinations together.
+        /// The number of fates of these records that were pending and are now expired, at all destinations together.
         var expired: Int64 = 0
     }
 
@@ -93,7 +93,7 @@ struct StoreMaintenance {
     private static let pause: Duration = .seconds(60)
     /// The time before the next check after the disk was full.
     private static let shortPause: Duration = .seconds(1)
-    /// The minimum number of free bytes for which returning pages is worth the work.
+    /// The minimum number of free bytes in the database for which returning pages is worth the work.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesPerStep: Int64 = 64
     /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth.
@@ -120,7 +120,8 @@ struct StoreMaintenance {
         return min(nextCheck, max(nextMuteCheck, Clock.monotonic.advanced(by: .milliseconds(left))))
     }
 
-    /// Performs the next step, if one is due. If the store exceeds `MaxSize=` by much, performs several steps.
+    /// Performs the next step, if one is due. If the store exceeds `MaxSize=` by much, may perform several steps of a
+    /// removal.
     mutating func step(_ writer: StoreWriter, isIdle: Bool, at now: MonotonicInstant) throws(StoreFailure) {
         if expiry != nil {
             repeat {
@@ -301,7 +302,7 @@ struct StoreMaintenance {
     private func report(_ run: ExpiryRun) {
         // Nothing is logged if all records of the range had been removed before.
         guard run.records > 0 || run.expired > 0 else { return }
-        // Expired records were never delivered to some destination, so they cause a warning.
+        // At least one destination has not received the expired records, so they cause a warning.
         let level: LogLevel = run.expired > 0 ? .warning : run.reason == .age ? .info : .notice
         let (reason, records, expired) = (run.reason.rawValue, "\(run.records)", "\(run.expired)")
         switch run.part {

@@ -105,12 +105,12 @@ struct SelfHostedConfigurationTests {
         #expect(try folder.load("[Store]\nPath=\(path)\nKeepFree=1M\n", for: .inspecting).warnings == [])
     }
 
-    @Test("A ResolveAfter= that is longer than MaxAge= causes a warning")
+    @Test("A ResolveAfter= that is not shorter than MaxAge= causes a warning")
     func resolveAfter() throws {
         let folder = try ConfigurationFolder()
         #expect(
             try folder.load("[Store]\nMaxAge=1h\nResolveAfter=1d\n", for: .inspecting).warnings == [
-                "[Store] ResolveAfter=1d is longer than MaxAge=1h, so issues are removed before they are resolved."
+                "[Store] ResolveAfter=1d is not shorter than MaxAge=1h, so issues are removed before they are resolved."
             ])
         #expect(try folder.load("[Store]\nMaxAge=1d\nResolveAfter=1d\n", for: .inspecting).warnings == [])
     }
