@@ -28,7 +28,7 @@ final class WriterRun {
     private var maxGates = minGates
     /// The minimum of `maxGates`.
     private static let minGates = 8192
-    /// The maximum time between a refusal and the arrival of calls that were sent before the sender knew of it.
+    /// The assumed maximum time between a refusal and the arrival of calls that were sent before the refusal was known.
     private static let gateTime: Duration = .seconds(60)
     private var lastEnd = CommitEnd.stored
     /// The beginning of the current interval for the log, and the number of failures that were logged in it.
@@ -37,13 +37,13 @@ final class WriterRun {
     private var loggedRefusal: StoreFailure?
     private static let logInterval: Duration = .seconds(60)
     private static let maxLoggedFailures = 5
-    /// Whether the WAL was removed or replaced. Reports are refused until it has been copied into the database.
+    /// Whether the WAL was removed or replaced. Reports are then refused, and the open WAL is copied into the database.
     private var isWALRemoved = false
     /// The earliest time of the next attempt to copy the removed WAL, and whether the first attempt was logged.
     private var nextRescue: MonotonicInstant
     private var wasRescueLogged = false
     private static let rescueInterval: Duration = .milliseconds(250)
-    /// When an idle writer checks next whether the WAL is still at its path.
+    /// When an idle writer next checks whether the WAL is still at its path.
     private var nextFileCheck: MonotonicInstant
     private static let fileCheckInterval: Duration = .seconds(10)
     /// The earliest time of the next check whether reports can be stored again.
@@ -54,7 +54,7 @@ final class WriterRun {
     private var isAbandoned = false
 
     private var checkpoints: CheckpointPolicy
-    /// The error of the last checkpoint; nil if it has succeeded.
+    /// The error of the last checkpoint; nil if there was no error.
     private var checkpointFailure: StoreFailure?
     private var relief: WALRelief
     private var maintenance: StoreMaintenance
@@ -99,7 +99,7 @@ final class WriterRun {
             perform(work)
             inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) }
         }
-        // A removed database is not noticed earlier if there are no reports.
+        // Without reports, `checkFiles` ignores a removed database.
         if !isAbandoned, !opening.isDatabaseAtPath(files) { log.error(.storeReplaced) }
         guard isWALRemoved else {
             if !isAbandoned { checkpoint() }
@@ -142,8 +142,10 @@ final class WriterRun {
         }
     }
 
-    /// Abandons the database if it was reported as damaged, or if reports arrive and it is no longer at its path. Notes
-    /// whether the WAL is no longer at its path.
+    /// Checks whether the database and its WAL are still at their paths, and notes if the WAL is not.
+    ///
+    /// Abandons a database that is not at its path once reports or a report of damage arrive. Abandons a database that
+    /// was reported as damaged if both files are at their paths.
     private func checkFiles(before work: WriterInbox) {
         guard !isAbandoned else { return }
         nextFileCheck = Clock.monotonic.advanced(by: Self.fileCheckInterval)
@@ -203,8 +205,8 @@ final class WriterRun {
         }
     }
 
-    /// Waits for work or until the next maintenance, and takes what goes into one commit. Returns nil if the writer
-    /// must end.
+    /// Waits for work or until `deadline`. Returns all waiting tasks, and the submissions for one commit; nil if the
+    /// writer must end.
     private func nextWork() -> WriterInbox? {
         if backlog.isEmpty { waitForWork(until: isAbandoned ? nil : deadline) }
         let isDone = backlog.isEmpty
@@ -271,8 +273,8 @@ final class WriterRun {
         return .refused(isFull ? .noSpace : isWALRemoved ? .walRemoved : .walTooLarge)
     }
 
-    /// Calls `changed` and logs when storing reports begins to fail or works again, not once for each report. If that
-    /// alternates, as on a nearly full disk, logs it at most a few times per minute.
+    /// Calls `callbacks.changed` and logs that storing reports fails or works again. Does nothing for damage. If
+    /// failures and successes alternate, as on a nearly full disk, at most a few failures per minute are logged.
     private func changed(to end: CommitEnd) {
         switch end {
         case .stored:
@@ -286,8 +288,8 @@ final class WriterRun {
         }
     }
 
-    /// Logs why reports are refused, unless this reason was logged last and no report could be stored since, or too
-    /// much was logged in this interval.
+    /// Logs why reports are refused, unless this reason was logged last and storing has not worked again since, or
+    /// `maxLoggedFailures` failures were logged in this interval.
     private func logRefusal(_ failure: StoreFailure) {
         guard loggedRefusal != failure else { return }
         let now = Clock.monotonic
@@ -317,7 +319,7 @@ final class WriterRun {
     /// Stops writing to the file.
     private func abandon() {
         isAbandoned = true
-        // Reports are still refused with an answer until the socket has ended.
+        // Only tasks are rejected. Reports that arrive before the socket is closed are refused with an answer.
         inbox.withLock { $0.isClosed = true }
         callbacks.damaged()
     }
@@ -360,9 +362,10 @@ final class WriterRun {
         return refusals
     }
 
-    /// Checkpoints the WAL or performs a step of maintenance, but not both, because all reports wait meanwhile.
+    /// Checkpoints the WAL or performs a step of maintenance. Does not do both, because all reports wait meanwhile, and
+    /// does nothing if a due checkpoint must wait for a commit.
     ///
-    /// - Parameter isIdle: `true` if no reports wait.
+    /// - Parameter isIdle: `true` if this pass has no reports and no tasks.
     private func maintain(isIdle: Bool) {
         let reportsWait = !backlog.isEmpty || inbox.withLock { !$0.submissions.isEmpty }
         switch checkpoints.next(walPages: writer.walPages, reportsWait: reportsWait) {

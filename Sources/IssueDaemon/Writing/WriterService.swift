@@ -33,17 +33,17 @@ final class WriterService: Sendable {
     let noteDamage: @Sendable (DamagedBlock) -> Void
     /// Damaged blocks that could not be added to `damaged_blocks`, by their first ids.
     private let unstoredDamage = Monitor<[RowID: DamagedBlock]>([:])
-    /// The number of records in these blocks.
+    /// The number of records in the blocks of `unstoredDamage`.
     var unstoredDamagedRecords: Int64 { unstoredDamage.withLock { $0.values.reduce(0) { $0 + $1.records } } }
     let opening: StoreOpening
     let log: Log
 
-    /// The number of records of cost 1 (`ReportCost`) at which a commit is full, so that receipts do not wait too long.
-    /// The last submission in a commit may exceed it.
+    /// The cost (`ReportCost`) at which a commit is full, so that receipts do not wait too long. The last submission in
+    /// a commit may exceed it. A typical record costs 1.
     static let maxRecords = 8192
-    /// The value that replaces `maxRecords` while low-volume senders are active, which would wait for large commits.
+    /// Replaces `maxRecords` while low-volume senders are active, because they would wait for large commits.
     static let sharedRecords = 2048
-    /// The number of records of cost 1 that a user, or one connection of a user, adds before others get their turn.
+    /// The cost of the reports that a user, or one connection of a user, may add before others get their turn.
     static let userQuantum = 512
     static let connectionQuantum = 128
     /// The number of records at which a commit starts without waiting for more.
@@ -65,7 +65,7 @@ final class WriterService: Sendable {
                     isNew = try writer.note(block) && isNew
                     unstored.withLock { $0[first] = nil }
                 } catch {
-                    // Each reader reports a block once, so it is remembered here.
+                    // Each reader reports a block once, so the block is remembered here.
                     unstored.withLock { $0[first] = block }
                 }
                 guard isNew else { return }
@@ -124,8 +124,8 @@ final class WriterService: Sendable {
 
     /// Runs `work` on the writer thread while no thread is in `readingRecordLog(_:)`. Blocks the calling thread.
     ///
-    /// - Returns: The result of `work`; nil, without running it, if a thread is in `readingRecordLog(_:)`. To let a
-    ///   later call succeed, new readers then wait for at most a second, unless `admitReaders()` is called.
+    /// - Returns: The result of `work`; nil, without running it, if a thread is in `readingRecordLog(_:)`. Each new
+    ///   reader then waits for at most a second or until `admitReaders()` is called, so that a later call can succeed.
     func runExclusively<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value? {
@@ -229,8 +229,8 @@ struct WriterClosed: Error, CustomStringConvertible {
 struct Refusal: Sendable {
     var connection: UInt64
     var token: UInt64
-    /// The sequence number of the call's first record; nil if the client does not number its records. Later calls of
-    /// the same connection with higher numbers must be refused, too.
+    /// The sequence number of the call's first record; nil if the client does not number its records. Until this number
+    /// or a lower one arrives, calls of the same connection with higher numbers must be refused, too.
     var sequence: Int64?
     /// nil if the call may have been stored. It is then not answered, and its connection is closed.
     var error: CollectorError?
@@ -260,7 +260,7 @@ struct WriterInbox: Sendable {
 
     private var spareBytes = 0
 
-    /// The maximum capacity of all spare batches, in bytes. It is enough for full load.
+    /// The maximum total capacity of the spare batches, in bytes. It is enough for full load.
     private static let maxSpareBytes = 8 << 20
     /// The maximum capacity of one spare batch, in bytes.
     private static let maxBytesOfSpare = 1 << 20

@@ -4,12 +4,12 @@ package import IssueWire
 package enum HealthVerdict: String, CaseIterable, Comparable, Sendable {
     /// Reports are stored and forwarded in time.
     case healthy
-    /// The caller may not see enough for a verdict, and what they see is healthy.
+    /// The caller is not allowed to see enough for a verdict, and what they see is healthy.
     case unknown
     /// Something needs attention, but reports are stored.
     case degraded
-    /// Reports are refused now, records have waited for hours to be forwarded, or the database or the daemon is not
-    /// available.
+    /// Reports are refused now, records or corrections have waited for hours to be forwarded, or the database or the
+    /// daemon is not available.
     case failing
 
     /// The exit code of `issuectl health`: 0 for healthy, 1 for unknown and degraded, 2 for failing.
@@ -66,7 +66,7 @@ package struct HealthFinding: Equatable, Sendable {
         /// A notifier is paused, its oldest event has been pending for too long, or it has given up events and
         /// delivered none.
         case notifier
-        /// The caller may not see all records, faults and refused reports.
+        /// The caller is not allowed to see the records of other users, faults and refused reports.
         case rights
     }
 
@@ -101,7 +101,7 @@ package struct HealthReport: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - status: The status, as far as the caller may see it.
-    ///   - now: The current time on the same host.
+    ///   - now: The current time of the daemon's host.
     ///   - thresholds: The durations that decide the verdict.
     package init(_ status: DaemonStatus, now: IssueTimestamp, thresholds: HealthThresholds = HealthThresholds()) {
         var findings: [HealthFinding] = []
@@ -153,7 +153,8 @@ package struct HealthReport: Equatable, Sendable {
         self.init(findings: findings)
     }
 
-    /// Returns the finding about a destination that is paused or late; nil if it is neither, or no longer configured.
+    /// Returns the finding about a destination that is paused or late; nil for any other destination, and for one that
+    /// is no longer configured.
     private static func finding(
         _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {
@@ -171,8 +172,8 @@ package struct HealthReport: Equatable, Sendable {
             destination: destination.name, message)
     }
 
-    /// Returns the finding about a destination that has recently got a dead letter and accepted nothing since; nil if
-    /// this is not the case.
+    /// Returns the finding about a destination that has recently got a dead letter and accepted nothing since; nil for
+    /// any other destination, and for one that is no longer configured.
     ///
     /// If the destination has accepted other records since, there is no finding: the cause is then in the rejected
     /// records, and any user can send such records. Accepted records of the batch with the dead letter count as well,
@@ -204,7 +205,8 @@ package struct HealthReport: Equatable, Sendable {
         }
     }
 
-    /// Returns the finding about a notifier that does not deliver; nil if it does.
+    /// Returns the finding about a notifier that is paused or late, or has given up events and delivered none; nil for
+    /// any other notifier.
     private static func finding(
         _ notifier: NotifierStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {
@@ -280,7 +282,7 @@ extension StoreStatus {
         }
     }
 
-    /// The beginning of the text of the fault while reports are refused.
+    /// The beginning of the text of the fault that is present while reports are refused.
     package static let refusalFaultPrefix = "reports are refused since "
     /// The beginning of the text of the fault for a ledger that does not balance. The destination's name follows.
     package static let ledgerFaultPrefix = "the ledger of "

@@ -77,7 +77,7 @@ package struct MetricSample: Equatable, Sendable {
     /// The name of the label with the notifier.
     package static let notifierLabel = "notifier"
 
-    /// The labels. That of the destination or notifier is first.
+    /// The labels. The label with the destination or notifier is first.
     package var labels: [Label]
     package var value: Int64
 
@@ -292,8 +292,8 @@ package enum MetricText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Escapes backslashes, line breaks and, where the format requires it, quotation marks. Other characters that could
-    /// change a terminal become question marks.
+    /// Escapes backslashes, line breaks and, if `quotes` is `true`, quotation marks. Other characters that
+    /// `TerminalSanitizer` would escape become question marks.
     private static func escaped(_ text: String, quotes: Bool) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

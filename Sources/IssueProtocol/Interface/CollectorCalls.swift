@@ -54,7 +54,7 @@ package struct NoParameters: Equatable, JSONObjectCodable, Sendable {
 
 /// The parameters of a method whose only parameter is an id.
 package struct IDParameters: Equatable, JSONObjectCodable, Sendable {
-    /// The id of a record or of a group, or of a silence for `EndSilence`.
+    /// The id of a record or group or, for `EndSilence`, of a silence.
     package var id: String
 
     package init(id: String) {

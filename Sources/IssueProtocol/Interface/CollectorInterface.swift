@@ -436,7 +436,7 @@ extension CollectorMethod {
             return
         }
         let prefix = Self.prefix
-        // `JSONKey` compares only keys of up to 16 bytes as a whole.
+        // Of a key with more than 16 bytes, `JSONKey` compares only a part.
         guard name.count > prefix.count, name.count <= prefix.count + 16 else { return nil }
         for index in prefix.indices where message[name.start + index] != prefix[index] { return nil }
         let key = JSONKey(message, from: name.start + prefix.count, to: name.end)
@@ -455,7 +455,8 @@ extension CollectorMethod {
     /// The number of bytes at the beginning of a message that are searched for its method.
     private static let maxBeginning = 4096
 
-    /// Returns the kind of method that an incomplete message calls; nil if its first 4,096 bytes do not name it.
+    /// Returns the kind of method that an incomplete message calls; nil if the first 4,096 bytes of the message do not
+    /// name a method.
     package static func method(ofMessageBeginningWith message: Span<UInt8>) -> Beginning? {
         var scanner = JSONScanner(message.extracting(0..<min(message.count, maxBeginning)))
         do throws(JSONError) {

@@ -9,7 +9,7 @@ public struct GroupExplanation: Equatable, Sendable {
     /// Whether the sender chose the fingerprint; `false` if no record is stored.
     public var isChosen: Bool
     /// The version of the rule that computed the fingerprint. Nil if the sender chose the fingerprint, or if it is that
-    /// of an overflow group. If no record is stored, this is the version stored with the group in any case.
+    /// of an overflow group. If no record is stored, this is always the version stored with the group.
     public var rule: Int?
     /// The message without its variable parts, as in titles; nil if no record is stored.
     public var template: String?
@@ -104,7 +104,7 @@ package struct ForecastLimit: Equatable, JSONObjectCodable, Sendable {
     package var limit: String
     /// The amount that is left now: records, new groups, or bytes.
     package var available: Int
-    /// The amount of the full limit.
+    /// The maximum of `available`.
     package var burst: Int
     /// The amount that is added per `period`.
     package var refill: Int
@@ -138,8 +138,8 @@ package struct ForecastDestination: Equatable, JSONObjectCodable, Sendable {
     /// The limit that holds the record back, as in `Suppression`, or `not_reportable` or `muted`; nil if it is
     /// forwarded.
     package var reason: String?
-    /// The limits that apply. Limits that are switched off are absent and, unless the caller may see all records, so
-    /// are limits that all users share.
+    /// The limits that apply, except limits that are switched off. Unless the caller may see all records, limits that
+    /// all users share are absent, too.
     package var limits: [ForecastLimit]
 
     package init(destination: String, outcome: String, reason: String? = nil, limits: [ForecastLimit] = []) {
@@ -218,7 +218,7 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var group: IssueGroup?
     /// The corrections that lead from the fingerprint to the group.
     package var corrections: [GroupCorrection]
-    /// How the record would change its group: `new`, `regressed`, `critical`.
+    /// The events that the record would cause: any of `new`, `regressed` and `critical`.
     package var events: [String]
     /// The limit on new groups. Empty if the record needs no new group, or if there is no limit.
     package var limits: [ForecastLimit]

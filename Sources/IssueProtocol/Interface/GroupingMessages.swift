@@ -4,7 +4,7 @@ package import IssueWire
 package struct MergeGroupsParameters: Equatable, JSONObjectCodable, Sendable {
     /// The id of the group that stays.
     package var into: String
-    /// The ids of the groups that are merged into it.
+    /// The ids of the groups that are merged into `into`.
     package var groups: [String]
     package var reason: String?
 
@@ -99,9 +99,9 @@ package struct AddGroupRuleParameters: Equatable, JSONObjectCodable, Sendable {
 
 /// The reply of `MergeGroups` and `AddGroupRule`.
 package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
-    /// The group that the others were merged into.
+    /// The group that the others were merged into or, in a dry run, would be.
     package var group: IssueGroup
-    /// The number of groups that were merged, or that would be.
+    /// The number of groups that were merged or, in a dry run, would be.
     package var count: Int64
     /// The numbers of the corrections that were made, for undoing them. Nil in a dry run, and from older daemons.
     package var corrections: [Int64]?
@@ -252,11 +252,11 @@ package struct SuggestMergesParameters: Equatable, JSONObjectCodable, Sendable {
 public struct MergeSuggestion: Equatable, Sendable {
     /// The ids of the groups.
     public var groups: [String]
-    /// Their titles.
+    /// The titles of the groups, in the same order.
     public var titles: [String]
     /// For each title, the word in which it differs from the other title.
     public var words: [String]
-    /// The name of their application.
+    /// The name of the application of both groups.
     public var app: String
 
     package init(groups: [String], titles: [String], words: [String], app: String) {

@@ -27,7 +27,7 @@ package struct BackupReply: Equatable, JSONObjectCodable, Sendable {
     package var bytesDone: Int64
     /// The size of the store, in bytes.
     package var bytesTotal: Int64
-    /// The number of records in blocks of the copy that were found to be damaged; nil if none were found.
+    /// The number of records in damaged blocks of the copy; nil if no damaged block was found.
     package var unreadable: Int64?
     /// Whether pages of the copy, and so probably of the database, are damaged; nil if no damage was found.
     package var isDamaged: Bool?
@@ -78,7 +78,7 @@ package struct PurgeParameters: Equatable, JSONObjectCodable, Sendable {
 
 /// The reply of `Purge`.
 package struct PurgeReply: Equatable, JSONObjectCodable, Sendable {
-    /// The number of records erased, or of records that match if it was a dry run.
+    /// The number of records erased so far or, in a dry run, found to match so far.
     package var count: Int64
     /// Descriptions of where copies may remain, such as backups and destinations.
     package var unreachable: [String]
@@ -176,7 +176,7 @@ package struct FlushParameters: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `Flush`: the state of the destinations afterwards.
+/// The reply of `Flush`: the state of the flushed destinations afterwards.
 package struct FlushReply: Equatable, JSONObjectCodable, Sendable {
     package var destinations: [DestinationStatus]
 

@@ -1,7 +1,7 @@
 package import IssueWire
 
-/// Selects issues or records (`Filter` on the wire). All properties that are not nil must match. A list matches if one
-/// of its elements does.
+/// Selects issues or records (`Filter` on the wire). All properties that are not nil must match. A list other than
+/// ``metadata`` matches if one of its elements does.
 public struct IssueFilter: Equatable, Sendable {
     /// The names of applications.
     public var apps: [String]?
@@ -20,7 +20,8 @@ public struct IssueFilter: Equatable, Sendable {
     public var files: [String]?
     /// Search terms that a record must contain, in any order and case, in its message, domain, metadata values or
     /// causes. A term is a word, a part of one, or a phrase in quotation marks. A group matches if one of its stored
-    /// records does, or if its title and domain do and the filter has no condition on metadata or the context.
+    /// records does. If the filter has no condition on metadata or the context, a group also matches if each term is in
+    /// its title or domain.
     public var text: String?
     /// Keys and values of the metadata, `KEY=VALUE` each. Entries with the same key are alternatives; one entry of each
     /// key must match.
@@ -153,13 +154,13 @@ public enum HistogramDimension: String, CaseIterable, Sendable {
 
 extension HistogramDimension: JSONStringEnum {}
 
-/// The counts for one level, application or group (`Series` on the wire).
+/// The counts of one series of a histogram (`Series` on the wire).
 public struct HistogramSeries: Equatable, Sendable {
     /// The key of a last series that counts the records of all other applications or groups.
     package static let rest = "*"
 
     /// The name of the level, the name of the application, the id of the group, or `total`. The last series may be `*`,
-    /// which counts all records without a separate series.
+    /// which counts the records of all other applications or groups.
     public var key: String
     /// The number of records in each bucket, in order of time.
     public var counts: [Int]

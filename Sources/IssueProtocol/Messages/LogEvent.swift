@@ -22,7 +22,7 @@ package struct LogEvent: Hashable, Sendable {
         self.messageID = messageID ?? MessageCatalog.messageID(of: id)
     }
 
-    /// All messages, in the order of the page. Debug builds can't log a message that is missing here.
+    /// All messages, in the order of Documentation/Messages.md. Debug builds can't log a message that is missing here.
     package static let all: [LogEvent] = [
         configError, configDegraded, configWarning, configApplyFailed, configCopyFailed, configNeedsRestart,
         configReloaded, redactionKeyUnusable,

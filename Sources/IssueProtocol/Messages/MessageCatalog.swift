@@ -28,8 +28,8 @@ package enum MessageCatalog {
         return "\n\(header)\n" + paragraphs.map { wrapped($0) }.joined(separator: "\n\n") + "\n"
     }
 
-    /// Returns the text without backquotes and with plain links. A plain link is the text of the link, followed by its
-    /// target (without the fragment) in parentheses unless the text before them ends with the target.
+    /// Returns the text without backquotes and with plain links. A plain link is the text of the link, followed by the
+    /// target (without its fragment) in parentheses unless the text ends with the target.
     package static func plain(_ markdown: String) -> String {
         var text = ""
         var rest = markdown[...]

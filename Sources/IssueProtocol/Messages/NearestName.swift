@@ -6,7 +6,7 @@ package enum NearestName {
     /// contains it, or if it has at least two characters and the name begins with it. Case and leading hyphens do not
     /// count.
     package static func find(_ word: String, among names: some Sequence<String>) -> String? {
-        // No name is that long, and the time grows with the length.
+        // No name is longer than 64 bytes, and the time grows with the length.
         guard word.utf8.count <= 64 else { return nil }
         let wanted = word.lowercased().drop { $0 == "-" }
         guard !wanted.isEmpty else { return nil }
@@ -28,7 +28,7 @@ package enum NearestName {
 /// The edit distance of two strings, used for suggestions such as "did you mean …".
 package enum EditDistance {
     /// Returns the minimum number of insertions, deletions, replacements and swaps of adjacent characters that turn
-    /// `left` into `right`.
+    /// `left` into `right`, if no part of the text is edited twice.
     ///
     /// Takes time proportional to the product of the two lengths.
     package static func between(_ left: String, _ right: String) -> Int {

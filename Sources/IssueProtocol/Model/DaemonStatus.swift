@@ -143,7 +143,8 @@ public struct StoreStatus: Equatable, Sendable {
     public var records: Int
     /// The number of stored groups. If the caller may not see all records, only the caller's groups are counted.
     public var groups: Int
-    /// The size of the database without its WAL, in bytes. Nil if the caller may not see all records.
+    /// The size of the database without its WAL, in bytes. Nil if the store cannot be opened, or the caller may not see
+    /// all records.
     public var bytes: Int?
     /// The time at which the oldest stored record was received. Nil if there is none, or the caller may not see all
     /// records.
@@ -154,7 +155,8 @@ public struct StoreStatus: Equatable, Sendable {
     /// A description of each current fault of the store or the configuration. Empty if the caller may not see all
     /// records.
     public var faults: [String]
-    /// The stable identifier of each fault, in the same order. Empty if the daemon is too old to send them.
+    /// The stable identifier of each fault, in the order of ``faults``. Empty if the daemon is too old to send
+    /// identifiers.
     public var faultIDs: [String] = []
     /// The version of SQLite that the daemon uses. Nil if the caller may not see all records.
     public var sqliteVersion: String?
@@ -208,7 +210,8 @@ package struct RetentionReply: Equatable, Sendable {
     package var freeBytes: Int64?
     /// `KeepFree=`, in bytes.
     package var keepFree: Int64
-    /// The bytes that new records add in a day, at the rate of the last 24 hours; nil if unknown.
+    /// The bytes that new records add in a day, at the rate of the last 24 hours or, if the store is younger, of its
+    /// lifetime; nil if unknown.
     package var growth: Int64?
     /// The rules in the order in which they remove records. Rules that remove none at the current rate come last.
     package var rules: [RetentionRule]
@@ -259,7 +262,7 @@ package struct RetentionRule: Equatable, Sendable {
     package var age: Duration?
     /// When the rule removes records next, which may be in the past; nil if it removes none at the current rate.
     package var at: IssueTimestamp?
-    /// The number of records that the rule removes at that time; nil if unknown. Always nil for a limit on space.
+    /// The number of records that the rule removes at the time `at`; nil if `at` is nil, and for a limit on space.
     package var records: Int64?
 
     package init(

@@ -13,8 +13,8 @@ public struct DestinationStatus: Equatable, Sendable {
     /// The reason for waiting or being paused. If idle, the last failure, or a note that the destination is no longer
     /// configured. Nil if there is none.
     public var reason: String?
-    /// The time at which the destination stopped accepting records, at the earliest the start of the daemon. Nil if it
-    /// accepts them.
+    /// The time at which the destination stopped accepting records, or the start of the daemon if that is later. Nil if
+    /// the destination accepts records.
     public var failingSince: IssueTimestamp?
     /// What an operator can do. Nil if there is no advice, or the caller may not see all records.
     public var advice: String?
@@ -78,7 +78,7 @@ extension DestinationStatus {
     /// `true`, it equals the sum of all outcomes.
     public var received: Int { Int(clamping: ledger.received) }
 
-    /// Whether the outcomes add up to the number of received records. Anything else is a bug of the daemon.
+    /// Whether the outcomes add up to the number of received records. If they do not, the daemon has a bug.
     public var balances: Bool { ledger.balances }
 
     /// Returns the number of records with an outcome.
