@@ -12,7 +12,7 @@ package struct GroupAttributes: Equatable, Sendable {
     var firstAt: Int64
     var firstVersion: String?
     var lastVersion: String?
-    /// The newest series that was examined.
+    /// The newest series of the group when the attributes were read.
     var last: SeriesID
 }
 
@@ -162,10 +162,9 @@ extension GroupTable {
         ) { ($0.id(0, as: SeriesID.self), $0.bytes(1)) }.map { ($0.0, SeriesKey.decode($0.1) ?? SeriesDescription()) }
     }
 
-    /// Compares the titles of a group's series with a pattern.
+    /// Compares the titles of a group's series with a pattern. Ignores series whose description was erased.
     ///
-    /// - Returns: The first series whose title matches, nil if there is none; and `true` if the titles of all series
-    ///   match.
+    /// - Returns: The first series whose title matches, nil if there is none; and `true` if all titles match.
     func match(_ pattern: TitlePattern, in group: GroupID) throws(SQLiteError) -> (sample: SeriesID?, isAll: Bool) {
         var (sample, isAll) = (SeriesID?.none, true)
         try scanSeries(of: group) { id, description in
@@ -175,7 +174,8 @@ extension GroupTable {
         return (sample, isAll)
     }
 
-    /// Passes each series of a group to a closure, in the order of their ids, until it returns `false`.
+    /// Passes the series of a group to a closure, in the order of their ids, until the closure returns `false`. Leaves
+    /// out series whose description was erased.
     private func scanSeries(
         of group: GroupID, while body: (SeriesID, SeriesDescription) -> Bool
     ) throws(SQLiteError) {
@@ -270,7 +270,8 @@ extension GroupTable {
     ///
     /// - Parameters:
     ///   - row: The row of its first record; 0 if a correction creates the group.
-    ///   - time: The time at which the record was received, in milliseconds since 1970-01-01 UTC.
+    ///   - time: The time at which its first record was received, in milliseconds since 1970-01-01 UTC; 0 if a
+    ///     correction creates the group.
     func insert(
         _ series: SeriesDescription, account: AccountID, uid: UInt32, app: String, _ fingerprint: String,
         firstRecord row: RowID, at time: Int64
@@ -312,9 +313,9 @@ extension GroupTable {
         }
     }
 
-    /// Sets the attributes of a group. Has no effect if they are nil or the group is a redirect.
+    /// Sets the attributes of a group. Has no effect if `attributes` is nil or the group is a redirect.
     ///
-    /// Severity and last version also take into account the series that arrived after the attributes were read.
+    /// Severity and last version also take into account series that are newer than `attributes.last`.
     func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(SQLiteError) {
         guard let attributes else { return }
         let first = attributes.first
@@ -401,7 +402,7 @@ extension GroupTable {
         return values
     }
 
-    /// Adds one hit to each of these corrections, for a series that they have moved.
+    /// Adds one hit to each of these corrections, for a new series to which they have applied.
     func count(hitsOf corrections: [Int64]) throws(SQLiteError) {
         guard !corrections.isEmpty else { return }
         try connection.run(
@@ -417,7 +418,7 @@ extension GroupTable {
     ///   - correction: The correction that causes the merge; nil if the fingerprint rule does, or if the group is no
     ///     longer needed.
     func setRedirect(_ group: GroupID, to target: GroupID, by correction: Int64?) throws(SQLiteError) {
-        // A redirect has no content of its own, so no text remains here when records are erased.
+        // A redirect needs no attributes, and their texts would remain here after the records are erased.
         try connection.run(
             """
             UPDATE groups SET merged_into = ?2, merged_by = ?3, rule = ?4, title = '', domain = NULL, code = NULL,

@@ -10,7 +10,8 @@ import SQLiteKit
 struct GroupTable {
     let connection: DatabaseConnection
 
-    /// Selects the group that the group `?1` is merged into, directly or indirectly; the group itself if it is not.
+    /// Selects the group that the group `?1` is merged into, directly or indirectly; the group itself if it is not
+    /// merged.
     static let rootSQL: StaticString = """
         WITH RECURSIVE up (id, target) AS (
             SELECT id, merged_into FROM groups WHERE id = ?1
@@ -20,7 +21,7 @@ struct GroupTable {
         SELECT id FROM up WHERE target IS NULL
         """
 
-    /// Returns the group that a group is merged into, or the group itself.
+    /// Returns the group that a group is merged into, directly or indirectly; the group itself if it is not merged.
     func root(of group: GroupID) throws(SQLiteError) -> GroupID {
         try connection.first(Self.rootSQL, group) { $0.id(0, as: GroupID.self) } ?? group
     }
@@ -32,12 +33,14 @@ struct GroupTable {
         }
     }
 
-    /// Makes a group a redirect to another one. Its series must be moved afterwards.
+    /// Makes `source` a redirect, and merges its attributes and state into `target`. The series of `source` must be
+    /// moved afterwards.
     ///
     /// - Parameters:
     ///   - source: A group that is not a redirect.
     ///   - target: Another group of the same account that is not a redirect.
-    ///   - correction: The correction that causes the merge; nil if the fingerprint rule does.
+    ///   - correction: The correction that causes the merge; nil if the fingerprint rule does, or if the group is no
+    ///     longer needed.
     ///   - row: The row id of the next record.
     func redirect(
         _ source: GroupID, to target: GroupID, by correction: Int64?, from row: RowID
@@ -111,7 +114,8 @@ struct GroupTable {
 
     // MARK: Regrouping
 
-    /// Returns the attributes from which the newest rule computes the fingerprint of a group; nil if it does not exist.
+    /// Returns the attributes from which the newest fingerprint rule computes the fingerprint of a group; nil if the
+    /// group does not exist.
     func subject(of group: GroupID) throws(SQLiteError) -> Regrouping.Subject? {
         let found = try connection.first(
             """
@@ -174,7 +178,7 @@ struct GroupTable {
         return (series, app, message)
     }
 
-    /// Returns the change that the newest rule requires for a group of an older rule.
+    /// Returns the change that the newest fingerprint rule requires for a group of an older one.
     func decision(for group: GroupID, account: AccountID) throws(SQLiteError) -> Regrouping.Decision {
         guard let subject = try subject(of: group) else { return .keep }
         let fingerprint = Regrouping.fingerprint(of: subject)
@@ -198,8 +202,8 @@ struct GroupTable {
 ///
 /// With these, the first record of a new series finds its group even if `regroup` has not changed the group yet.
 struct OlderGroups {
-    /// The maximum number of groups of an account that are examined, the newest first. A record of a group beyond this
-    /// limit creates a second group. `regroup` merges the two later.
+    /// The maximum number of groups of an account that are examined; these are the newest ones. A new series of a group
+    /// beyond this limit creates a second group. `regroup` merges the two later.
     private static let limit = 512
 
     private var groups: [AccountID: [String: GroupID]] = [:]
@@ -251,8 +255,7 @@ extension StoreWriter {
     /// Updates the next groups to the newest version of the fingerprint rule, and continues incomplete merges.
     ///
     /// Usually a group only gets its new fingerprint. If another group of the account already has that fingerprint, the
-    /// series of the first group move to it, and the first group becomes a redirect. Fingerprints that senders have
-    /// chosen do not change.
+    /// group is merged into that one. Fingerprints that senders have chosen do not change.
     ///
     /// - Parameters:
     ///   - groups: The maximum number of groups to change; nil for the default.
@@ -303,7 +306,8 @@ extension StoreWriter {
 
     private var table: GroupTable { GroupTable(connection: connection) }
 
-    /// Makes a group a redirect to another one. Its series must be moved afterwards.
+    /// Makes `source` a redirect, merges its attributes and state into `target`, and updates the caches. The series of
+    /// `source` must be moved afterwards.
     func redirect(_ source: GroupID, to target: GroupID, by correction: Int64?) throws(SQLiteError) {
         try table.redirect(source, to: target, by: correction, from: memory.open.nextID)
         memory.caches.triage.forget(source)

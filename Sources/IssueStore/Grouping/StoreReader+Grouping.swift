@@ -32,7 +32,7 @@ extension StoreReader {
             hits: row.int64(10))
     }
 
-    /// Returns the newest corrections, the newest first; at most 1,000.
+    /// Returns at most 1,000 corrections, the newest first.
     ///
     /// - Parameters:
     ///   - id: The id of a group. Only corrections of the group that now has its records, and of groups merged into
@@ -58,7 +58,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the user whose groups a correction concerns; nil if it does not exist or the viewer must not see it.
+    /// Returns the user whose groups a correction concerns; nil if the correction does not exist or the viewer must
+    /// not see it.
     package func owner(ofCorrection id: Int64, viewer: Viewer) throws -> UInt32? {
         try snapshot {
             let statement = try Statement(
@@ -71,8 +72,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the groups of a group's account whose title matches a pattern, without the group itself, redirects and
-    /// the overflow group.
+    /// Returns the other groups of the subject's account whose titles match a pattern, without redirects and the
+    /// overflow group.
     ///
     /// - Parameter limit: The maximum number of groups.
     package func groups(of subject: Subject, matching pattern: TitlePattern, limit: Int) throws -> [GroupID] {
@@ -109,8 +110,8 @@ extension StoreReader {
     /// - Parameters:
     ///   - id: The id of the record or group.
     ///   - viewer: The viewer.
-    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if the
-    ///   record's block is damaged; otherwise the error of the query.
+    /// - Throws: `QueryFailure.notFound` if nothing with this id exists or the viewer must not see it, `.unreadable` if
+    ///   it is the id of a record in a damaged block; otherwise the error of the query.
     package func explain(_ id: String, viewer: Viewer) throws -> GroupExplanation {
         try snapshot {
             let shown = try show(id, viewer: viewer)
@@ -189,8 +190,8 @@ extension StoreReader {
         ) { GroupKey.text(key: $0.int64(0)) }
     }
 
-    /// Returns pairs of groups of the same account that have the same attributes, except for one word of their titles.
-    /// Compares at most the newest 4,096 groups.
+    /// Returns pairs of groups of the same account whose titles differ in one word, and whose domain, code, file,
+    /// function and module are the same. Compares at most the newest 4,096 groups (`MergeSuggestions.pairs`).
     ///
     /// - Parameters:
     ///   - app: The name of an application; nil for all.
@@ -230,8 +231,8 @@ extension StoreReader {
 
 /// The group that a record would join, and how the record would change the group. See `StoreReader.preview`.
 package struct RecordPreview: Equatable, Sendable {
-    /// The user and the name of the account. The name is `overflow` if the user has too many new application
-    /// names.
+    /// The user and the name of the account. A new name is replaced with `overflow` if the user has too many new
+    /// application names.
     package var uid: UInt32
     package var app: String
     /// Other users with an account of this name, as far as the viewer may see them. The list is limited.

@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// The user who makes a correction, with the time and the reason.
+    /// The user who makes or undoes a correction, with the time and the reason.
     package struct CorrectionAuthor: Sendable {
         package var uid: UInt32
         package var at: IssueTimestamp
@@ -26,7 +26,8 @@ extension StoreWriter {
     /// The maximum length of a chain of merges, in which the target of a merge is the source of the next one. The chain
     /// is followed for each new series.
     package static let maxDepth = 64
-    /// The maximum number of series that one transaction moves, because reports wait for it.
+    /// The maximum number of a group's series that one transaction examines or moves for a correction. Reports wait
+    /// until the transaction ends.
     package static let seriesPerCorrection = 512
 
     private var table: GroupTable { GroupTable(connection: connection) }
@@ -40,7 +41,8 @@ extension StoreWriter {
     ///   - target: The group that gets their records.
     ///   - author: The user who merges them.
     /// - Returns: The numbers of the new corrections. A group that is already merged into `target` gets none, and
-    ///   groups that are merged into the same group get one together. Nil if a limit for corrections would be exceeded.
+    ///   groups that are already merged with each other get one together. Nil if one correction per group would exceed
+    ///   a limit for corrections.
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> [Int64]? {
@@ -139,17 +141,17 @@ extension StoreWriter {
         package fileprivate(set) var isDone = false
     }
 
-    /// Begins to split a group: stores a correction for each part, which applies to new series from now on.
+    /// Begins to split a group: stores a correction for each new part. The corrections apply to new series from now on.
     /// `proceed(with:)` moves the existing series.
     ///
     /// The new groups get the state of the old one. A part that was begun earlier is continued.
     ///
     /// - Parameters:
     ///   - group: The group to split.
-    ///   - parts: The groups to split off. No series may match two of them.
+    ///   - parts: The groups to split off. No series may match two parts.
     ///   - author: The user who splits the group.
     /// - Returns: The progress. Nil if a limit for corrections would be exceeded, if a sample is no longer in the
-    ///   group, or if all groups to split off have been merged into it.
+    ///   group or its description was erased, or if all groups to split off have been merged into the split group.
     package func beginSplit(
         _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
     ) throws(StoreFailure) -> Split? {
@@ -237,8 +239,8 @@ extension StoreReader {
         try snapshot { try GroupTable(connection: connection).attributes(of: group) }
     }
 
-    /// Returns `true` if a user must not undo further splits. Each undone split leaves a redirect, so that the group's
-    /// id remains valid, and the number of redirects is limited.
+    /// Returns `true` if a user must not split groups, because too many of their splits are undone or merged. Each of
+    /// these leaves a redirect, so that the id of the group that was split off remains valid.
     package func hasTooManyFormerSplits(_ uid: UInt32) throws -> Bool {
         try snapshot {
             let count = try connection.integer(

@@ -16,7 +16,7 @@ extension StoreWriter {
         fileprivate enum Phase {
             /// Redirects with higher ids than this group are turned back into groups.
             case detaching(above: GroupID)
-            /// Series of these groups move back, starting with the last group and with the series after this one.
+            /// Series of these groups move back: next, those of the last group that have higher ids than `above`.
             case moving([GroupID], above: SeriesID)
             /// The groups that were turned back and have higher ids than this one get their attributes.
             case finishing(above: GroupID)
@@ -39,7 +39,7 @@ extension StoreWriter {
 
         /// - Parameters:
         ///   - correction: The number of the correction.
-        ///   - author: The user who undoes the correction, the time and the reason, for destinations.
+        ///   - author: The user who undoes the correction, with the time and the reason.
         package init(correction: Int64, by author: CorrectionAuthor) {
             self.correction = correction
             self.author = author
@@ -60,7 +60,7 @@ extension StoreWriter {
 
     /// Performs the next step of undoing a correction. Records that have arrived since the correction are moved too.
     ///
-    /// The last step removes the correction. After an interruption, undoing the correction again continues it.
+    /// The last step removes the correction. To continue after an interruption, begin again with a new `Undoing`.
     ///
     /// - Parameter undoing: The progress so far.
     /// - Returns: The new progress; nil if the correction does not exist.
@@ -127,7 +127,7 @@ extension StoreWriter {
             for source in sources {
                 let holder = try table.root(of: source)
                 if holder != source {
-                    // A rule has merged the group again in the meantime, so it has few series.
+                    // The rule has created and merged this group since the first phase, so the group has few series.
                     try table.detach(source, from: holder, row: memory.open.nextID)
                     let series = try table.series(
                         ofFingerprintOf: source, in: holder, limit: Self.seriesPerCorrection)
@@ -204,7 +204,7 @@ extension StoreWriter {
         guard undoing.isDone, group == correction.target, try !table.hasSeries(group, 1) else { return }
         try table.dropCorrection(correction.id)
         if let other = undoing.groups.first(where: { $0 != group }) {
-            // The id of the group that was split off now refers to the group that its records returned to.
+            // The id of the group that was split off now refers to a group that its records returned to.
             try table.redirect(group, to: other, by: nil, from: memory.open.nextID)
         } else {
             // The records had already left the group when a merge was undone.
@@ -217,13 +217,13 @@ extension StoreWriter {
         undoing.undescribed.remove(group)
     }
 
-    /// Returns the numbers of the merges into a group, the newest first; for a redirect, only that of its own merge, or
-    /// none if a rule merged it.
+    /// Returns the numbers of the merges into a group, the newest first. If a correction has merged the group into
+    /// another one, returns only the number of that correction, or none if it is a rule.
     package func mergesToUndo(of group: GroupID) throws(StoreFailure) -> [Int64] {
         try Self.convertingErrors { () throws(SQLiteError) in try table.mergesToUndo(of: group) }
     }
 
-    /// Sets the attributes of a group whose series have changed. Has no effect if they are nil or the group is a
+    /// Sets the attributes of a group whose series have changed. Has no effect if `attributes` is nil or the group is a
     /// redirect.
     package func describe(_ group: GroupID, _ attributes: GroupAttributes?) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in try table.describe(group, attributes) }
@@ -243,8 +243,8 @@ private struct GroupFinder {
         self.correction = correction
     }
 
-    /// Returns the group that a series belongs to after all other merges and splits; nil if undoing the correction does
-    /// not affect the series, because none of the groups on the way was turned back.
+    /// Returns the group that a series belongs to after all other merges and splits. Returns nil if undoing does not
+    /// affect the series: neither this group, nor one from which splits lead to it, was turned back.
     ///
     /// - Parameters:
     ///   - key: The key of the series. No split applies to a series whose description was erased.
@@ -287,8 +287,8 @@ extension GroupTable {
         ) { $0.id(0, as: GroupID.self) }
     }
 
-    /// Returns the numbers of the merges into a group, the newest first; for a redirect, only that of its own merge, or
-    /// none if a rule merged it.
+    /// Returns the numbers of the merges into a group, the newest first. If a correction has merged the group into
+    /// another one, returns only the number of that correction, or none if it is a rule.
     func mergesToUndo(of group: GroupID) throws(SQLiteError) -> [Int64] {
         try connection.all(
             """
@@ -340,7 +340,8 @@ extension GroupTable {
 
     /// Turns a redirect back into a group with the state of the group that it was merged into.
     ///
-    /// Its series must be moved afterwards. The group refers to the correction until `forgetCorrection(of:)` is called.
+    /// The series of its fingerprint must be moved afterwards. The group refers to the correction that merged it until
+    /// `forgetCorrection(of:)` is called.
     func detach(_ group: GroupID, from target: GroupID, row: RowID) throws(SQLiteError) {
         try connection.run("UPDATE groups SET merged_into = NULL WHERE id = ?1", group)
         let triage = TriageTable(connection: connection)
@@ -354,7 +355,7 @@ extension GroupTable {
         ) { $0.int64(0) != 0 } ?? false
     }
 
-    /// Removes a group's reference to its merge after the merge was completely undone.
+    /// Removes a group's reference to the correction that merged it, unless the group is still a redirect.
     func forgetCorrection(of group: GroupID) throws(SQLiteError) {
         try connection.run("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL", group)
     }

@@ -3,8 +3,8 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores a silence. Removes silences that ended more than 30 days ago, and all but the newest 1,000 ended
-    /// silences.
+    /// Stores a silence. Removes silences that ended more than 30 days ago. Of the other ended silences, keeps the
+    /// newest 1,000.
     ///
     /// - Parameters:
     ///   - silence: The silence. Its id, its time and its count are ignored.
@@ -79,7 +79,7 @@ enum SilenceTable {
     /// Returns the id of a silence as clients see it, such as `s12`.
     static func id(_ number: Int64) -> String { "s\(number)" }
 
-    /// Returns the row id for an id; nil if the text is not an id.
+    /// Returns the row id of the silence with an id such as `s12`; nil if the text is not an id.
     static func number(_ id: String) -> Int64? {
         // Other forms, such as "s+5" and "s05", are not ids.
         Int64(id.dropFirst()).flatMap { Self.id($0) == id ? $0 : nil }
@@ -154,7 +154,7 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - rate: The number of occurrences in a period that makes an issue escalate; nil to end counting. Counts with
-    ///     another slot length are removed.
+    ///     a slot length other than that for this rate are removed.
     ///   - id: The id of the notifier.
     package func count(_ rate: Rate?, notifier id: Int64) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
@@ -174,8 +174,8 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - notifier: The id of the notifier.
-    ///   - rate: The number of occurrences in a period that makes an issue escalate. Only counts with its slot length
-    ///     are returned.
+    ///   - rate: The number of occurrences in a period that makes an issue escalate. Only counts with the slot
+    ///     length for this rate are returned.
     /// - Returns: Nil if the notifier counts no occurrences.
     package func escalations(
         of notifier: Int64, _ rate: Rate

@@ -36,7 +36,7 @@ package struct StoredMessage: Equatable, Sendable {
     package var at: IssueTimestamp
     /// The number of attempts, including the one that is being made.
     package var attempts: Int64
-    /// Whether an attempt may have reached the receiver although its result is unknown.
+    /// Whether an attempt without a known result may have reached the receiver.
     package var maybeSent: Bool
     package var notices: [Notice]
 }
@@ -151,7 +151,7 @@ extension StoreWriter {
         try connection.exists("SELECT 1 FROM notifiers WHERE active = 1 LIMIT 1")
     }
 
-    /// Stores the changes of groups in a commit for the notifiers.
+    /// Stores, for the notifiers, the changes that the records of a commit have made to groups.
     func insertAlerts(_ records: [PriorityRecord]) throws(SQLiteError) {
         guard memory.values.hasNotifiers else { return }
         for record in records where !record.change.isEmpty {
@@ -162,7 +162,7 @@ extension StoreWriter {
     }
 }
 
-/// A change of a group, stored until all notifiers have examined it.
+/// A change of a group, stored for the notifiers that have not examined it.
 package struct StoredAlert: Equatable, Sendable {
     package var record: RowID
     /// The user accountable for the sender.
@@ -291,7 +291,7 @@ struct NotificationTable {
     }
 
     /// Gives up all pending events, removes all changes, and ends counting. Called for a copy of a store, because the
-    /// original reports them.
+    /// original store sends the messages.
     func dropPending() throws(SQLiteError) {
         let notifiers = try connection.all("SELECT id FROM notifiers") { $0.int64(0) }
         for id in notifiers { try dropPending(of: id) }

@@ -148,8 +148,8 @@ package enum Viewer: Equatable, Sendable {
 
     /// Returns the part of a destination's response that this viewer may see.
     ///
-    /// The text may contain the destination's address and numbers of lines of all users. Only a viewer of everything
-    /// may see it; others see only the status code, or nil if it does not start with one.
+    /// The text may contain the destination's address, and counts of lines of all users. Only a viewer of everything
+    /// may see it. For others, returns only the status code at its start; nil if there is none.
     func shown(answer: String?) -> String? {
         self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
     }

@@ -34,8 +34,8 @@ extension StoreReader {
 
     /// Returns a record by its id, or the newest record of a group by the group's id.
     ///
-    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if its block
-    ///   is damaged; otherwise the error of the query.
+    /// - Throws: `QueryFailure.notFound` if nothing with this id exists, the viewer must not see it, or the group has
+    ///   no series; `.unreadable` if it is the id of a record in a damaged block; otherwise the error of the query.
     package func show(_ id: String, viewer: Viewer) throws -> Shown {
         try snapshot {
             let group: GroupID
@@ -61,9 +61,9 @@ extension StoreReader {
     /// - Parameters:
     ///   - id: The id of the record.
     ///   - destination: The name of a destination, or nil for all of them.
-    ///   - viewer: The client that asks.
+    ///   - viewer: The viewer.
     /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.unreadable` if
-    ///   its block is damaged, `.invalidFilter` if the destination does not exist; otherwise the error of the query.
+    ///   its block is damaged, `.invalidFilter` if the destination never existed; otherwise the error of the query.
     package func fates(of id: String, _ destination: String? = nil, viewer: Viewer) throws -> [IssueFate] {
         try snapshot {
             let row = try find(id, viewer: viewer).row
@@ -88,8 +88,8 @@ extension StoreReader {
 
     /// Returns the row and the group of a record by its id, or by the id that it had before `repair` recovered it.
     ///
-    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it, `.unreadable` if its block
-    ///   is damaged; otherwise the error of the query.
+    /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.unreadable` if
+    ///   its block is damaged; otherwise the error of the query.
     private func find(_ text: String, viewer: Viewer) throws -> (row: RowID, group: GroupID) {
         guard let id = RecordID(text), let row = try recordID(row: id.row) == id ? id.row : recoveredRow(of: id) else {
             throw QueryFailure.notFound(id: text)
@@ -168,7 +168,7 @@ extension StoreReader {
         return try statement.first { $0.id(0, as: GroupID.self) }
     }
 
-    /// Returns the group that a group is merged into, or the group itself.
+    /// Returns the group that a group is merged into, directly or indirectly; the group itself if it is not merged.
     func root(of group: GroupID) throws -> GroupID { try GroupTable(connection: connection).root(of: group) }
 
     /// Returns the counts of a group; nil if it has no series.

@@ -36,8 +36,8 @@ extension StoreReader {
 
     /// Returns groups with the counts of the records that match the filter.
     ///
-    /// If the filter limits the time, records of closed ranges are counted by the minute. Those older than a week are
-    /// counted by the hour, all or none: they count if the first minute of the hour is in the time.
+    /// If the filter limits the time, a record of a closed range counts if the filter's period overlaps the minute of
+    /// receipt. A record older than a week counts if the period overlaps the first minute of the hour of receipt.
     ///
     /// Conditions on text and metadata select groups (`groups(with:in:)`). The counts of these groups also include
     /// records that match only the other conditions.

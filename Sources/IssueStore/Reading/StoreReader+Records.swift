@@ -36,7 +36,7 @@ extension StoreReader {
         }
     }
 
-    /// The maximum size of a page, in bytes of JSON. The last entry of the page may exceed it.
+    /// A page ends with the entry that brings it to this size, in bytes of JSON.
     package static let pageBytes = 1 << 20
 
     /// Returns a page of records, in the order in which they were received or in reverse order.
@@ -172,8 +172,8 @@ extension StoreReader {
         return try matches(fatesOf: record.row, filter)
     }
 
-    /// Returns `true` if a filter has no fates, or if the record has one of these fates. If the filter has a
-    /// destination, only the fate at this destination counts.
+    /// Returns `true` if a filter has no fates, or if the record has one of the filter's fates. If the filter has
+    /// a destination, only the fate at this destination counts.
     func matches(fatesOf row: RowID, _ filter: IssueFilter) throws -> Bool {
         guard let fates = filter.outcomes else { return true }
         return try self.fates(ofRow: row).contains { own in

@@ -149,8 +149,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the number of corrections whose lines are pending and the time of the oldest one, by destination and
-    /// user. For accounts that no longer exist, the user is -1.
+    /// Returns the number of corrections whose lines are pending and the time of the oldest one, by active
+    /// destination and user. For accounts that no longer exist, the user is -1.
     private func pendingCorrections() throws -> [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] {
         var found: [Int64: [Int64: (count: Int64, oldest: IssueTimestamp)]] = [:]
         try connection.forEach(

@@ -5,7 +5,7 @@ import Synchronization
 
 /// A connection for queries. It belongs to the thread that created it.
 ///
-/// Each query uses one snapshot, which ends with its result so that the writer can checkpoint the WAL.
+/// Each query uses one snapshot, which ends before the query returns, so that the writer can checkpoint the WAL.
 ///
 /// Unless stated otherwise, a function throws only the error of its query.
 package final class StoreReader {
@@ -322,7 +322,7 @@ extension StoreReader {
     package static var mainQueries: [(name: String, sql: String)] {
         [
             ("List: groups, newest first", groupSumsSQL(.newest, isBounded: false)),
-            ("List: groups in a period, most records first", groupSumsSQL(.most, isBounded: true)),
+            ("List: groups in a period, most occurrences first", groupSumsSQL(.most, isBounded: true)),
             ("Records and searches: series of a filter", SeriesSelection.sql),
             ("Show: counts of a group", "SELECT sum(records) FROM series_totals WHERE \"group\" = ?1"),
             (
