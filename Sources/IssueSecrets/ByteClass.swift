@@ -137,7 +137,8 @@ public enum ByteClass {
         }
     }
 
-    /// Returns `true` for punctuation that belongs to the sentence if it ends a path, an address or a secret value.
+    /// Returns `true` for punctuation that belongs to the sentence if it directly follows a path, an address or a
+    /// secret value.
     @inlinable
     public static func isSentencePunctuation(_ byte: UInt8) -> Bool {
         switch byte {

@@ -76,7 +76,7 @@ package enum RedactionAction: String, CaseIterable, Sendable {
     /// A mark with a keyed hash replaces the value, so that equal values can be recognised:
     /// `[@email:0123456789abcdef]`.
     case hash
-    /// The value is removed without a replacement. A JSON value becomes null.
+    /// The value is removed without a replacement. If a value of metadata becomes empty, it is replaced with null.
     case remove
 }
 

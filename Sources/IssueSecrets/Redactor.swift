@@ -2,8 +2,8 @@ package import IssueWire
 
 /// Removes secret and personal values from the texts of records according to the settings.
 ///
-/// One redactor can be reused for all records of a thread. Its methods are `mutating`, so that they reuse its memory
-/// without copying it.
+/// A thread can use one redactor for all its records. The methods are `mutating`, so that they reuse the redactor's
+/// memory without copying it.
 package struct Redactor: Sendable {
     private let settings: RedactionSettings
     /// Hashes a value. If this is nil, values are masked instead.
@@ -56,7 +56,7 @@ package struct Redactor: Sendable {
     ///
     /// - Parameter isCode: `true` if the text is a name in a program. Rules that look for names of secrets do not apply
     ///   then.
-    /// - Returns: `false` if the text has neither. `matches` is then unchanged.
+    /// - Returns: `false` if neither was found. `matches` is then unchanged.
     package mutating func find(in bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool = false) -> Bool {
         let rules = isCode ? formRules : rules
         guard !rules.isEmpty else { return false }
@@ -141,7 +141,7 @@ package struct Redactor: Sendable {
         buffer.append(replaced)
     }
 
-    /// Returns a text with its values replaced.
+    /// Returns a text in which the values that rules find are replaced.
     package mutating func text(_ text: String) -> String {
         var buffer = ByteBuffer(Array(text.utf8))
         guard isActive, find(in: buffer.span, from: 0, to: buffer.count) else { return text }
@@ -149,7 +149,7 @@ package struct Redactor: Sendable {
         return String(decoding: buffer[0..<buffer.count], as: UTF8.self)
     }
 
-    /// Returns JSON with its values replaced.
+    /// Returns JSON in which the values that rules find are replaced.
     package mutating func json(_ value: JSONValue) -> JSONValue {
         let bytes = value.json
         guard isActive, mayFind(inJSON: bytes.span, bytes.indices) else { return value }
@@ -182,8 +182,8 @@ extension Redactor {
         /// Whether only values that look like secrets are removed.
         var isVague: Bool
 
-        /// The rule for nested values. For `authorization` and `token`, only those that look like secrets are removed:
-        /// the tokens of a syntax tree, for example, are objects, too.
+        /// The rule for nested values. For `authorization` and `token`, only nested values that look like secrets are
+        /// removed: a token of a syntax tree, for example, may be an object, too.
         var inside: Inherited { Inherited(rule: rule, isVague: isVague || rule == .token || rule == .authorization) }
     }
 
@@ -197,8 +197,8 @@ extension Redactor {
         var emptiedKeys = 0
     }
 
-    /// Appends JSON in which values are replaced. Everything else stays as the sender wrote it, except that other
-    /// characters in a changed text may be escaped differently.
+    /// Appends JSON in which the values that rules find are replaced. Everything else stays as the sender wrote it,
+    /// except that other characters in a changed text may be escaped differently.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the JSON.

@@ -32,8 +32,8 @@ extension SecretReader {
         return nil
     }
 
-    /// Returns the password of an option `-p` at an index of a command line, or the mark in its place; nil if there is
-    /// neither.
+    /// Returns the password of an option `-p` at an index of a command line, or the mark in its place; nil if neither
+    /// is found.
     mutating func optionPassword(at index: Int) -> RedactionMatch? {
         guard rules.contains(.password), has("-p", at: index), let option = passwordOption(before: index) else {
             return nil

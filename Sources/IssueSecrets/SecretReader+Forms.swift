@@ -10,7 +10,8 @@ extension SecretReader {
         return mark(startingAt: sign - 1)
     }
 
-    /// Returns the mark that starts at an index, as in `[@email]` and `[@email:0123456789abcdef]`.
+    /// Returns the mark that starts at an index, such as `[@email]` or `[@email:0123456789abcdef]`; nil if there is
+    /// none.
     func mark(startingAt first: Int) -> RedactionMatch? {
         guard first + 2 < end, bytes[first] == UInt8(ascii: "["), bytes[first + 1] == UInt8(ascii: "@") else {
             return nil
@@ -39,7 +40,8 @@ extension SecretReader {
 
     // MARK: Addresses
 
-    /// Returns the user and password of a URL whose at sign is at an index (RFC 3986, section 3.2.1).
+    /// Returns the user and password of a URL whose at sign is at an index (RFC 3986, section 3.2.1), or the mark in
+    /// their place; nil if there is neither.
     func urlUser(before sign: Int) -> RedactionMatch? {
         guard rules.contains(.urlauth) else { return nil }
         var first = sign
@@ -310,8 +312,8 @@ extension SecretReader {
         rules.contains(.pemkey) && index >= lowest && has("-----BEGIN ", at: index)
     }
 
-    /// Returns the content of a private key in PEM (RFC 7468) whose first line is at an index. If the last line is
-    /// missing, the content extends to the end of the text.
+    /// Returns the content of a private key in PEM (RFC 7468) whose first line is at an index, or the mark in its
+    /// place; nil if there is neither. If the last line is missing, the content extends to the end of the text.
     func privateKey(at index: Int) -> RedactionMatch? {
         guard isKeyStart(at: index) else { return nil }
         var position = index + 11

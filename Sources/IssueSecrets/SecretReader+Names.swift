@@ -10,7 +10,7 @@ extension SecretReader {
         var rule: RedactionRule?
         /// Whether only values that look like secrets are removed.
         var isVague = false
-        /// Whether the name is "bearer" or contains "logz", so that a token may follow it.
+        /// Whether a token may follow: the name is "bearer" or contains "logz", and the rule for the token is used.
         var isKeyword = false
     }
 
@@ -26,8 +26,8 @@ extension SecretReader {
         case space
     }
 
-    /// Returns the name around an index; nil if no rule applies to it, or if the characters around the index were
-    /// already examined for another candidate.
+    /// Returns the name around an index; nil if no rule applies to it, if the characters around the index were already
+    /// examined for another candidate, or if the run of these characters continues too far.
     mutating func name(around index: Int) -> Name? {
         guard index >= nameRunEnd else { return nil }
         var first = index
@@ -364,7 +364,7 @@ extension SecretReader {
         return (letters, digits)
     }
 
-    /// Returns the number of changes between small and capital letters.
+    /// Returns the number of changes between small and capital letters in a range of letters.
     func caseChanges(from first: Int, to last: Int) -> Int {
         var count = 0
         for index in (first + 1)..<max(first + 1, last) where (bytes[index] ^ bytes[index - 1]) & 0x20 != 0 {

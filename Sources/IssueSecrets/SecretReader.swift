@@ -19,13 +19,13 @@ struct SecretReader: ~Escapable {
     /// The start of the window of sixteen bytes that was searched last, and the remaining candidates in it.
     private var windowStart: Int
     private var candidatesLeft: (UInt64, UInt64) = (0, 0)
-    /// The end of the last value. No value extends back across it.
+    /// The end of the last value or mark. No value extends back across it.
     var lowest: Int
-    /// The index after the last at sign. A URL's user does not extend back across it.
+    /// The index after the last at sign. Neither the user of a URL nor an e-mail address extends back across it.
     var signEnd: Int
     /// The last option `-p`, and the program before it.
     var lastOption: CommandOption?
-    /// The end of the last run of token characters that has no digit. It is not searched for further tokens of
+    /// The end of the last run of token characters that has no digit. That run is not searched for further tokens of
     /// services.
     var digitlessEnd: Int
     /// The end of the last run of name characters that was examined. All candidates in a run have the same name.
@@ -190,9 +190,9 @@ struct SecretReader: ~Escapable {
     /// Names and words are found by some of their letters: "pas" and "pwd", "cr" (secret, credentials), "k" (token,
     /// cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are in
     /// `eyJ`, `AKIA` and `-----BEGIN`. The tokens of services contain "gh", "pat" or "x" (xoxb), and "sen" and "san"
-    /// are in words for "password" in other languages. Card numbers with ASCII separators have digits at distances 0,
-    /// 10 and 13, however their digits are grouped. Each comparison here adds about one percent to the time for
-    /// decoding a record.
+    /// are in words for "password" in other languages. Card numbers have digits at distances 0, 10 and 13 unless their
+    /// separators are not ASCII, however their digits are grouped. Each comparison here adds about one percent to the
+    /// time for decoding a record.
     @inline(__always)
     private static func ascii(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,
@@ -222,7 +222,8 @@ struct SecretReader: ~Escapable {
     }
 
     /// Selects possible candidates in a window with bytes that are not ASCII. A digit before a separator that is not
-    /// ASCII may be part of a card number. Words for "password" contain "señ" (contraseña), "ол" (пароль) or 密.
+    /// ASCII may be part of a card number. Some foreign words for "password" contain "señ" (contraseña), "ол" (пароль)
+    /// or 密.
     @inline(__always)
     private static func exact(
         _ b0: ByteMask.Vector, _ b1: ByteMask.Vector, _ b2: ByteMask.Vector, _ b3: ByteMask.Vector,

@@ -130,7 +130,7 @@ package struct SensitiveNames: Sendable {
 
 /// The names of `[Redaction] Keys=` and `PlainKeys=`.
 ///
-/// Comparisons ignore the case of ASCII letters, and all other ASCII characters except digits.
+/// Comparisons ignore the case of ASCII letters, and skip ASCII characters other than letters and digits.
 final class ConfiguredNames: Sendable {
     /// The hashes of the names, in a hash table with open addressing. 0 marks a free slot. At least half of the slots
     /// are free.
@@ -247,8 +247,8 @@ extension ShortWords {
         "could", "no", "user", "users", "error", "mismatch", "contains", "rotated", "blocked", "revoked", "created",
         "deleted", "stored", "loaded", "found", "set", "sent", "used", "valid", "weak", "strong", "ignored", "refresh",
     ])
-    /// The last parts of names of systemd units and image files, which may contain an at sign but are not e-mail
-    /// addresses.
+    /// The last parts of the names of systemd units and image files. Such a name may contain an at sign but is not an
+    /// e-mail address.
     static let unitEndings = ShortWords([
         "service", "socket", "timer", "mount", "target", "slice", "scope", "path", "device", "swap", "png", "jpg",
         "jpeg",

@@ -41,7 +41,7 @@ package enum Base64 {
 ///
 /// A record can contain any text: escape sequences that repaint the screen or inject input, characters that change the
 /// text direction, an unbounded number of combining marks. Control and format characters are shown as escapes such as
-/// `\x1b`, and combining marks above a limit are left out.
+/// `\x1b`, and excess combining marks are left out.
 package enum TerminalSanitizer {
     /// Returns the text as a single line.
     package static func line(_ text: String) -> String {
@@ -80,8 +80,8 @@ package enum TerminalSanitizer {
     /// skin tones has eleven.
     private static let maxScalars = 16
 
-    /// Returns `true` for control and format characters, and for line and paragraph separators. The joiner and the
-    /// non-joiner, which emoji and several scripts need, are exceptions.
+    /// Returns `true` for control and format characters, and for line and paragraph separators. The zero-width
+    /// joiner and non-joiner, which emoji and several scripts need, are exceptions.
     package static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20..<0x7F: return false

@@ -41,8 +41,8 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
-    /// ``IssueText``.
+    /// This version is for a call without a message, or with a message that is not a literal.
+    /// Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func assert(
         _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String? = nil,
@@ -67,8 +67,8 @@ public enum Reported {
 
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
-    /// ``IssueText``.
+    /// This version is for a call without a message, or with a message that is not a literal.
+    /// Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func assert(
         _ message: @autoclosure () -> String? = nil,
@@ -103,8 +103,8 @@ public enum Reported {
 
     /// Reports that unreachable code was reached, and then traps in debug builds.
     ///
-    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
-    /// ``IssueText``.
+    /// This version is for a call without a message, or with a message that is not a literal.
+    /// Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func assertionFailure(
         _ message: @autoclosure () -> String? = nil,
@@ -133,8 +133,8 @@ public enum Reported {
 
     /// Reports a failure and traps if a condition is false.
     ///
-    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
-    /// ``IssueText``.
+    /// This version is for a call without a message, or with a message that is not a literal.
+    /// Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func precondition(
         _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String? = nil,
@@ -166,8 +166,8 @@ public enum Reported {
 
     /// Reports that unreachable code was reached, and traps.
     ///
-    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
-    /// ``IssueText``.
+    /// This version is for a call without a message, or with a message that is not a literal.
+    /// Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func preconditionFailure(
         _ message: @autoclosure () -> String? = nil,
@@ -198,8 +198,8 @@ public enum Reported {
 
     /// Reports that the program cannot continue, and traps.
     ///
-    /// This version is for no message, or one that is not a literal. Otherwise the same as the version with an
-    /// ``IssueText``.
+    /// This version is for a call without a message, or with a message that is not a literal.
+    /// Otherwise the same as the version with an ``IssueText``.
     @_disfavoredOverload
     public static func fatalError(
         _ message: @autoclosure () -> String? = nil,
@@ -234,7 +234,7 @@ extension Reported {
         /// The line and the file name, for example `42_Cart.swift`.
         public var name: String
 
-        /// The values that are inserted into the reason.
+        /// The values that the reason contains.
         private var values: IssueText.Values
 
         /// Metadata with the name.

@@ -2,7 +2,7 @@ internal import IssueWire
 internal import Synchronization
 internal import UnixIO
 
-/// The reports that include a backtrace.
+/// Which reports include a backtrace: none, those of level `error` or higher, or all.
 package enum BacktraceChoice: String, CaseIterable, Sendable {
     case none
     case error
@@ -19,7 +19,8 @@ package enum BacktraceChoice: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns up to ``limit`` return addresses of this thread; none if reports of this level include no backtrace.
+    /// Returns up to ``limit`` return addresses of this thread's calls above a mark, innermost first; none if reports
+    /// of this level include no backtrace.
     static func addresses(for level: IssueLevel, above mark: CallStack.Mark) -> [UInt] {
         guard ProcessSettings.shared.backtrace.isWanted(for: level) else { return [] }
         return CallStack.returnAddresses(above: mark, atMost: limit)
@@ -40,7 +41,7 @@ final class ImageMap: Sendable {
         guard !addresses.isEmpty else { return [] }
         if let frames = state.withLockIfAvailable({ $0.frames(of: addresses) }) { return frames }
         // Another thread holds the lock. If this process was forked meanwhile, that thread does not exist here and
-        // never releases it.
+        // never releases the lock.
         var own = State()
         return own.frames(of: addresses)
     }

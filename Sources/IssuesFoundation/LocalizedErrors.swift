@@ -47,6 +47,6 @@ extension IssueText.StringInterpolation {
 extension IssueProblem: LocalizedError {}
 
 extension ReportableError where Self: LocalizedError {
-    /// The error's `userMessage` or, if it is nil, its `message`. `localizedDescription` returns this text.
+    /// The error's `userMessage` or, if that is nil, its `message`. `localizedDescription` returns this text.
     public var errorDescription: String? { userMessage ?? message }
 }

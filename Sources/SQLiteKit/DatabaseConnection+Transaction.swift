@@ -11,7 +11,7 @@ extension DatabaseConnection {
     ///
     /// The write lock is taken at the start, so that a busy database is detected before any work is done.
     ///
-    /// - Throws: The error that `body` throws, or an error of SQLite converted to its type.
+    /// - Throws: The error that `body` throws, or an error of SQLite converted to `Failure`.
     package func transaction<Value, Failure: SQLiteFailure>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {

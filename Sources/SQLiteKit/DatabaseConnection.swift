@@ -318,7 +318,7 @@ extension DatabaseConnection {
     }
 }
 
-/// The state that SQLite's callbacks of a connection read and write.
+/// The state that the callbacks of a connection read and write.
 ///
 /// It must be stored at a stable address, since SQLite keeps a pointer to it.
 struct ConnectionHooks {
@@ -331,7 +331,7 @@ struct ConnectionHooks {
 extension ConnectionHooks {
     /// Makes commits report the length of the WAL instead of checkpointing.
     ///
-    /// SQLite's automatic checkpoint uses the same hook. With this hook set, a connection only checkpoints on request.
+    /// SQLite's automatic checkpoint uses the same hook, so setting this hook disables it.
     static func observeCommits(of database: OpaquePointer, hooks: UnsafeMutablePointer<ConnectionHooks>) {
         _ = unsafe sqlite3_wal_hook(
             database,

@@ -1,6 +1,6 @@
 public import IssueWire
 
-/// A change of the grouping that a user has made. It also applies to future records.
+/// A change that a user has made to the grouping. It also applies to future records.
 public struct GroupCorrection: Equatable, Sendable {
     /// The maximum size of a reason, in bytes.
     package static let maxReasonBytes = 1024
@@ -30,7 +30,7 @@ public struct GroupCorrection: Equatable, Sendable {
     public var user: UInt32
     /// The pattern for titles, or the value of `field`; nil for a merge.
     public var template: String?
-    /// The field whose value is `template`; nil if `template` is a pattern for titles, or for a merge.
+    /// The field whose value is `template`; nil for a merge, and if `template` is a pattern for titles.
     public var field: IssueSplitField?
     /// The id of the user who made the correction.
     public var author: UInt32
@@ -87,7 +87,7 @@ extension GroupCorrection: JSONObjectCodable {
 /// All records of a series share these fields. Metadata and the type of an error belong to single records, so a group
 /// can't be split by them.
 public enum IssueSplitField: String, CaseIterable, Sendable {
-    /// The message without its variable parts, as in titles.
+    /// The title: the message without its variable parts.
     case title
     /// The domain of the error.
     case domain
@@ -140,8 +140,8 @@ package struct TitlePattern: Equatable, Sendable {
 
     /// Returns `true` if the whole title matches.
     ///
-    /// For every pattern, the time is linear in the length of the title. It must be short, because the writer may match
-    /// each new series against all rules of its application and all splits of its group.
+    /// This must be fast, because the writer may match each new series against all rules of its application and all
+    /// splits of its group. For every pattern, the time is linear in the length of the title.
     package func matches(_ title: String) -> Bool {
         var work = 0
         return matches(title, work: &work)
@@ -186,7 +186,7 @@ private struct SubstringSearch: Equatable, Sendable {
         self.borders = borders
     }
 
-    /// Returns the index after the first occurrence; nil if there is none. Adds the number of steps to `work`.
+    /// Returns the index after the first occurrence; nil if there is none. Counts the steps in `work`.
     func firstEnd(in bytes: ArraySlice<UInt8>, work: inout Int) -> Int? {
         var length = 0
         for index in bytes.indices {

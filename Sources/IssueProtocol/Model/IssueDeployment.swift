@@ -11,15 +11,16 @@ public struct IssueDeployment: Equatable, Sendable {
     public var user: UInt32?
     /// The version, with the build in parentheses if it has one: `2.0.0 (2500)`.
     public var version: String
-    /// The time of the deployment. For an observed one, the time at which the first report of the version was received.
+    /// The time of the deployment. For an observed one, the time at which the first report from the version was
+    /// received.
     public var deployedAt: IssueTimestamp
     /// Whether the deployment is known only from a report, because no one declared it.
     public var isObserved: Bool
-    /// The revision of the source code; nil if unknown.
+    /// The revision of the source code; nil if unknown, or if the caller may not see it.
     public var commit: String?
-    /// The note that its author gave. Nil if there is none.
+    /// The author's note; nil if there is none, or if the caller may not see it.
     public var note: String?
-    /// The id of the user who declared it; nil if it was observed, or if the caller may not see it.
+    /// The id of the user who declared the deployment; nil if it was observed, or if the caller may not see the id.
     public var author: UInt32?
 
     package init(
@@ -92,9 +93,10 @@ package struct DeployParameters: Equatable, JSONObjectCodable, Sendable {
 
 /// The reply of `Deploy` and `RemoveDeployment`.
 package struct DeployReply: Equatable, JSONObjectCodable, Sendable {
-    /// The stored deployment; for `RemoveDeployment`, the removed one.
+    /// For `Deploy`, the new deployment or, if `isKnown` is true, the earlier one; for `RemoveDeployment`, the removed
+    /// one.
     package var deployment: IssueDeployment
-    /// Whether the version was already in use, so that nothing was stored. Nil means `false`.
+    /// Whether nothing was stored, because the version was already declared and in use. Nil means `false`.
     package var isKnown: Bool?
 
     package init(deployment: IssueDeployment, isKnown: Bool? = nil) {

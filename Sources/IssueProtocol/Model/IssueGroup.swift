@@ -3,8 +3,8 @@ public import IssueWire
 /// The records of one user's application that describe the same problem, usually called "the issue".
 ///
 /// These are the records with the same fingerprint, unless a correction has merged or split groups. In a list, the
-/// counts and the times of occurrences are those of the records that match the filter, except that a condition on text,
-/// metadata or context selects whole groups.
+/// counts, ``firstSeen`` and ``lastSeen`` are those of the records that match the filter. Its conditions on text,
+/// metadata and context select whole groups.
 public struct IssueGroup: Equatable, Sendable {
     /// The id of the group.
     public var id: String
@@ -21,8 +21,8 @@ public struct IssueGroup: Equatable, Sendable {
     /// Whether the issue is open because of a regression: a record that reopened it after it was resolved, or that
     /// ended its mute with a newer version or after a number of occurrences.
     public var hasRegressed: Bool
-    /// The version of the application that has the fix of a resolved issue. Records of earlier versions do not reopen
-    /// it. Nil if none was given.
+    /// The version of the application that has the fix of a resolved issue. Only records of this version and of later
+    /// ones reopen the issue. Nil if there is none.
     public var resolvedIn: String?
     /// Whether the next declared deployment of the application will have the fix of a resolved issue.
     public var isResolvedInNext = false
@@ -55,11 +55,12 @@ public struct IssueGroup: Equatable, Sendable {
     public var lastSeen: IssueTimestamp
     /// The version of the application in the first record. Nil if unknown.
     public var firstVersion: String?
-    /// The last version of the application that reported the issue. Nil if unknown.
+    /// The version of the application in the newest series that has a version: usually the last one that reported the
+    /// issue. Nil if unknown.
     public var lastVersion: String?
-    /// The id of the newest record. Nil if none is stored.
+    /// The id of the newest stored record, even if it does not match the filter. Nil if none was found.
     public var newestRecord: String?
-    /// The counts per bucket of the sparkline. Empty unless the query requested them.
+    /// The number of records in each bucket of the sparkline. Empty unless the query requested a sparkline.
     public var sparkline: [Int]
 
     package init(
@@ -115,7 +116,7 @@ extension IssueGroup: CustomStringConvertible {
 }
 
 extension IssueGroup {
-    /// Returns `true` for a text in the form of a group's id: `g` and 16 hexadecimal digits.
+    /// Returns `true` for a text in the form of a group's id: `g` and 16 lower-case hexadecimal digits.
     package static func isID(_ text: String) -> Bool {
         text.utf8.count == 17 && text.first == "g" && text.dropFirst().allSatisfy { "0123456789abcdef".contains($0) }
     }
@@ -171,7 +172,7 @@ extension IssueGroup: JSONObjectCodable {
 public enum GroupState: String, CaseIterable, Hashable, Sendable {
     /// Neither resolved nor muted.
     case open
-    /// Fixed. The next record is a regression, unless its version does not have the fix.
+    /// Considered fixed. The next record is a regression, unless its version lacks the fix.
     case resolved
     /// Not of interest now. New records are stored and counted, but neither forwarded nor announced.
     case muted

@@ -32,7 +32,7 @@ public struct Suppression: Equatable, Sendable {
 }
 
 extension Suppression: CustomStringConvertible {
-    /// The number of records, the limit and the start in one line.
+    /// A summary in one line.
     public var description: String {
         var limit = reason.rawValue
         if let group { limit += " of \(group)" }
@@ -75,12 +75,13 @@ extension SuppressionReason: JSONStringEnum {}
 
 /// The reply of `Limits`.
 package struct LimitsReply: Equatable, Sendable {
-    /// The limits. Those that held back most come first, then those with the least left.
+    /// The limits, in descending order of `held`. Of limits with equal counts, those with the smallest share left come
+    /// first.
     package var limits: [LimitStatus]
     /// The number of limits that are not listed.
     package var others: Int
-    /// The number of records, announcements or names above the limits that are not listed. Includes limits that were
-    /// not counted separately because there were too many.
+    /// The sum of `held` of the limits that are not listed. It includes limits that were not counted separately because
+    /// there were too many, but no user's part of a limit that users share.
     package var othersHeld: Int
     /// The time at which counting began, at most 24 hours ago.
     package var since: IssueTimestamp
@@ -129,13 +130,13 @@ package struct LimitStatus: Equatable, Sendable {
     package var uid: UInt32?
     /// The id of the group; nil unless the limit is `group_rate`.
     package var group: String?
-    /// The amount left now, in records, bytes, announcements or names. Nil if unknown, and for a user's part of a limit
-    /// that users share.
+    /// The amount left now, in records, bytes or announcements. Nil if unknown, and for a user's part of a limit that
+    /// users share.
     package var level: Int64?
     /// The amount of the full limit; nil for a user's part of a limit that users share.
     package var capacity: Int64?
-    /// The amount by which `level` rises per `period`. Nil if it returns to `capacity` when a period begins, and for a
-    /// user's part of a limit that users share.
+    /// The amount by which `level` rises per `period`. Nil if `level` returns to `capacity` when a period begins, and
+    /// for a user's part of a limit that users share.
     package var refill: Int64?
     /// The length of a period. Nil for a user's part of `global_rate`.
     package var period: Duration?
@@ -143,12 +144,13 @@ package struct LimitStatus: Equatable, Sendable {
     package var commonLevel: Int64?
     /// The part of `capacity` that is not reserved; nil if nothing is reserved.
     package var commonCapacity: Int64?
-    /// The amount of a shared limit that the user has used and that was not refilled yet; nil for other limits.
+    /// For a user's part of a limit that users share, the amount that the user has used and that was not refilled yet;
+    /// otherwise nil.
     package var used: Int64?
-    /// The number of records, announcements or names above the limit since `LimitsReply.since`.
+    /// The number of records, announcements, groups, series or names above the limit since `LimitsReply.since`.
     package var held: Int64
-    /// The limits that would have held back nothing in that time. Any one of them is enough. Empty if nothing was held
-    /// back, and for a user's part of a limit that users share.
+    /// Alternative limits, each of which would have held back nothing in that time. Empty if nothing was held back, and
+    /// for a user's part of a limit that users share.
     package var needed: [LimitNeed]
 
     package init(

@@ -13,7 +13,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var state: DestinationState
     /// The reason for waiting or being paused. Nil if there is none.
     public var reason: String?
-    /// The number of events to report.
+    /// The number of events for the notifier.
     public var received: Int
     /// The number of events that wait for a message or are in an unfinished one.
     public var pending: Int
@@ -31,7 +31,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var oldestPending: IssueTimestamp?
     /// The time of the next attempt. Nil unless the notifier is waiting or paused.
     public var nextAttempt: IssueTimestamp?
-    /// The last answer. Nil if there is none.
+    /// The answer or error of the last attempt. Nil before the first attempt has ended.
     public var lastAnswer: String?
     /// The time of the last delivered message. Nil if there is none.
     public var lastSuccess: IssueTimestamp?
@@ -91,9 +91,9 @@ extension NotifierStatus: JSONObjectCodable {
     }
 }
 
-/// A period in which notifiers report no events of some issues (`Silence` on the wire).
+/// A period in which notifiers do not report the events of certain issues (`Silence` on the wire).
 ///
-/// The records are stored, counted and forwarded as usual.
+/// The records of these issues are stored, counted and forwarded as usual.
 package struct IssueSilence: Equatable, Sendable {
     /// The maximum duration, in days.
     package static let maxDays = 366
@@ -116,7 +116,7 @@ package struct IssueSilence: Equatable, Sendable {
     package var uid: Int64
     /// The time at which it was added.
     package var at: IssueTimestamp
-    /// The number of events that were not reported because of it.
+    /// The number of events that were not reported because of the silence. An event counts once for each notifier.
     package var count: Int64
 
     package init(

@@ -107,7 +107,7 @@ extension StoredRecord: CustomStringConvertible {
     }
 }
 
-/// The members of the record and those that the daemon adds are in the same JSON object.
+/// The same JSON object has the members of the record and those that the daemon adds.
 extension StoredRecord: JSONObjectCodable {
     package static let initial = StoredRecord(
         id: "", group: "", receivedAt: .epoch, sender: Sender(uid: 0, gid: 0, pid: 0), repairs: [],
@@ -208,7 +208,7 @@ public struct DeadLetter: Equatable, Sendable {
     public var destination: String
     /// The reason: `refused`, `too_large` or `retries_expired`.
     public var reason: String
-    /// The destination's last response. Nil if there is none.
+    /// The destination's last response, or the part of it that the caller may see. Nil if there is none.
     public var answer: String?
     /// The number of attempts to send its batch or a part of that batch.
     public var attempts: Int
@@ -262,7 +262,7 @@ extension DeadLetter: JSONObjectCodable {
 package struct DeadLettersParameters: Equatable, JSONObjectCodable, Sendable {
     /// The destination whose dead letters are listed; nil for all.
     package var destination: String?
-    /// The ids of the records whose dead letters are listed; nil for all.
+    /// The ids of the records, summaries and corrections whose dead letters are listed; nil for all.
     package var records: [String]?
     /// Whether to include the line that was to be sent. Nil means `false`.
     package var lines: Bool?

@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// Encodes consecutive records as the body of a block. Its buffers are reused for the next block.
+/// Encodes records as the body of a block. The buffers are reused for the next block.
 struct BlockEncoder {
     /// The columns and the shapes, before compression.
     private var head = ByteBuffer()

@@ -144,8 +144,8 @@ package final class BlockLog {
 
     /// Replaces a block with one that has only some of its records, or deletes it if none are left.
     ///
-    /// - Returns: The number of removed records. It is 0, and the block does not change, if records are left but the
-    ///   text of the block is damaged.
+    /// - Returns: The number of removed records. If records are left but the text of the block is damaged, the block
+    ///   does not change, and this is 0.
     private func rewrite(_ block: RecordBlock, keeping isKept: (BlockRow) -> Bool) throws(SQLiteError) -> Int64 {
         let kept = block.rows.indices.filter { isKept(block.rows[$0]) }
         let removed = Int64(block.rows.count - kept.count)
@@ -212,7 +212,7 @@ struct RowBuffer {
     /// - Parameters:
     ///   - firstID: The id of the first record. The rows of the newest block are dropped unless this is the id after
     ///     the last of them.
-    ///   - receivedAt: The time at which its records were received, in milliseconds since 1970-01-01 UTC.
+    ///   - receivedAt: The time at which the commit's records were received, in milliseconds since 1970-01-01 UTC.
     mutating func begin(firstID: RowID, receivedAt: Int64) {
         if let last = rows.last, last.id + 1 != firstID { clear() }
         storedCount = rows.count

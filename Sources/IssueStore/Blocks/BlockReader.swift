@@ -62,7 +62,7 @@ package final class BlockReader {
         current = nil
     }
 
-    /// Makes reads of this block's records use it, even if it is not in the table. Pass nil to stop.
+    /// Makes reads of this block's records use this block, even if it is not in the table. Pass nil to stop.
     func use(_ block: RecordBlock?) { current = block }
 
     /// Returns the first block that has a record with this id or a higher one; nil if there is none within the limit.
@@ -113,8 +113,8 @@ package final class BlockReader {
 
     /// Returns the last block that may have records in a range of ids; nil if there is none.
     ///
-    /// With a filter, skips blocks that are known to have no records of its series. Without skipping, each query for a
-    /// rare series would decode the whole open range.
+    /// With a filter, skips blocks that are known to have no records of the filter's series. Otherwise, each query for
+    /// a rare series would decode the whole open range.
     func lastBlock(in rows: ClosedRange<RowID>, with filter: SeriesFilter?) throws(SQLiteError) -> RecordBlock? {
         guard let filter else { return try block(upTo: rows.upperBound, limit: rows.lowerBound) }
         if summaries.isEmpty { summaries = [BlockSummary?](repeating: nil, count: Self.maxSummaries) }
@@ -146,7 +146,7 @@ package final class BlockReader {
     private static let maxSummaries = 512
 
     /// Returns the slot of a block. Consecutive blocks mostly have different slots, because a block is usually extended
-    /// until it has at least 128 records or much text.
+    /// until it has at least 128 records or 32 KiB of text.
     private static func slot(_ lastID: RowID) -> Int { Int(lastID.rawValue / 128 % Int64(maxSummaries)) }
 
     /// Returns `true` if the current snapshot contains the block of a summary.
@@ -252,8 +252,8 @@ package final class BlockReader {
         return try text(of: block) != nil
     }
 
-    /// Returns the parts of a range of ids that are in damaged blocks. Only blocks that have been read are known to be
-    /// damaged.
+    /// Returns the parts of a range of ids that are in damaged blocks. Damaged blocks that have not been read yet are
+    /// left out.
     package func unreadable(in rows: ClosedRange<RowID>) -> [ClosedRange<RowID>] {
         damagedBlocks.filter { $0.rows.overlaps(rows) }.map { $0.rows.clamped(to: rows) }
     }
@@ -308,7 +308,8 @@ private final class RecordTable: RowSource {
         return nil
     }
 
-    /// Returns the cells of some records; nil if their text is damaged and damaged blocks are skipped.
+    /// Returns the cells of some records; nil if `columns` contains text, the text is damaged, and damaged blocks are
+    /// skipped.
     private func window(
         _ block: RecordBlock, _ indices: Range<Int>, _ columns: ColumnSet
     ) throws(SQLiteError) -> RowWindow? {

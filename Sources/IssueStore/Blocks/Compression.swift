@@ -6,7 +6,7 @@ enum Compression {
     /// The maximum ratio of decompressed to compressed size in LZ4. A block that claims more is invalid.
     static let maxExpansion = 255
 
-    /// The maximum size of an input, in bytes. LZ4 itself accepts almost 2 GiB.
+    /// The maximum size before compression, in bytes. LZ4 itself accepts almost 2 GiB.
     static let maxBytes = 1 << 30
 
     /// Returns the compressed bytes; nil if they would not be smaller than the input.

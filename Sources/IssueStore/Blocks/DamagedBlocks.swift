@@ -61,8 +61,8 @@ extension StoreWriter {
 }
 
 extension RecordRemoval {
-    /// Returns those of the given processes that were added after all damaged blocks were found, so that no record in
-    /// these blocks refers to them.
+    /// Returns those of the given processes that were added after all listed damaged blocks were found. No record in a
+    /// listed block refers to them.
     ///
     /// A record in a damaged block may refer to any older process, and the block may become readable again after a
     /// temporary disk fault.
@@ -71,8 +71,8 @@ extension RecordRemoval {
         return processes.filter { $0.rawValue > last }
     }
 
-    /// Returns those of the given series that were added after all damaged blocks were found, so that no record in
-    /// these blocks refers to them.
+    /// Returns those of the given series that were added after all listed damaged blocks were found. No record in a
+    /// listed block refers to them.
     func newerThanDamage(_ series: [SeriesID]) throws(SQLiteError) -> [SeriesID] {
         let last = try newest(inDamaged: "SELECT max(last_series) FROM damaged_blocks JOIN blocks USING (first_id)")
         return series.filter { $0.rawValue > last }

@@ -89,7 +89,7 @@ enum MetadataShape {
     /// - Parameters:
     ///   - shape: The bytes that contain the shape.
     ///   - shapeRange: The range of the shape.
-    ///   - values: The bytes that contain the values. Missing values are empty.
+    ///   - values: The bytes that contain the values. Missing values are replaced with empty text.
     ///   - range: The range of the values.
     ///   - output: The bytes to append to.
     static func fill(
@@ -110,8 +110,8 @@ enum MetadataShape {
         }
     }
 
-    /// Finds the ends of tokens in JSON that the decoder has accepted. Invalid input never makes it read outside the
-    /// range.
+    /// Finds the ends of tokens in JSON that the decoder has accepted. Reads nothing outside the range, even if the
+    /// JSON is invalid.
     private struct Scanner: ~Escapable {
         let bytes: Span<UInt8>
         var index: Int
@@ -133,7 +133,7 @@ enum MetadataShape {
             { index &+= 1 }
         }
 
-        /// Skips blanks and then this byte. Returns `false` if it does not follow the blanks.
+        /// Skips blanks and then this byte. Returns `false` if the byte does not follow the blanks.
         @inline(__always)
         @_lifetime(self: copy self)
         mutating func take(_ byte: UInt8) -> Bool {

@@ -3,7 +3,7 @@ import IssueProtocol
 
 /// A decoded block: the integers of its records, and their text, which is decompressed on demand.
 ///
-/// Decoding accepts any bytes and never traps. Its time and memory are limited by the numbers of bytes and records.
+/// Decoding never traps, whatever the bytes are. Its time and memory are limited by the numbers of bytes and records.
 package final class RecordBlock {
     /// The lowest id that the block may hold. It identifies the block.
     package let firstID: RowID
@@ -28,7 +28,8 @@ package final class RecordBlock {
     /// - Parameters:
     ///   - header: The columns of the block's row.
     ///   - body: The body. It may contain any bytes.
-    /// - Returns: Nil if the header, the checksum or the body is invalid.
+    /// - Returns: Nil if the header, the checksum or the body is invalid. Does not check whether the text can
+    ///   be decompressed.
     package init?(_ header: BlockHeader, body: Span<UInt8>) {
         guard header.isValid, header.checksum == Self.checksum(header, body) else { return nil }
         var reader = NumberReader(body)
@@ -129,7 +130,8 @@ package final class RecordBlock {
 
     // MARK: Decoding
 
-    /// Decodes the columns. Returns the rows, and the number of each row's shape; nil if a column is invalid.
+    /// Decodes the columns. Returns the rows, and the number of each row's shape; nil if a column is invalid or
+    /// the lengths of the texts do not add up to `textCount`.
     private static func rows(
         _ header: BlockHeader, _ reader: inout NumberReader, textCount: Int
     ) -> (rows: [BlockRow], shapes: [UInt32])? {
@@ -234,14 +236,14 @@ private struct NumberReader: ~Escapable {
         return PostingList.number(in: bytes, at: &index)
     }
 
-    /// Reads a number of bytes or elements; nil if there is none or it exceeds `Compression.maxBytes`.
+    /// Reads a number that counts bytes or elements; nil if it is invalid or exceeds `Compression.maxBytes`.
     @_lifetime(self: copy self)
     mutating func count() -> Int? {
         guard let number = number(), number <= UInt64(Compression.maxBytes) else { return nil }
         return Int(number)
     }
 
-    /// Skips bytes and returns their range; nil if there are fewer.
+    /// Skips `count` bytes and returns their range; nil if fewer are left.
     @_lifetime(self: copy self)
     mutating func range(_ count: Int) -> ByteRange? {
         guard count <= bytes.count - index else { return nil }
@@ -249,7 +251,7 @@ private struct NumberReader: ~Escapable {
         return ByteRange(from: index, to: index + count)
     }
 
-    /// Skips bytes and returns them; nil if there are fewer.
+    /// Skips `count` bytes and returns them; nil if fewer are left.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
     mutating func take(_ count: Int) -> Span<UInt8>? {
@@ -306,8 +308,7 @@ package struct BlockRow {
 /// The layout of a block's body. `Documentation/Storage.md` describes it.
 package enum BlockFormat {
     static let version: UInt8 = 1
-    /// The maximum number of records in a block that readers accept. By default, the writer uses
-    /// `BlockLog.maxRecords`.
+    /// The maximum number of records in a valid block. The writer's limit is lower by default: `BlockLog.maxRecords`.
     package static let maxRecords = 4096
 
     /// The form of a column.

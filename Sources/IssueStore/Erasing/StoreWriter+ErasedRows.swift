@@ -4,7 +4,7 @@ import SQLiteKit
 
 /// Subtracts erased records from the ledger.
 extension ForwardingOutbox {
-    /// A line of a destination's ledger.
+    /// Identifies a row of one destination's ledger.
     private struct Key: Hashable {
         var account: AccountID
         var fate: IssueFate.Outcome
@@ -334,7 +334,8 @@ extension RecordRemoval {
     /// Erases a group without series, and everything that refers to it. The newest group, or one that a cleared series
     /// still refers to, is only cleared.
     private func erase(group: GroupID) throws(SQLiteError) {
-        // Groups that were merged into this one have no records either, and their fingerprints may be text of senders.
+        // Groups that were merged into this one have no records either, and senders may have chosen their
+        // fingerprints.
         let redirects = try connection.all("SELECT id FROM groups WHERE merged_into = ?1", group) {
             $0.id(0, as: GroupID.self)
         }

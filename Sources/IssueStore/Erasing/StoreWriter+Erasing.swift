@@ -11,7 +11,8 @@ extension StoreWriter {
     /// range are ignored.
     ///
     /// - Parameter rows: Row ids.
-    /// - Returns: The number of erased records, in total and per destination, and their series.
+    /// - Returns: The number of erased records, their series, and how many each destination has received or may
+    ///   receive.
     package func erase(_ rows: [RowID]) throws(StoreFailure) -> Erasure {
         try erasing { () throws(SQLiteError) in try removal.erase(rows, &memory) }
     }
@@ -81,7 +82,7 @@ extension RecordRemoval {
     }
 
     /// Removes records from the posting lists of their ranges. An empty list is kept, because it links to the previous
-    /// list of its series.
+    /// list of its series. Also subtracts the records' bytes from their users' shares of the ranges.
     func removeFromPostings(_ toErase: [RecordToErase]) throws(SQLiteError) {
         struct Key: Hashable {
             var range: Int64
@@ -150,7 +151,7 @@ extension RecordRemoval {
         }
     }
 
-    /// Subtracts records from the counts per minute and the totals of their series.
+    /// Subtracts records from the counts and the totals of their series.
     private func subtractCounts(of toErase: [RecordToErase]) throws(SQLiteError) {
         struct Key: Hashable {
             var minute: Int64
@@ -377,7 +378,7 @@ extension StoreWriter {
         }
     }
 
-    /// Runs a passive checkpoint. Returns `false` if a reader prevents it from copying the whole WAL.
+    /// Runs a passive checkpoint. Returns `false` if a reader prevents the checkpoint from copying the whole WAL.
     private func checkpointWholeWAL() throws(SQLiteError) -> Bool {
         try connection.checkpoint(.passive).isComplete
     }

@@ -124,7 +124,7 @@ extension StoreReader {
     /// Returns the ids of the matching dead letters, oldest first.
     ///
     /// - Throws: `QueryFailure` if a parameter is invalid, if the destination is unknown, or if one of the records or
-    ///   summaries has no dead letter; or the error of the query.
+    ///   summaries has no matching dead letter; or the error of the query.
     package func deadLetterIDs(_ parameters: RequeueParameters) throws -> [Int64] {
         try snapshot {
             try expectDestination(parameters.destination)

@@ -37,8 +37,8 @@ extension ForwardingOutbox {
         return expired
     }
 
-    /// Marks single records as expired at each destination where they are pending. Records between them remain, so no
-    /// cursor moves.
+    /// Marks individual records as expired at each destination where they are pending. Records between them remain, so
+    /// no cursor moves.
     ///
     /// - Parameter toErase: The records, in ascending order.
     /// - Returns: The number of fates that became `expired`, over all destinations.
@@ -77,7 +77,7 @@ extension ForwardingOutbox {
 
     // MARK: Damaged blocks
 
-    /// Expires the pending records in damaged blocks that a scan has passed, since they can't be sent.
+    /// Expires the records of damaged blocks that the scan of a batch has passed, except those sent outside the scan.
     func expireUnreadable(
         of batch: NewBatch, _ open: OpenRange, in ledger: inout LedgerChanges
     ) throws(SQLiteError) {
@@ -92,7 +92,7 @@ extension ForwardingOutbox {
     ///
     /// - Parameters:
     ///   - destinations: The ids of the destinations.
-    ///   - ledger: The changes of this transaction. Only accounts that they concern are examined.
+    ///   - ledger: The changes of this transaction. Only the accounts in these changes are examined.
     func expireRemainingOccurrences(of destinations: [Int64], after ledger: LedgerChanges) throws(SQLiteError) {
         guard !blocks.damagedBlocks.isEmpty else { return }
         for destination in destinations { try expireRemainingOccurrences(of: destination, after: ledger) }
@@ -119,12 +119,11 @@ extension ForwardingOutbox {
         }
     }
 
-    /// After a restart, expires the pending records of damaged blocks in the open range, because their accounts are
-    /// unknown.
+    /// After a restart, expires the pending records of damaged blocks in the open range.
     ///
-    /// The open range has no posting lists, and it is rebuilt from the blocks that can be read. So if one of its blocks
-    /// is damaged, all pending records are counted again, and the surplus in the ledger expires. A second call finds no
-    /// surplus.
+    /// The accounts of these records are unknown, because the open range has no posting lists and is rebuilt from the
+    /// blocks that can be read. So all pending records are counted again, and the surplus in the ledger expires. A
+    /// second call finds no surplus.
     func expireLost(_ open: OpenRange) throws(SQLiteError) {
         guard open.count > 0 else { return }
         let lost = blocks.unreadable(in: open.firstID...open.lastID).contains { rows in
@@ -176,7 +175,7 @@ extension ForwardingOutbox {
 
     /// Returns `true` if a record waits to be sent to a destination, or is in a batch that awaits a response.
     ///
-    /// - Parameter inFlight: The records in batches of the destination that await a response.
+    /// - Parameter inFlight: The records in those batches of the destination that await a response.
     private func isPending(
         _ row: RowID, at destination: UnscannedRows, inFlight: Set<RowID>
     ) throws(SQLiteError) -> Bool {
@@ -185,10 +184,10 @@ extension ForwardingOutbox {
         return isWaiting || batch == 0 || inFlight.contains(row)
     }
 
-    /// Returns the ids of records in damaged blocks, with their accounts.
+    /// Returns the ids of records in damaged blocks, with their accounts. Leaves out records with an unknown account.
     ///
     /// - Parameters:
-    ///   - ranges: The id ranges of damaged blocks.
+    ///   - ranges: The ids to examine. Readable and removed records are ignored.
     ///   - open: The open range, whose records have no posting lists; nil to examine only closed ranges.
     func accounts(
         ofUnreadable ranges: [ClosedRange<RowID>], _ open: OpenRange? = nil
@@ -230,7 +229,7 @@ extension ForwardingOutbox {
         return found
     }
 
-    /// Returns the ids in `rows` that are in the open range, with their accounts.
+    /// Returns the ids in `rows` that are in the open range and whose accounts are known, with these accounts.
     private func openAccounts(
         _ rows: ClosedRange<RowID>, _ open: OpenRange
     ) throws(SQLiteError) -> [(row: RowID, account: AccountID)] {
@@ -252,8 +251,8 @@ extension ForwardingOutbox {
 
     // MARK: Pending records
 
-    /// Returns `false` if a destination still has to scan one of the rows, has a batch over some of them that awaits a
-    /// response, or has an entry for one of them in `singles`.
+    /// Returns `false` if a destination still has to scan one of the rows, awaits a response to a batch whose span
+    /// overlaps them, or has an entry for one of them in `singles`.
     func isSettled(_ rows: ClosedRange<RowID>) throws(SQLiteError) -> Bool {
         for destination in try unscannedRows() {
             guard rows.upperBound <= destination.above || rows.lowerBound > destination.through,

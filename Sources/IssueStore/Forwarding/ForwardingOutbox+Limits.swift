@@ -249,6 +249,8 @@ struct SuppressionReasons {
     }
 
     /// Returns the reason why a record was suppressed, or nil if none is stored.
+    ///
+    /// - Parameter row: A suppressed record of the batch.
     func reason(of row: RowID) -> SuppressionReason? {
         others.first { $0.value.contains(row) }?.key ?? usual
     }

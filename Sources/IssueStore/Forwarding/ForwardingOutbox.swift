@@ -215,8 +215,8 @@ struct ForwardingOutbox {
         try connection.first("SELECT cursor FROM destinations WHERE id = ?1", destination) { $0.id(0) } ?? 0
     }
 
-    /// Returns `true` if all records that a batch covers still exist. Counts the readable ones, but only if records in
-    /// the span may have been removed ahead of the cursor.
+    /// Returns `true` if all records that a batch covers still exist. The readable ones are counted only if records
+    /// in the span may have been removed ahead of the cursor.
     private func allRecordsExist(
         _ batch: NewBatch, in span: ClosedRange<RowID>, removedAhead: ClosedRange<RowID>?
     ) throws(SQLiteError) -> Bool {
@@ -314,7 +314,7 @@ struct FateRun {
 
 /// A batch to store before its request is sent, with the decisions of the scan that it comes from, if any.
 package struct NewBatch: Sendable {
-    /// The number of records of one account that got the same fate in the scan.
+    /// The number of records of one account with the same fate, and of their occurrences.
     package struct Tally: Equatable, Sendable {
         package var account: AccountID
         package var records: Int64
@@ -469,7 +469,7 @@ struct BatchManifest {
     }
 }
 
-/// A batch that awaits a response.
+/// The lines of a batch: those of its summaries, then those of its records.
 package struct StoredBatch: Equatable, Sendable {
     /// The id of the batch; 0 if it was not stored.
     package var id: BatchID
@@ -477,7 +477,7 @@ package struct StoredBatch: Equatable, Sendable {
     package var summaries: [Int64]
     package var sent: [SentRecord]
 
-    /// Returns a batch with the lines of this batch and of another one. It is not stored.
+    /// Returns a batch with the lines of this batch and of another one. The result is not stored.
     package func merged(with other: StoredBatch, order: MergedLines) -> StoredBatch {
         let records = order.values(ofFirst: records, ofSecond: other.records)
         return StoredBatch(

@@ -102,7 +102,7 @@ extension ForwardingOutbox {
             "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1", row)
     }
 
-    /// Deletes the entries of records in a range of rows that were removed or can't be read.
+    /// Deletes the entries of the records in `rows` that were removed or can't be read.
     func deleteSingles(in rows: ClosedRange<RowID>) throws(SQLiteError) {
         try connection.run(
             """
@@ -144,8 +144,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the priority records after a row, oldest first, without those that have an entry in `singles` for the
-    /// destination.
+    /// Returns the priority records after a row, oldest first. Leaves out those that have an entry in `singles` for the
+    /// destination, can't be read, or belong to a lost series.
     ///
     /// - Parameter limit: The maximum number of records.
     package func priority(for destination: Int64, above row: RowID, limit: Int) throws -> [OutboxRecord] {
@@ -185,7 +185,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns requeued records that wait to be sent, oldest first, without those that can't be read.
+    /// Returns requeued records that wait to be sent, oldest first, without those that can't be read or whose series
+    /// is lost.
     ///
     /// - Parameter limit: The maximum number of records.
     package func requeued(for destination: Int64, limit: Int) throws -> [OutboxRecord] {

@@ -14,9 +14,10 @@ extension StoreReader {
 
     /// The amount of data that a destination has not processed yet.
     package struct Backlog: Equatable, Sendable {
-        /// The number of ids after the cursor. It may include ids of records that are gone.
+        /// The number of ids after the cursor, including those of records that are gone; 0 if no readable record is
+        /// left.
         package var records: Int64 = 0
-        /// When the oldest record after the cursor was received, or nil if there is none.
+        /// When the oldest readable record after the cursor was received, or nil if there is none.
         package var oldest: IssueTimestamp?
         /// The number of priority records after the cursor that have not been examined yet.
         package var priorityRecords: Int64 = 0
@@ -187,7 +188,7 @@ extension StoreReader {
         ) { $0.id(0) } ?? .max
     }
 
-    /// Returns the record at a row, with its metadata as stored, or nil if it is gone or unreadable.
+    /// Returns the record at a row, or nil if it is gone or unreadable. Does not parse the record's metadata.
     package func outbound(row: RowID) throws -> RecordRow? {
         try snapshot { try record(row: row, isWhole: false) }
     }
@@ -290,7 +291,7 @@ package struct ScanPage: Equatable, Sendable {
     package var steps: [ScanRow]
     /// Record log time minus wall time, in milliseconds.
     package var offset: Int64
-    /// The last row before series move to other groups; `RowID.max` if they don't.
+    /// The last row before the next move of series to other groups; `RowID.max` if there is none.
     package var move: RowID
 }
 
@@ -301,7 +302,7 @@ package struct OutboxRecord: Equatable, Sendable {
     package var receivedAt: IssueTimestamp
 }
 
-/// A record that a batch sends, with the numbers that the ledger and its line need.
+/// A record that a batch sends, with the numbers that the ledger and the record's line need.
 package struct SentRecord: Equatable, Sendable {
     package var row: RowID
     package var account: AccountID
@@ -357,8 +358,8 @@ extension ForwardingOutbox {
         var id: BatchID
         /// The span of the batch.
         var rows: ClosedRange<RowID>
-        /// 0: a response is awaited. 1: delivered, or nothing is left to send. 2: sent to a destination that does not
-        /// confirm delivery.
+        /// 0: a response is awaited. 1: delivered, or nothing is left to send. 2: sent, but delivery was not
+        /// confirmed.
         private var state: Int64
         var sent: [RowID]
         private var withheld: [RowID]
@@ -471,7 +472,7 @@ extension ForwardingOutbox {
         ) { FateSearch($0) }
     }
 
-    /// Returns the batch of a destination's scan whose span contains a row; nil if there is none.
+    /// Returns the batch that comes from a destination's scan and whose span contains a row; nil if there is none.
     func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
         try connection.first(
             """

@@ -150,7 +150,7 @@ extension ForwardingOutbox {
 
 /// The stored state of a destination, apart from its batches.
 package struct DestinationRow: Equatable, Sendable {
-    /// The part that must survive a restart.
+    /// The part that is stored as JSON.
     package struct State: Equatable, Sendable {
         package var progress = RetryProgress()
         /// The number of attempts to send the current batch or parts of it.

@@ -149,7 +149,7 @@ struct SummaryDelivery: Equatable {
 }
 
 extension DatabaseConnection {
-    /// Returns the summary that counts a record suppressed for `reason`; nil if the window is still open, the summary
+    /// Returns the summary that counts a record suppressed for `reason`; nil if no summary was stored yet, the summary
     /// was deleted, or the record is gone or unreadable.
     func summary(
         counting row: RowID, for reason: SuppressionReason, _ destination: Int64
@@ -178,9 +178,9 @@ extension DatabaseConnection {
 package struct CorrectionEvent: Equatable, Sendable {
     /// Higher than the ids of all earlier events.
     package var id: Int64
-    /// The correction. If it was undone, its author, time and reason are those of the undo.
+    /// The correction. If the event is an undo, the author, time and reason are those of the undo.
     package var correction: GroupCorrection
-    /// Whether the correction was undone.
+    /// `true` if the event is the undo of the correction, `false` if the correction was made.
     package var isUndone: Bool
     /// The fingerprint of the group to which the correction moves records.
     package var fingerprint: String
@@ -206,7 +206,7 @@ package struct CorrectionLine: Equatable, Sendable {
 
 extension GroupTable {
     /// Stores an event about a correction, for all destinations. Stores none if no destination is configured, because
-    /// old events are deleted only while one is.
+    /// old events are deleted only while a destination is configured.
     ///
     /// Must run in the transaction that makes or undoes the correction.
     ///
@@ -253,7 +253,7 @@ extension StoreWriter {
     /// The minimum time for which an event is kept and counts towards the limit of its user.
     static let correctionEventAge: Duration = .seconds(86_400)
     /// The maximum number of a user's events that are younger than `correctionEventAge` or were not yet examined for
-    /// every configured destination.
+    /// every configured destination. Undoing may exceed the maximum.
     static let maxCorrectionLines = 4096
 
     /// Stores the lines of some corrections for a destination, and deletes old events. The lines are sent like

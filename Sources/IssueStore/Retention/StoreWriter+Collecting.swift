@@ -2,9 +2,9 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Removes rows that nothing refers to any longer, a few per transaction.
+/// Removes rows that are no longer needed, a limited number per transaction.
 ///
-/// The newest row of a table is kept where SQLite would otherwise assign its id again. Rows that a cache contains are
+/// The newest row of a table is kept if SQLite would otherwise assign its id again. Rows that a cache contains are
 /// kept, or the cache is emptied.
 extension StoreWriter {
     /// The maximum number of series or processes that one transaction examines or removes.
@@ -14,10 +14,10 @@ extension StoreWriter {
     /// The maximum number of summaries that one transaction examines.
     private static let maxSummariesPerTransaction = 512
 
-    /// Removes processes without records, except those that records in damaged blocks may refer to.
+    /// Removes processes without records, except those to which records in damaged blocks may refer.
     ///
     /// - Parameters:
-    ///   - processes: Ids of processes without a record up to and including row `edge`.
+    ///   - processes: Ids of processes to which no record up to row `edge` refers.
     ///   - edge: The last row that was examined. Processes with later records are kept.
     /// - Returns: The number of processes that are kept because of damaged blocks.
     @discardableResult
@@ -36,11 +36,11 @@ extension StoreWriter {
         }
     }
 
-    /// Removes series without records, their totals, and groups that have no series left. Series that records in
-    /// damaged blocks may refer to are kept.
+    /// Removes series that have no records, their totals, and groups that then have no series. Series to which records
+    /// in damaged blocks may refer are kept.
     ///
     /// - Parameters:
-    ///   - series: Ids of series without a record up to and including row `edge`.
+    ///   - series: Ids of series to which no record up to row `edge` refers.
     ///   - edge: The last row that was examined. Series with later records are kept.
     package func collect(series: [SeriesID], seenThrough edge: RowID) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
@@ -56,8 +56,8 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - series: Only series with a higher id are examined.
-    ///   - estimate: The estimate that they are added to.
-    /// - Returns: The last series that was examined; nil at the end.
+    ///   - estimate: The estimate to which series without records are added.
+    /// - Returns: The last series that was examined; nil if none is left.
     package func countUnreferencedSeries(
         above series: SeriesID, _ estimate: inout UnreferencedSeries
     ) throws(StoreFailure) -> SeriesID? {
@@ -68,13 +68,13 @@ extension StoreWriter {
         return examined.last
     }
 
-    /// Examines the next series. Removes those without records, and the groups that have no series left, although their
-    /// counts could still be queried. Used if space is short.
+    /// Examines the next series. Removes those without records, although their counts could still be queried, and
+    /// groups that then have no series. Used if space is short.
     ///
     /// - Parameters:
-    ///   - users: Only their series are removed.
+    ///   - users: Only series of these users are removed.
     ///   - series: Only series with a higher id are examined.
-    /// - Returns: The last series that was examined, nil at the end; and the number of removed series.
+    /// - Returns: The last series that was examined, nil if none is left; and the number of removed series.
     package func collectSeries(
         of users: Set<UInt32>, above series: SeriesID
     ) throws(StoreFailure) -> (last: SeriesID?, removed: Int) {
@@ -101,11 +101,11 @@ extension StoreWriter {
         memory.caches.triage.removeAll()
     }
 
-    /// Removes senders and accounts that nothing refers to, lines of the ledger that are zero, observed deployments
-    /// without an account, and rows of the clock, mutes and moves that apply to no record.
+    /// Removes senders and accounts that nothing refers to, rows of `ledger` whose counts are 0, observed deployments
+    /// without an account, and rows of `clock`, `mutes` and `moves` that apply to no stored record.
     ///
-    /// The statements find the first record with `ORDER BY id LIMIT 1`. For `min(id)`, SQLite would read all rows of a
-    /// virtual table.
+    /// The statements find the first record with `ORDER BY id LIMIT 1`. For `min(id)`, SQLite would read all records,
+    /// because `records` is a virtual table.
     ///
     /// - Returns: `true` if there may be more.
     package func collectOwners() throws(StoreFailure) -> Bool {
@@ -158,7 +158,7 @@ extension StoreWriter {
         }
     }
 
-    /// Removes the next counts of series that no longer have totals.
+    /// Examines the next counts, and removes those of series that no longer have totals.
     ///
     /// - Parameter minute: The minute to start at, in minutes since 1970.
     /// - Returns: The minute to continue from, or nil at the end.
@@ -179,13 +179,13 @@ extension StoreWriter {
         }
     }
 
-    /// Removes old summaries that were delivered or given up, with their dead letters, and old events about
-    /// corrections.
+    /// Examines the next summaries. Removes old ones that were delivered or given up, with their dead letters, and old
+    /// events about corrections.
     ///
     /// - Parameters:
     ///   - number: Only summaries with a higher id are examined.
     ///   - time: Only summaries and events stored before this time are removed.
-    /// - Returns: The last summary that was examined; nil if no further one is old.
+    /// - Returns: The last summary that was examined; nil if no old one is left.
     package func collectSummaries(above number: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
             let examined = try connection.all(
@@ -214,13 +214,13 @@ extension StoreWriter {
 extension RecordRemoval {
     /// The result of examining some series.
     struct ExaminedSeries {
-        /// The last series that was examined; nil if there were none.
+        /// The last series that was examined; nil if none was.
         var last: SeriesID?
         /// The series without records, with the sizes of their keys in bytes.
         var recordless: [(id: SeriesID, user: UInt32, keyBytes: Int64)] = []
     }
 
-    /// Determines which of the next series have no records in any closed range or in the open one.
+    /// Determines which of the next series have no records, neither in closed ranges nor in the open one.
     ///
     /// - Parameters:
     ///   - series: Only series with a higher id are examined.
@@ -257,7 +257,7 @@ extension RecordRemoval {
         return examined
     }
 
-    /// Removes series, their totals, and groups that have no series left.
+    /// Removes series, their totals, and groups that then have no series.
     func collect(series unused: [SeriesID]) throws(SQLiteError) {
         let groups = try connection.all(
             """
@@ -272,12 +272,12 @@ extension RecordRemoval {
         for group in groups { try collect(group: group) }
     }
 
-    /// Removes a group without series, after the redirects to it. Keeps the group if it is the newest one, if its state
-    /// is not open, if a user has merged or split it, or if a series, a move of series, a redirect, a limiter window,
-    /// an unsent summary or an event about a correction still refers to it.
+    /// Removes a group without series, after the groups that were merged into it. Keeps the group if it is the newest
+    /// one, if its state is not open, if it was merged and not by a rule, or if a correction, a series, a move of
+    /// series, a group merged into it, a limiter window, an unsent summary or an event about a correction refers to it.
     ///
-    /// A group that a rule has merged is removed, because the rule merges it again when it is reported again. Otherwise
-    /// a rule would keep a row for each fingerprint that has ever matched.
+    /// A group that a rule has merged need not be kept: if the group is reported again, the rule merges it again. If
+    /// these groups were kept, there would be a row for each fingerprint that the rule has ever matched.
     func collect(group: GroupID) throws(SQLiteError) {
         let redirects = try connection.all(
             """
@@ -314,7 +314,7 @@ extension RecordRemoval {
         try delete(sql, ids.map(\.rawValue))
     }
 
-    /// Runs a statement that deletes the rows with these ids.
+    /// Runs a statement that deletes the rows with these ids. Does nothing if there are no ids.
     func delete(_ sql: StaticString, _ ids: [Int64]) throws(SQLiteError) {
         guard !ids.isEmpty else { return }
         try connection.run(sql, StoreWriter.list(ids))
@@ -328,8 +328,8 @@ extension StoreWriter {
     /// The maximum number of counts that one transaction sums up.
     private static let maxAgedCountsPerTransaction = 8192
 
-    /// Returns the wall-clock time before which records exceed the maximum age. Converts log time with the current
-    /// offset.
+    /// Returns the wall-clock time such that records received before it exceed the general maximum age. The log time is
+    /// converted with the current offset.
     package func retentionStart(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure)
         -> IssueTimestamp
     {
@@ -390,7 +390,7 @@ extension StoreReader {
 
     /// Examines the next records, at most 20,000, and adds the ids that they refer to.
     ///
-    /// - Parameter references: The ids found so far. Examination continues after `edge`.
+    /// - Parameter references: The ids found so far. Examination continues after row `references.edge`.
     /// - Returns: `true` if there may be more records.
     package func read(_ references: inout References) throws -> Bool {
         var found = references
@@ -418,11 +418,11 @@ extension StoreReader {
         return count == Self.maxExaminedRows
     }
 
-    /// Returns series and processes that none of the examined records refers to.
+    /// Returns the series and processes to which none of the examined records refers.
     ///
     /// - Parameters:
-    ///   - references: The ids that records refer to.
-    ///   - ranges: Only series without closed ranges, or whose last one has expired for their account, are returned.
+    ///   - references: The ids to which the examined records refer.
+    ///   - ranges: Expired ranges. Series that occurred in a later closed range are left out.
     package func unreferenced(
         _ references: References, quietSince ranges: ExpiredRanges
     ) throws -> (series: [SeriesID], processes: [ProcessRowID]) {

@@ -6,7 +6,8 @@ import SQLiteKit
 ///
 /// First, the records are removed in slices, in the order of their ids. One transaction removes a slice and updates the
 /// ledger, so that the ledger always balances and an interrupted removal can continue. Then the posting lists and the
-/// batches are removed, and finally the row of the range, unless it is the newest one. Counts and totals are kept.
+/// batches are removed, and finally the row in `ranges`, unless the range is the newest one. Counts and totals are
+/// kept.
 extension StoreWriter {
     /// Performs the next step of removing a closed range, which must be the oldest one.
     ///
@@ -36,7 +37,7 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes marks of producers that were last used before `moment`.
+    /// Deletes producer marks that were last used before `moment`.
     ///
     /// - Parameters:
     ///   - moment: A log time. The stored time may be up to an hour earlier than the actual last use.
@@ -69,7 +70,7 @@ struct RecordRemoval {
     static let sliceBlocks: Int64 = 32
     /// The maximum number of blocks if some of them may be rewritten.
     static let sliceRewrittenBlocks: Int64 = 8
-    /// The maximum size of the blocks, in bytes. The last block may exceed it.
+    /// The maximum total size of the blocks, in bytes. The last block may exceed it.
     private static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
@@ -93,7 +94,8 @@ struct RecordRemoval {
 
     // MARK: Records
 
-    /// Returns the last id of the first blocks in a range of ids; nil if the range has no blocks.
+    /// Returns the last id of the next slice, which consists of the first blocks in a range of ids; nil if the range
+    /// has no blocks.
     ///
     /// - Parameters:
     ///   - rows: The range. It must not begin inside a block.
@@ -132,7 +134,7 @@ struct RecordRemoval {
     ///
     /// - Parameters:
     ///   - rows: The rows that are about to be removed.
-    ///   - kept: The rows among them that are kept.
+    ///   - kept: Those of `rows` that are kept.
     /// - Returns: `true` if there may be more.
     func deleteDeadLetters(of rows: ClosedRange<RowID>, keeping kept: [RowID] = []) throws(SQLiteError) -> Bool {
         try connection.run(
@@ -156,10 +158,10 @@ struct RecordRemoval {
         return connection.changes >= Self.slicePostings
     }
 
-    /// Deletes batches that have no records left. A batch with summaries is kept until its response arrives.
+    /// Deletes batches that have no records left. Unfinished batches are kept.
     ///
-    /// Batches are nearly in the order of their rows, so deletion stops at the first one that still has records. The
-    /// newest batch is always kept, because SQLite would assign its id again, and its response may be pending.
+    /// Batches are nearly in the order of their rows, so deletion stops at the first scanned span that ends after
+    /// `last`. The newest batch is always kept, because SQLite would otherwise assign its id again.
     ///
     /// - Returns: `true` if there may be more.
     private func deleteBatches(through last: RowID) throws(SQLiteError) -> Bool {
@@ -179,7 +181,7 @@ struct RecordRemoval {
 
     /// Performs the last step of removing a range.
     private func end(_ range: RetentionSnapshot.ClosedRange) throws(SQLiteError) {
-        // Cursors need not scan rows that no longer have records.
+        // Destinations need not scan rows that no longer have records.
         try outbox.moveCursors(to: range.lastID)
         try connection.run("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1", range.id)
         try connection.run("DELETE FROM shares WHERE range <= ?1", range.id)

@@ -43,10 +43,10 @@ extension StoreWriter {
             hasBatchInFlight: try hasBatchInFlight(row.first, row.last))
     }
 
-    /// Returns the log time of the last record left in a range or, if none are left, the stored time of the last record
-    /// that it had.
+    /// Returns the log time of the last record in a range. If no record is left, returns the stored log time of the
+    /// last one that the range had.
     func newest(ofRange range: Int64, _ first: RowID, _ last: RowID) throws(SQLiteError) -> RecordLogInstant {
-        // Unlike wall time, log time never runs backwards, so the last record has the highest.
+        // Unlike wall time, log time never runs backwards, so the last record has the highest one.
         let record = try connection.first(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1", first, last
         ) { (id: $0.id(0, as: RowID.self), at: $0.int64(1)) }
@@ -65,6 +65,7 @@ extension StoreWriter {
             FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id
             """
         ) { row in
+            // `newest` and `hasBatchInFlight` of a holding are not used.
             RetentionSnapshot.Holding(
                 range: RetentionSnapshot.ClosedRange(
                     id: row.int64(0), firstID: row.id(1), lastID: row.id(2),
@@ -143,7 +144,7 @@ extension StoreWriter {
         return ageSearch.known
     }
 
-    /// Searches the next ranges that are older than an age for records of the accounts.
+    /// Searches the next ranges for records of the accounts, up to the first range that has not reached an age.
     private func search(
         _ age: Duration, _ accounts: Set<AccountID>, _ snapshot: inout RetentionSnapshot
     ) throws(SQLiteError) {
@@ -159,8 +160,8 @@ extension StoreWriter {
             guard newest.duration(to: snapshot.now) >= age else { return }
             guard try self.accounts(in: range.id, among: accounts).isEmpty else {
                 let hasBatchInFlight = try hasBatchInFlight(range.first, range.last)
-                // A batch with records of this range has no response yet. The range is kept until the response arrives,
-                // but at most until its records have twice the age. The search for other ages continues.
+                // A batch with records of this range has no response yet. The records are kept until the response
+                // arrives or they reach twice the maximum age. The search for other ages continues.
                 if hasBatchInFlight, newest.duration(to: snapshot.now) < age + age { return }
                 snapshot.aged = RetentionSnapshot.AgedRange(
                     range: RetentionSnapshot.ClosedRange(
@@ -283,8 +284,8 @@ extension StoreReader {
     }
 
     /// Adds the number of records of the last day (or since the first count, if that is later), the length of this
-    /// period, and the average size of the records in closed ranges. All records of the open range are added to the
-    /// number, because `counts` lacks them, and a range is open for at most a day.
+    /// period, and the average size of the records in closed ranges. The number includes all records of the open range,
+    /// because `counts` lacks them, and a range is open for at most a day.
     private func addRate(to usage: inout RetentionUsage, now: IssueTimestamp) throws {
         let start = now.millisecondsSince1970 - Self.day
         let closed = try connection.integer(
@@ -324,8 +325,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the number of records of some accounts in the oldest closed range that has records of them, and the
-    /// highest time of receipt in that range; nil if there is no such range.
+    /// Finds the oldest closed range with records of some accounts. Returns the highest time of receipt in that range,
+    /// and the number of its records that belong to these accounts; nil if no range is found.
     ///
     /// - Parameter accounts: The accounts; nil for all.
     private func oldestPortion(of accounts: Set<AccountID>?) throws -> (newest: IssueTimestamp, records: Int64)? {
@@ -349,6 +350,7 @@ extension StoreReader {
 }
 
 extension DatabaseConnection {
-    /// The number of bytes by which the WAL file exceeds its usual size. A truncating checkpoint frees them.
+    /// The number of bytes by which the WAL file exceeds its usual size; 0 if it does not. A truncating checkpoint
+    /// frees them.
     var excessWALBytes: Int64 { max(0, (walFileBytes ?? 0) - WALLimits.typicalBytes) }
 }

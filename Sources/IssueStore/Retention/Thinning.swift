@@ -2,8 +2,8 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The plan and progress of removing the records of some series from a range. The series belong to groups of one user
-/// that `EvictionPolicy` chooses, or to applications with a maximum age that the range exceeds.
+/// The plan and progress of removing the records of some series from a range. `EvictionPolicy` has chosen the groups of
+/// these series, which belong to one user, or the range exceeds the maximum age of their applications.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
     /// Whether the range is the oldest one and none of its records would remain. The caller then removes it with
@@ -62,7 +62,7 @@ extension StoreWriter {
         try Self.convertingErrors { () throws(SQLiteError) in try removal.plan(aged) }
     }
 
-    /// Performs the next step of the plan.
+    /// Performs the next step of a plan.
     ///
     /// - Parameter thinning: The plan; receives the progress.
     /// - Returns: The number of removed records. `isDone` is `true` after the last step.
@@ -80,12 +80,12 @@ extension StoreWriter {
 /// Removes the records of some series from a range, in the order of their ids.
 ///
 /// Each transaction removes a slice of rows and updates the ledger. The posting lists are emptied afterwards. Their
-/// rows remain as links of the chains.
+/// rows in `postings` remain, because they link the older lists of a series with the newer ones.
 extension RecordRemoval {
     /// The maximum number of posting lists per transaction.
     private static let sliceLists = 256
 
-    /// Performs one step of the plan. Returns the plan of the next step.
+    /// Performs one step of a plan. Returns the result, and the plan with the progress.
     func thin(_ thinning: Thinning, _ memory: inout WriterMemory) throws(SQLiteError) -> (ExpiryProgress, Thinning) {
         var next = thinning
         if let rows = try slice(of: thinning) {
@@ -106,7 +106,7 @@ extension RecordRemoval {
 
     // MARK: Planning
 
-    /// A series that has records in the range.
+    /// A series that has records in the examined range.
     private struct Member {
         var series: SeriesID
         var group: GroupID
@@ -117,8 +117,8 @@ extension RecordRemoval {
         var lastRange: Int64
         /// The size of the series' key, in bytes.
         var keyBytes: Int64
-        /// Whether this is the last range in which the series occurred, or the series has no records left in that
-        /// range.
+        /// Whether the examined range is the last closed one in which the series occurred, or the series has no records
+        /// left in the last one.
         var isLast: Bool
     }
 
@@ -143,7 +143,7 @@ extension RecordRemoval {
         }
     }
 
-    /// Makes a plan for the records of applications. The last records of groups are removed, too.
+    /// Makes a plan that removes the records of some applications. The last records of groups are removed, too.
     func plan(_ aged: RetentionSnapshot.AgedRange) throws(SQLiteError) -> Thinning {
         let members = try members(of: aged.range)
         let chosen = members.filter { aged.accounts.contains($0.account) }
@@ -156,7 +156,7 @@ extension RecordRemoval {
             spared: [:])
     }
 
-    /// Makes a plan for the groups of a user that `EvictionPolicy` chooses.
+    /// Makes a plan that removes records of a user. `EvictionPolicy` chooses the groups.
     func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, open: OpenRange) throws(SQLiteError) -> Thinning {
         let members = try members(of: range)
         var groups: [GroupID: GroupVolume] = [:]
@@ -200,8 +200,8 @@ extension RecordRemoval {
             ?? true
     }
 
-    /// Returns the newest record in a range of each group that has not occurred after the range, keyed by the record's
-    /// series.
+    /// Returns, for each group of `members` that has not occurred after the range, its newest record in the range,
+    /// keyed by the record's series.
     private func lastRecords(
         of members: [Member], in range: RetentionSnapshot.ClosedRange, openID: RowID
     ) throws(SQLiteError) -> [SeriesID: RowID] {
@@ -226,7 +226,7 @@ extension RecordRemoval {
         return last
     }
 
-    /// Returns `true` if a group has a series whose last closed range is later than a range.
+    /// Returns `true` if a group has a series whose last closed range is later than the given one.
     private func occurs(_ group: GroupID, above range: Int64) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -244,7 +244,7 @@ extension RecordRemoval {
 
     // MARK: Removing records
 
-    /// Returns the rows of the next blocks, or nil if none are left.
+    /// Returns the rows of the next blocks; nil if no blocks are left.
     private func slice(of thinning: Thinning) throws(SQLiteError) -> ClosedRange<RowID>? {
         guard thinning.next <= thinning.range.lastID else { return nil }
         let mayRewrite = thinning.passed < thinning.remainingRows.count
@@ -282,7 +282,7 @@ extension RecordRemoval {
         return progress
     }
 
-    /// Returns the records of a slice that must be removed.
+    /// Returns the readable records of a slice that must be removed.
     private func toErase(_ rows: ClosedRange<RowID>, _ thinning: Thinning) throws(SQLiteError) -> [RecordToErase] {
         try connection.all(
             "SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2", rows.lowerBound, rows.upperBound
@@ -294,8 +294,7 @@ extension RecordRemoval {
         }
     }
 
-    /// Removes all rows from a posting list except the spared row, if there is one, and subtracts their size from the
-    /// user's share.
+    /// Removes all rows except a spared one from a posting list, and subtracts their size from the user's share.
     private func emptyList(of series: SeriesID, _ thinning: Thinning) throws(SQLiteError) {
         let size = try connection.first(
             "SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2", thinning.range.id, series

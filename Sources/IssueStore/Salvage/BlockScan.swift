@@ -29,7 +29,7 @@ struct BlockScan {
     private var parsesLeft: Int64
     /// The next page to search.
     private var nextPage: UInt32 = 2
-    /// The blocks that were found and not returned yet.
+    /// The rows that may be blocks and were not decoded yet.
     private var candidates: [Candidate] = []
     private var isSearching = true
     /// The rows that were read, including adjacent rows of the same block that have no record.
@@ -37,21 +37,22 @@ struct BlockScan {
     /// The rows that could not be read with a query.
     private var failedRows = RangeSet<RowID>()
 
-    /// The number of candidates at which their blocks are returned. Only very large databases have that many.
+    /// The number of candidates at which the search pauses until they have been decoded. Only very large databases have
+    /// that many.
     private static let maxCandidates = 1 << 18
     private static let pagesPerStep: UInt32 = 64
-    /// The maximum number of ranges in each set of rows. Usually there are few. With more ranges, only the counts
-    /// become inexact.
+    /// The maximum number of ranges in each set of rows. Usually there are few. At this limit, further rows are not
+    /// marked, so the counts become inexact, and records may be returned again.
     private static let maxRanges = 1 << 17
 
-    /// Creates a scan of the file that a connection has read. Returns nil if the size of its pages is unknown.
+    /// Creates a scan of the file that a connection has open. Returns nil if the page size is unknown.
     init?(_ connection: DatabaseConnection) {
         guard let leaves = LeafScan(connection) else { return nil }
         self.leaves = leaves
         parsesLeft = 1024 + 16 * Int64(leaves.lastPage)
     }
 
-    /// Returns the rows on a page that may be blocks; none if too many pages were parsed.
+    /// Returns those rows on a page that may be blocks; none if too many pages were parsed.
     private mutating func rows(onPage number: UInt32) -> [LeafScan.Row] {
         if lastPage.number == number { return lastPage.rows }
         parsesLeft -= 1
@@ -77,7 +78,7 @@ struct BlockScan {
     /// - Parameters:
     ///   - row: The row of the record.
     ///   - block: Its block; nil if unknown. Rows without a record that directly precede this row in the block are
-    ///     marked, too, and so are those after the last record of the block.
+    ///     marked, too. If the record is the last of the block, so are the rows after it.
     mutating func setRead(_ row: RowID, of block: RecordBlock?) {
         guard let block, let index = block.index(of: row) else { return setRead(row...row) }
         let first = index == 0 ? block.firstID : block.rows[index - 1].id + 1
@@ -89,8 +90,8 @@ struct BlockScan {
         readRows.insert(contentsOf: rows.lowerBound..<rows.upperBound + 1)
     }
 
-    /// Marks a row as not readable with a query. Does nothing and returns `false` if the row was read, or if too many
-    /// rows are marked.
+    /// Marks a row as not readable with a query. Does nothing and returns `false` if the row was read, or if
+    /// `maxRanges` is reached.
     mutating func setFailed(_ row: RowID) -> Bool {
         guard !readRows.contains(row), failedRows.ranges.count < Self.maxRanges else { return false }
         failedRows.insert(contentsOf: row..<row + 1)
@@ -122,8 +123,8 @@ struct BlockScan {
         }
         if nextPage > leaves.lastPage || candidates.count >= Self.maxCandidates {
             isSearching = false
-            // The last candidate is returned first: the lowest id and, of several blocks with this id, the first one in
-            // the file.
+            // The last candidate is decoded first. So it must have the lowest id and, of several with this id, be the
+            // first one in the file.
             candidates.sort { ($1.firstID, $1.page, $1.index) < ($0.firstID, $0.page, $0.index) }
         }
         return .searched

@@ -11,8 +11,8 @@ extension SetAsideStore {
     ///   none left or they cannot be read.
     package func notes(above row: GroupID = 0) -> (items: [GroupNote], last: GroupID)? {
         bounded { () throws(SQLiteError) in
-            // Files of earlier versions lack newer columns, so constants replace these. The one for `changed_by` is
-            // named, because WHERE refers to it.
+            // Files of earlier versions lack newer columns, so constants replace these columns. `AS changed_by` is
+            // needed because WHERE refers to this column.
             for columns: StaticString in [
                 "fixed_version, fixed_after, muted_left, changed_by, changed_at, change_note",
                 "fixed_version, fixed_after, muted_left, NULL AS changed_by, NULL, NULL",
@@ -102,7 +102,8 @@ package struct GroupNote: Equatable, Sendable {
 }
 
 extension IssueStateChange {
-    /// Reads the columns of a group in a set-aside database. A note that is longer than `maxNoteBytes` is left out.
+    /// Reads the last change of a group in a set-aside database; nil if no user made it. A note that is longer than
+    /// `maxNoteBytes` is left out.
     fileprivate init?(salvaged row: borrowing Row, from column: Int) {
         self.init(row, from: column)
         if let note, note.utf8.count > Self.maxNoteBytes { self.note = nil }
@@ -251,7 +252,7 @@ extension StoreWriter {
         guard let store = memory.values.storeIDs.last(where: { $0.firstID <= row }), store.code == original.id.store,
             let found = try blocks.reader.find(row)
         else { return false }
-        // If a copy was made without `issuectl backup`, it assigns the same ids to other records.
+        // A copy that was made without `issuectl backup` assigns the same ids to other records.
         return found.block.rows[found.index].receivedAt == original.receivedAt?.millisecondsSince1970
     }
 
@@ -265,7 +266,7 @@ extension StoreWriter {
         }
     }
 
-    /// Stores deployments of a set-aside database that are not known here.
+    /// Stores those deployments of a set-aside database that are not stored here yet.
     package func importSalvaged(_ deployments: some Sequence<IssueDeployment>) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let table = DeploymentTable(connection: connection)
@@ -298,7 +299,7 @@ extension StoreWriter {
 /// recovers consecutive records.
 private struct RecoveredIDs {
     let connection: DatabaseConnection
-    /// The span that is being extended and not written yet; nil if there is none.
+    /// The span that is being extended and was not written yet; nil if there is none.
     private var span: (code: Int64, rows: ClosedRange<RowID>)?
 
     init(connection: DatabaseConnection) {
@@ -408,7 +409,7 @@ extension StoreWriter {
     }
 
     /// Merges a group into another one or, if that one is merged itself, into its target. Does nothing if the group is
-    /// merged already, or if the other one is merged into it.
+    /// merged already, or if the other one is the same group or merged into it.
     private func join(_ source: GroupID, _ target: GroupID, by correction: Int64?) throws(SQLiteError) {
         let (root, target) = (try table.root(of: source), try table.root(of: target))
         guard root == source, root != target else { return }

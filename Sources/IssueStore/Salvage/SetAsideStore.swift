@@ -16,8 +16,8 @@ package final class SetAsideStore {
     }
 
     private let reader: StoreReader
-    /// The store code for records whose own code is lost. It depends only on the path of the file, so that records that
-    /// were imported before are recognized.
+    /// The store code for records whose own code is lost. It depends only on the path of the (original) file, so that
+    /// records that were imported before are recognized.
     private let fallbackCode: UInt64
     /// Bits that distinguish the connection numbers of this file's processes from all others.
     private let salt: UInt64
@@ -30,11 +30,11 @@ package final class SetAsideStore {
     private var failuresLeft: Int64
     /// The number of consecutive steps that reached their deadline without reading anything.
     private var fruitlessSteps = 0
-    /// Whether reading was abandoned, and the scan has not searched for the rows that were left out.
+    /// Whether reading was abandoned, and the scan has not yet searched for the rows that were left out.
     package private(set) var hasGivenUp = false
     /// Whether no table shows how many records the file had.
     package let isSizeUnknown: Bool
-    /// Whether the schema of the file is not the newest one, so that tables may be missing.
+    /// Whether the schema of the file is older than the newest one, so that tables may be missing.
     private let isOlder: Bool
     /// Finds the blocks that could not be read with queries; nil if the scan has ended, if the file has a table
     /// `records`, or if the schema or the page size cannot be read.
@@ -188,7 +188,7 @@ package final class SetAsideStore {
     }
 
     /// The maximum number of records that the file can contain, according to its closed ranges and `known`; nil if the
-    /// ranges cannot be read.
+    /// ranges cannot be read or the sum overflows.
     private var storedRecords: Int64? {
         let sql: StaticString = "SELECT coalesce(sum(records), 0), coalesce(max(last_id), 0) FROM ranges"
         let closed = try? connection.first(sql) { (records: max(0, $0.int64(0)), last: $0.id(1, as: RowID.self)) }
@@ -205,7 +205,7 @@ package final class SetAsideStore {
     /// The connection to the set-aside database.
     var connection: DatabaseConnection { reader.connection }
 
-    /// Runs queries with the time limit of a step. Returns nil if they fail.
+    /// Runs queries with the time limit of a step. Returns the value of `body`, or nil if they fail.
     func bounded<Value>(_ body: () throws(SQLiteError) -> Value?) -> Value? {
         connection.setDeadline(.after(Self.stepTimeout))
         defer { connection.setDeadline(nil) }
@@ -354,8 +354,8 @@ package final class SetAsideStore {
     }
 
     /// Returns `true` if a record must still be forwarded: it is pending or a dead letter at a destination, or it has
-    /// no fates. If its fates cannot be read, cursors and batches of an older file decide; otherwise the result is
-    /// `true`, because a duplicate is better than a lost record.
+    /// no fates. If its fates cannot be read and the file is older, the cursors and batches decide. If the file is not
+    /// older, or these cannot be read either, returns `true`, because a duplicate is better than a lost record.
     private func isPending(_ row: RowID) -> Bool {
         if let fates = try? reader.fates(ofRow: row) {
             return fates.isEmpty || fates.contains { $0.outcome == .pending || $0.outcome == .deadLettered }
@@ -491,8 +491,8 @@ extension StoreReader {
     /// Reads a record and the rows that it refers to, as far as these are readable.
     ///
     /// Without its series, a record still has the text of its message that is not in the template, its metadata and its
-    /// times. Without its process or sender, it has the user of its series. A record whose user is unknown is
-    /// attributed to root.
+    /// times. Without its process, it has the sender of its series, but no gid and pid. Without its sender, it has
+    /// only the user of its series. A record whose user is unknown is attributed to root.
     ///
     /// - Returns: The record; nil if the row does not exist.
     /// - Throws: The error that prevents reading the record's own row.
@@ -559,9 +559,9 @@ extension StoreReader {
         }
     }
 
-    /// Returns the sender from its table, or from the index that contains the same columns. If neither is readable,
-    /// returns a sender that has only the user of the series and the ids of the process; nil if the series is
-    /// unreadable too.
+    /// Returns the sender of the process or, if the process is unreadable, of the series. Reads it from its table, or
+    /// from the index that contains the same columns. If neither is readable, returns a sender that has only the user
+    /// of the series, and the gid and pid of the process; nil if the series or its account is unreadable, too.
     private func sender(of process: Process?, series: SeriesID) -> (sender: Sender, isWhole: Bool)? {
         let sender =
             process?.sender ?? first("SELECT sender FROM series WHERE id = ?1", series.rawValue) { $0.int64(0) }

@@ -1,7 +1,7 @@
 /// The changes of the schema since version 9, in order.
 extension Schema {
-    /// The table of deployments. For each application, it gets observed deployments of the latest 128 versions that
-    /// were reported before this migration.
+    /// The table of deployments. For each application, it gets observed deployments of up to 128 versions that were
+    /// reported before this migration: those with the latest first reports.
     static let deployments: StaticString = """
         -- Versions of applications that were put into use. A row without uid applies to the application of this name of
         -- every user. An observed row is inserted when the first report of a version arrives, at its time of receipt.
@@ -182,7 +182,8 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Indexes that keep the time for one user's corrections or deployments independent of how many other users have.
+    /// Indexes that make the time for one user's corrections and deployments independent of the number that other users
+    /// have.
     static let boundedWork: StaticString = """
         CREATE INDEX groups_by_correction ON groups (merged_by) WHERE merged_by IS NOT NULL;
         CREATE INDEX moves_by_group ON moves ("group");
@@ -198,7 +199,7 @@ extension Schema {
         ALTER TABLE groups ADD COLUMN change_note TEXT;
         """
 
-    /// The events about corrections, and the cursor of each destination over them.
+    /// The events about corrections, and each destination's cursor in them.
     static let correctionEvents: StaticString = """
         -- One row per correction that was made or, if undone is 1, undone. A row of kind 3 without source is a rule;
         -- with source, it is a group that the rule has merged. destinations.corrections_id is the last event that was

@@ -11,8 +11,8 @@ package enum Schema {
     /// The `application_id` of the database: `issd` in ASCII. Programs such as `file` recognize the database by it.
     package static let applicationID: Int32 = 0x6973_7364
 
-    /// Upgrades files from schema version 9 on. Earlier versions stored each record in a row of its own; their files
-    /// are moved aside and can be imported.
+    /// Upgrades files of schema version 9 or later. Earlier versions stored each record in a row of its own; their
+    /// files are moved aside and can be imported.
     package static let migrator = Migrator(
         applicationID: applicationID, obsoleteVersion: 8,
         migrations: migrations)
@@ -51,7 +51,7 @@ package enum Schema {
         throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(sql.prefix(40))"))
     }
 
-    /// Returns the SQL of all schema objects, except automatic indexes, which have none.
+    /// Returns the SQL of all schema objects, except automatic indexes, which have no SQL.
     private static func definitions(_ connection: DatabaseConnection) throws(SQLiteError) -> [String] {
         try connection.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") { $0.text(0) }
     }

@@ -30,7 +30,7 @@ struct ContentScan {
     /// For each series id, the conditions that its template and domain may meet, with `knownBit`; or `leftOutBit`. 0 if
     /// the series was not examined yet.
     private var series: [Conditions] = []
-    /// The same without `knownBit`, for ids of `maxTable` or higher.
+    /// The same without `knownBit`, for ids of `maxTable` or higher. Has no entry if the series was not examined yet.
     private var moreSeries: [SeriesID: Conditions] = [:]
     /// A buffer for text whose JSON escapes have been resolved.
     private var resolved: [UInt8] = []
@@ -44,7 +44,7 @@ struct ContentScan {
 
     /// The lowest series id for which `moreSeries` is used instead of `series`.
     private static let maxTable: Int64 = 1 << 18
-    /// The maximum number of conditions on metadata that are examined. Only the caller checks those after them.
+    /// The maximum number of conditions on metadata that are examined here. The caller checks the others.
     private static let maxKeys = 8
 
     /// Creates a scan.
@@ -144,7 +144,8 @@ struct ContentScan {
 
     // MARK: Series
 
-    /// Returns the conditions that the template or the domain of a series may meet; or `leftOutBit`.
+    /// Returns the conditions that the template or the domain of a series may meet; or `leftOutBit` if its records are
+    /// left out.
     private mutating func conditions(metBy id: SeriesID, on reader: StoreReader) throws -> Conditions {
         if id.rawValue >= 0, id.rawValue < series.count {
             let known = series[Int(id.rawValue)]
@@ -214,7 +215,7 @@ private struct BlockFields {
         self.metadata = min(messages, count)..<min(messages + metadata, count)
     }
 
-    /// Returns the field that contains a byte.
+    /// Returns the field that contains the byte at an index of the text.
     mutating func field(at place: Int) -> Field {
         if fields.isEmpty {
             for column: KeyPath<BlockRow, ByteRange> in [\.message, \.metadata, \.details] {
@@ -271,7 +272,7 @@ enum JSONEscapes {
         }
     }
 
-    /// Reads four hexadecimal digits and moves the index past them; nil if there are fewer.
+    /// Reads four hexadecimal digits and moves the index past them. Returns nil if there are fewer.
     private static func unit(_ bytes: Span<UInt8>, at index: inout Int, _ end: Int) -> UInt32? {
         guard index + 4 <= end else { return nil }
         var unit: UInt32 = 0

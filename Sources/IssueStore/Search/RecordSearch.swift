@@ -5,8 +5,8 @@ import SQLiteKit
 /// Iterates over the records of a query in the order of their ids, and excludes most of those that do not match its
 /// filter.
 ///
-/// If the filter has conditions on the content of records, blocks are searched one after the other or, if its other
-/// conditions select few records, only the blocks with these records.
+/// If the filter has conditions on the content of records, blocks are searched one after the other or, if its
+/// conditions on series select few records, only the blocks with these records.
 struct RecordSearch {
     /// Whether the row that `next` returned last may match, so that the caller must compare it.
     private(set) var isCandidate = true
@@ -23,7 +23,7 @@ struct RecordSearch {
     private var ready: [RowID] = []
     /// The row up to which the current block was searched; nil once `next` has returned it.
     private var edge: RowID?
-    /// The current block of a walk, and the ids of its candidates.
+    /// The ids of the current block of a walk, and those of its candidates.
     private var current: (ids: ClosedRange<RowID>, candidates: Set<RowID>)?
 
     /// Starts a search.
@@ -56,8 +56,8 @@ struct RecordSearch {
     /// Returns the next row; nil at the end.
     ///
     /// The row need not match (`isCandidate`), and it may be outside the requested time. All rows before it have been
-    /// returned or do not match. Each call searches the text of at most one block, so that the caller can check a time
-    /// limit.
+    /// returned, do not match, or are left out. Each call searches the text of at most one block, so that the caller
+    /// can check a time limit.
     mutating func next(on reader: StoreReader) throws -> RowID? {
         guard walk == nil else { return try nextOfWalk(on: reader) }
         while true {
@@ -159,7 +159,7 @@ extension StoreReader {
     }
 
     /// Returns the ids to search for a period, in ascending order: those from the first to the last closed range that
-    /// overlaps it, and the open range.
+    /// overlaps the period, and those of the open range.
     func spans(since: IssueTimestamp?, until: IssueTimestamp?) throws -> [ClosedRange<RowID>] {
         let closed =
             try connection.first(
@@ -327,8 +327,8 @@ struct RecordWalk {
     /// Reads the newest range in `chain`. Returns `false` if none is left.
     ///
     /// - Parameter requested: The range whose rows are requested, which is the newest one in `pending`. Rows of newer
-    ///   ranges are skipped. If the newest range in `chain` is older, only `requested` is removed from `pending`. Nil
-    ///   to request all rows.
+    ///   ranges are skipped. If the newest range in `chain` is older, nothing is read, and `requested` is removed from
+    ///   `pending`. Nil to request all rows.
     private mutating func fetchChain(in requested: Int64?, on reader: StoreReader) throws -> Bool {
         guard let range = chain.keys.max() else { return false }
         if let requested, range < requested {
@@ -404,7 +404,7 @@ struct SeriesBits {
     /// Returns `false` if a series is certainly not in the set.
     func mayContain(_ id: SeriesID) -> Bool { words[Self.word(id)] & Self.bit(id) != 0 }
 
-    /// Returns `false` if no series is in both sets.
+    /// Returns `false` if certainly no series is in both sets.
     func mayOverlap(_ other: Self) -> Bool { words.indices.contains { words[$0] & other.words[$0] != 0 } }
 
     private static func word(_ id: SeriesID) -> Int { Int(id.rawValue >> 6 & 15) }

@@ -4,20 +4,20 @@ import SQLiteKit
 
 /// Declaring, observing and removing deployments.
 extension StoreWriter {
-    /// Stores a declared deployment, unless the latest deployment declared for the same scope up to that time has the
-    /// same version.
+    /// Stores a declared deployment. Does nothing if the latest deployment that was declared for exactly this scope, up
+    /// to the time of the new one, has the same version.
     ///
-    /// If the version was not declared before, issues that were marked up to that time as resolved in the next
-    /// deployment get it as their fix. Observed deployments of the version are removed, because their time no longer
-    /// matters.
+    /// If the version was declared neither for this scope nor for all users before, it becomes the fix of the issues
+    /// that were marked, up to the time of the deployment, as resolved in the next deployment. Observed deployments of
+    /// the version are removed, because their time no longer matters.
     ///
     /// - Parameters:
     ///   - parameters: Valid parameters.
     ///   - scope: The applications that the deployment belongs to.
     ///   - author: The id of the user who declares it.
     ///   - now: The current wall time, used if the parameters have none.
-    /// - Returns: The new deployment and `false`; or the earlier deployment of the version and `true`, if nothing was
-    ///   stored.
+    /// - Returns: The new deployment and `false`; or, if nothing was stored, the earlier deployment of the version and
+    ///   `true`.
     package func declare(
         _ parameters: DeployParameters, of scope: DeploymentScope, by author: UInt32, at now: IssueTimestamp
     ) throws(StoreFailure) -> (deployment: IssueDeployment, isKnown: Bool) {
@@ -47,8 +47,8 @@ extension StoreWriter {
 
     /// Removes the latest declared deployment of a version. The states of groups do not change.
     ///
-    /// If no other deployment declares the version, each application that has reported with it gets an observed
-    /// deployment at the time of its first report with it.
+    /// If the version is then declared neither for this scope nor for all users, each application that has reported the
+    /// version gets an observed deployment at the time of its first report.
     ///
     /// - Returns: The removed deployment; nil if the version was not declared for exactly this scope.
     package func removeDeployment(
@@ -72,8 +72,8 @@ extension StoreWriter {
     ///
     /// - Parameters:
     ///   - ids: Ids of observed deployments.
-    ///   - filter: The filter of the purge. Declared deployments are erased only if it has no conditions other than
-    ///     those on applications and users.
+    ///   - filter: The filter of the purge. Declared deployments are erased only if the filter has no conditions other
+    ///     than those on applications and users.
     package func eraseDeployments(_ ids: [Int64], _ filter: IssueFilter) throws(StoreFailure) {
         try erasing { () throws(SQLiteError) in
             let table = DeploymentTable(connection: connection)
@@ -91,8 +91,8 @@ extension StoreWriter {
 extension RecordCommit {
     /// Stores an observed deployment if no deployment of an application's version is known.
     ///
-    /// Stores none for imported records, if the version is empty, or if it or the application's name is too long. It is
-    /// sufficient to call this for new series, because a new version has a new series.
+    /// Stores none for imported records, for an empty or too long version, or for a too long name of an application. It
+    /// is sufficient to call this for new series, because a new version has a new series.
     func observe(_ app: Application, of account: Account, _ memory: inout WriterMemory) throws(SQLiteError) {
         let version = ApplicationVersion(name: app.version, build: app.build)
         guard !isImport, DeploymentLimits.isStored(version),
@@ -116,7 +116,7 @@ extension RecordCommit {
         }
     }
 
-    /// Returns the deployments of an application.
+    /// Returns the deployments that apply to one user's application.
     func deployments(
         of account: AccountID, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> DeploymentHistory {
@@ -183,7 +183,7 @@ struct DeploymentTable {
     }
 
     /// Inserts an observed deployment of a version that is no longer declared, for each application that has reported
-    /// with it. If the version has no build, does the same for each of its builds that is not declared itself.
+    /// the version. If the version has no build, does the same for each of its builds that is not declared itself.
     func restoreObserved(
         _ version: ApplicationVersion, app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) {
@@ -352,7 +352,7 @@ extension StoreReader {
     /// The maximum number of deployments in a histogram.
     private static let maxInHistogram = 100
 
-    /// Returns the latest declared deployments in the time range of a histogram, at most 100, the earliest first.
+    /// Returns the latest declared deployments in the time range of a histogram, at most 100, in chronological order.
     ///
     /// - Parameters:
     ///   - frame: The time range.
@@ -387,7 +387,7 @@ extension StoreReader {
         """
     }
 
-    /// Returns the ids of observed deployments whose version no longer has a series.
+    /// Returns the ids of observed deployments whose application no longer has a series with their version.
     package func unreportedDeployments() throws -> [Int64] {
         try snapshot {
             try connection.all(

@@ -22,7 +22,7 @@ struct TriageCache {
         return found
     }
 
-    /// Returns the state of a group.
+    /// Returns the state of a group; open if the group does not exist.
     mutating func standing(ofGroup id: GroupID, in table: TriageTable) throws(SQLiteError) -> TriageState {
         if let known = states[id] { return known }
         let found = try table.standing(ofGroup: id)
@@ -30,7 +30,7 @@ struct TriageCache {
         return found
     }
 
-    /// Adds the state of a group, which must be in the database already.
+    /// Adds the state of a group. The database must already contain this state.
     mutating func insert(_ standing: TriageState, ofGroup id: GroupID) {
         states.insert(standing, for: id)
     }
@@ -59,7 +59,7 @@ extension StoreReader {
         package var account: AccountID
     }
 
-    /// Returns the group that now has the records of the group with this id, with its user and account.
+    /// Returns the group that now has the records of the group with this id, and that group's user and account.
     ///
     /// - Throws: `QueryFailure.notFound` if the group does not exist or if the viewer must not see it; otherwise the
     ///   error of the query.
@@ -79,8 +79,9 @@ extension StoreReader {
         }
     }
 
-    /// Returns the newest version of a group's application: the one whose first declared deployment is the latest or,
-    /// if none was declared, the newest one of the stored series.
+    /// Returns the newest version of a group's application: the version whose first declared deployment is the latest
+    /// or, if no deployment was declared, the newest version of the application's stored series. The result is empty if
+    /// no version is known.
     package func newestVersion(of subject: Subject) throws -> ApplicationVersion {
         try snapshot {
             let history = try DeploymentTable(connection: connection).history(of: subject.account)
@@ -107,7 +108,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the ranges of rows that were stored while a group was muted. The earliest ones may be missing.
+    /// Returns the ranges of rows that were stored while a group was muted. The earliest ranges may be missing.
     func mutes(ofGroup id: GroupID) throws -> MutedRows {
         let ranges = try connection.all(
             #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#, id, Int64.max
@@ -139,7 +140,7 @@ extension StoreWriter {
         }
     }
 
-    /// Reopens groups whose mute has ended at or before `now`, at most 256 per call, and updates `nextMuteEnd`.
+    /// Reopens at most 256 groups whose mute ends at or before `now`, and updates `nextMuteEnd`.
     package func endMutes(at now: IssueTimestamp) throws(StoreFailure) {
         try transaction { () throws(SQLiteError) in
             let ended = try connection.all(
@@ -151,8 +152,8 @@ extension StoreWriter {
         }
     }
 
-    /// Sets the triage state of a group. It applies from the next record on. Must be called in a transaction. Returns
-    /// `false` if the group does not exist.
+    /// Sets the triage state of a group. The state applies from the next record on. Must be called in a transaction.
+    /// Returns `false` if the group does not exist.
     func change(_ group: GroupID, to standing: TriageState) throws(SQLiteError) -> Bool {
         let triage = TriageTable(connection: connection)
         guard try triage.write(standing, of: group, from: memory.open.nextID) else { return false }
@@ -212,7 +213,7 @@ extension RecordCommit {
         return effect
     }
 
-    /// Writes the numbers of occurrences left in `countdowns` to the database, and caches the states.
+    /// Writes `occurrencesLeft` of each state in `countdowns` to the database, and caches the state.
     func writeCountdowns(_ memory: inout WriterMemory) throws(SQLiteError) {
         for (group, standing) in countdowns {
             try connection.run("UPDATE groups SET muted_left = ?2 WHERE id = ?1", group, standing.occurrencesLeft)
@@ -222,7 +223,7 @@ extension RecordCommit {
 }
 
 extension IssueStateChange {
-    /// Reads the columns `changed_by`, `changed_at` and `change_note`. Nil if one of the first two is not set.
+    /// Reads the columns `changed_by`, `changed_at` and `change_note`. Nil if the user or the time is not set.
     init?(_ row: borrowing Row, from column: Int) {
         guard let user = row.optionalInt64(column), let time = row.optionalInt64(column + 1) else { return nil }
         self.init(
@@ -253,8 +254,8 @@ struct TriageTable {
         } ?? TriageState()
     }
 
-    /// Writes the new state of a group. It applies from `row` on. If the group is not muted now, only its last 64 muted
-    /// periods are kept. Returns `false` if the group does not exist.
+    /// Writes the new state of a group, which applies from `row` on. Unless the new state is muted, keeps only the last
+    /// 64 muted periods of the group. Returns `false` if the group does not exist.
     func write(_ standing: TriageState, of group: GroupID, from row: RowID) throws(SQLiteError) -> Bool {
         try connection.run(
             """
@@ -302,7 +303,7 @@ struct TriageTable {
         }
     }
 
-    /// Stores a record as the last one that has reopened a group.
+    /// Stores a record as the cause of the last regression of a group.
     func note(regression row: RowID, of group: GroupID) throws(SQLiteError) {
         try connection.run("UPDATE groups SET regression = ?2 WHERE id = ?1", group, row)
     }
@@ -322,7 +323,7 @@ extension StoreWriter {
         package var isDone: Bool
     }
 
-    /// Examines the next open groups, at most 256, and resolves the quiet issues among them.
+    /// Examines the next open groups, at most 256, and resolves the quiet ones (`QuietPeriod`).
     ///
     /// - Parameters:
     ///   - group: The last group that was examined; 0 to start.

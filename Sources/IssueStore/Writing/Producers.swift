@@ -3,8 +3,8 @@ import IssueProtocol
 import SQLiteKit
 
 extension RecordCommit {
-    /// Stores the records of a numbered call, or of merged ones, and returns their receipts. Stores nothing and returns
-    /// nil if one of the records was received before, or may have been.
+    /// Stores the records of a numbered call, or of merged calls, and returns their receipts. Stores nothing and
+    /// returns nil if one of the records was received before, or may have been.
     mutating func storeFresh(
         _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission,
         _ process: WriterMemory.ProcessEntry,
@@ -30,7 +30,8 @@ extension RecordCommit {
             sequence: numbering.sequence, count: Int64(call.count), on: connection)
     }
 
-    /// Stores those records of a numbered call that were not received before. Returns the receipts of all its records.
+    /// Stores those records of a numbered call that were not received before. Returns the receipts of all records of
+    /// the call.
     mutating func storeNumbered(
         _ call: ReportCall, of submission: Submission, _ process: WriterMemory.ProcessEntry,
         _ memory: inout WriterMemory
@@ -120,7 +121,7 @@ struct ProducerTable {
     /// Whether this commit must write `mark`.
     private var isChanged = false
 
-    /// Returns which records of a call are already known.
+    /// Returns which records of a call have been received before.
     mutating func received(
         _ key: Key, sequence: Int64, count: Int64, on connection: DatabaseConnection
     ) throws(SQLiteError) -> ProducerMark.Reception {
@@ -128,7 +129,7 @@ struct ProducerTable {
         return mark.received(sequence: sequence, count: count)
     }
 
-    /// Adds a call, or the stored rest of one, to the mark of the producer last passed to `received`.
+    /// Adds a call, or the new part of a call, to the mark of the producer last passed to `received`.
     mutating func stored(_ call: ProducerMark.Call) {
         mark.stored(call)
         isChanged = true
@@ -174,8 +175,8 @@ struct ProducerTable {
         }
     }
 
-    /// If there are more marks than a limit allows, removes the least recently used ones of the user who has the most,
-    /// up to `maxPerRemoval`.
+    /// If there are more marks than a limit allows, removes the excess, but at most `maxPerRemoval` marks: the least
+    /// recently used marks of the user who has the most.
     ///
     /// This is needed because a user can invent any number of producers, and retention frees space only by removing
     /// records.
@@ -204,8 +205,8 @@ struct ProducerTable {
             """, largest.uid, min(excess, maxPerRemoval))
     }
 
-    /// Writes a mark. Updates its time of use only if that is at least an hour old, so that most commits need not write
-    /// the index on that time.
+    /// Writes a mark. Updates its time of use at most once an hour, so that most commits need not write the index on
+    /// this time.
     private mutating func update(
         _ mark: ProducerMark, of key: Key, on connection: DatabaseConnection, at now: RecordLogInstant
     ) throws(SQLiteError) {

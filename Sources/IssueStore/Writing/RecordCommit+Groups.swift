@@ -3,8 +3,8 @@ import IssueProtocol
 import SQLiteKit
 
 extension RecordCommit {
-    /// Returns the rows for a connection's process and its sender. Inserts a row for the process if none is cached, and
-    /// one for the sender if it is new.
+    /// Returns the row of a connection's process, with the id of the sender's row. Inserts a row for the process if
+    /// none is cached. For the sender's row, see `senderEntry`.
     func entry(
         of process: ReportingProcess, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> WriterMemory.ProcessEntry {
@@ -21,7 +21,7 @@ extension RecordCommit {
     }
 
     /// Returns the row of a sender, or that of the overflow sender if a new sender would exceed the user's limit.
-    /// Inserts the row if it is new. It has no pid or gid, because several processes share it.
+    /// Inserts the row if it is new. The row has no pid or gid, because several processes share it.
     private func senderEntry(
         of sender: Sender, user: UInt32, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> WriterMemory.SenderEntry {
@@ -62,8 +62,8 @@ extension RecordCommit {
     }
 
     /// Returns the account of a user's application, or the overflow account if a new application would exceed the
-    /// user's limit. The name of the application is the one in the record, or else the sender's command. Inserts the
-    /// account if it is new.
+    /// user's limit. The application's name is the one in the record or, if there is none, the sender's command.
+    /// Inserts the account if it is new.
     func account(
         of series: SeriesDescription, _ process: ReportingProcess, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> Account {
@@ -195,8 +195,8 @@ extension RecordCommit {
             GROUP BY uid
             """, wall(starts.names), Self.maxExamined
         ) { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
-        // Senders have no creation time. A sender counts as new if its id is higher than the id of each sender that had
-        // a series before the window.
+        // Senders have no creation time. A sender counts as new if its id is higher than the ids of all senders that
+        // had a series before the window began.
         let appeared = try connection.all(
             """
             SELECT uid, count(*) FROM senders

@@ -19,7 +19,7 @@ extension RecordCommit {
 
     struct Account {
         var id: AccountID
-        /// The user and the name of the application; the name is `overflow` if the application exceeds a limit.
+        /// The user and the name of the application; the name is `overflow` for the user's overflow account.
         var name: WriterMemory.AccountName
     }
 
@@ -253,8 +253,9 @@ extension RecordCommit {
 /// A cache of recently used series, indexed by their numbers in the directory of a batch, so that finding the series of
 /// a record needs no query.
 ///
-/// A series has one entry per sender, and thus usually one. The guard's decisions to use an overflow series are cached
-/// until the guard's window ends. A full table is emptied; the entries are then looked up in the database again.
+/// A number has one entry per sender; most numbers have a single entry. The guard's decisions to use an overflow series
+/// are cached until the guard's window ends. A full table is emptied; the entries are then looked up in the database
+/// again.
 struct SeriesTable {
     struct Entry {
         var sender: Int64
@@ -304,7 +305,7 @@ struct SeriesTable {
     /// For each number, the index plus one of its first entry, or 0.
     private var first: [UInt32] = []
     private var entries: [Entry] = []
-    /// The mark of each number. `cost` reads the marks instead of `first` and `entries`, because they are smaller.
+    /// The mark of each number. `cost` reads the marks instead of `first` and `entries`, because the marks are smaller.
     private var marks: [Mark] = []
     private var overflows: [Overflow: Entry] = [:]
     /// The end of the earliest cardinality window in which a series overflowed; nil if none did.

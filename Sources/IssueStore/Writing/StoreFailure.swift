@@ -29,7 +29,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         if error.isCorruption {
             self = .damaged(error)
         } else if error.isFull, !error.isCommitFailure || error.code == .full {
-            // A COMMIT that failed with another code may have been stored, although the disk is full.
+            // If COMMIT failed with another code, the transaction may have been stored although the disk is full.
             self = .noSpace
         } else if error.isInterrupted {
             self = .tooSlow

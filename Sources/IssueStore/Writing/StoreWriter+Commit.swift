@@ -27,7 +27,7 @@ extension StoreWriter {
     ///
     /// - Parameter isImport: `true` if the records come from a set-aside database. The verdicts of that database's
     ///   cardinality guard apply, and this store's guard is bypassed. The records change no triage state, and
-    ///   `onPriorityRecords` and the notifiers are not told about them.
+    ///   `onPriorityRecords` and the notifiers do not receive them.
     func fill(
         _ submissions: [Submission], wall: IssueTimestamp, monotonic: MonotonicInstant, isImport: Bool
     ) throws(SQLiteError) -> [CallOutcome] {
@@ -44,8 +44,8 @@ extension StoreWriter {
         let outcomes = try commit.take(submissions, &memory)
         try commit.writeCountdowns(&memory)
         if commit.rows.isEmpty {
-            // After a restart, the clock continues from the last row. A commit without rows must therefore not advance
-            // it.
+            // After a restart, the clock continues from the last row. Therefore, a commit without rows must not advance
+            // the clock.
             memory.values.clock = clockBefore
         } else if let offset = time.newOffset {
             try write(clockOffset: offset, from: commit.rows.firstID)
@@ -320,7 +320,7 @@ struct LedgerChanges {
         for destination in destinations { queued(sum, account: account, destination: destination) }
     }
 
-    /// Adds records of an account to what a destination has received and still has to send.
+    /// Adds records of an account to the received and the pending records of a destination.
     mutating func queued(_ sum: Sum, account: AccountID, destination: Int64) {
         add(sum, destination: destination, account: account, fate: Self.received)
         add(sum, destination: destination, account: account, fate: Int64(IssueFate.Outcome.pending.databaseValue))
@@ -342,8 +342,8 @@ struct LedgerChanges {
         moved(sum, account: account, destination: destination, from: .pending, to: .expired)
     }
 
-    /// Subtracts erased records of an account from what a destination has received, and from a fate. `fate` is nil for
-    /// the host's own line, which has no fates.
+    /// Subtracts erased records of an account from the received records of a destination, and from its records with
+    /// a fate. Pass nil as `fate` for the host itself, whose records have no fates.
     mutating func erased(_ sum: Sum, account: AccountID, destination: Int64, fate: IssueFate.Outcome?) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Self.received)

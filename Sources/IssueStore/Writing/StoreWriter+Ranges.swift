@@ -27,8 +27,8 @@ extension StoreWriter {
             FROM postings WHERE range = ?1
             """, memory.values.rangeID, memory.open.firstID, memory.open.lastID, memory.open.byteCount,
             BlockFormat.maxRecords)
-        // The log time of the commit that stored the range's last record. If the range is closed early, that is an
-        // earlier commit.
+        // The log time of the commit that stored the range's last record: this commit or, if the range is closed early,
+        // an earlier one.
         try connection.run(
             "INSERT INTO ages (range, at) VALUES (?1, ?2)", memory.values.rangeID,
             memory.values.clock.state?.log.milliseconds ?? 0)
@@ -36,7 +36,7 @@ extension StoreWriter {
         memory.values.isRangeClosed = true
     }
 
-    /// Writes the number of bytes that the records of each user take in the range.
+    /// Writes the number of bytes that the records and series of each user take in the range.
     private func writeShares(of postings: [RangePostings.Posting]) throws(SQLiteError) {
         var shares: [Int64: Int64] = [:]
         for posting in postings { shares[try owner(ofSeries: posting.series).user, default: 0] += posting.bytes }
@@ -46,7 +46,7 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the user and size of a series. They never change, so they are cached.
+    /// Returns the user and size of a series. Both are cached, because they never change.
     private func owner(ofSeries series: SeriesID) throws(SQLiteError) -> SeriesOwner {
         if let known = memory.caches.owners[series] { return known }
         let owner =
@@ -104,7 +104,7 @@ extension StoreWriter {
             (id: $0.int64(0), lastID: $0.id(1, as: RowID.self))
         }
         guard let last else { return (0, 0) }
-        // The next range gets the id after this one, so this one must not be the maximum.
+        // The next range gets the id after this one, so this id must be below the maximum.
         guard (0..<maxID.rawValue).contains(last.id) else {
             throw SQLiteError(code: .corrupt, message: "the id of a range is out of range")
         }
@@ -113,13 +113,13 @@ extension StoreWriter {
 
     /// Rebuilds the open range from its blocks.
     ///
-    /// Skips the ids of a damaged newest block, and all ids below the highest one in the tables `stores` and `clock`,
-    /// so that no id is assigned again.
+    /// Skips the ids of unreadable blocks, and the unused ids below the highest `first_id` in the tables `stores` and
+    /// `clock`, so that no id is assigned again.
     ///
     /// - Parameters:
     ///   - blocks: Reads the blocks.
     ///   - connection: The connection.
-    ///   - lastID: The last id of the closed ranges.
+    ///   - lastID: The last row id of the newest closed range; 0 if there is none.
     /// - Throws: `SQLITE_CORRUPT` if an id is out of range, or the error of a query.
     static func openRange(
         _ blocks: BlockReader, _ connection: DatabaseConnection, after lastID: RowID
@@ -150,7 +150,7 @@ extension StoreWriter {
         return range
     }
 
-    /// Returns the bytes that `findSeries` has added to the open range for the attributes of new series.
+    /// Returns the bytes to add to the open range for new series, as in `findSeries`.
     private static func bytesOfNewSeries(_ connection: DatabaseConnection) throws(SQLiteError) -> Int {
         var bytes: Int64 = 0
         // Ids of series ascend, and all series of closed ranges have totals.
@@ -170,7 +170,7 @@ extension StoreWriter {
     static let rowOverhead = 32
 }
 
-/// The user of a series, and the size of its texts.
+/// The user and size of a series.
 struct SeriesOwner: Equatable, Sendable {
     var user: Int64
     /// The number of bytes that the series takes beyond `RangePostings.Posting.bytesOfSeries`.

@@ -37,8 +37,8 @@ package final class StoreWriter {
 
     /// The closures that the writer calls on its own thread. None of them may use the writer.
     package struct Callbacks {
-        /// Called during each commit, except of imported records, with its priority records (`PriorityReason`), of
-        /// which there may be none. The commit may still fail afterwards.
+        /// Called during each commit that is not an import, with the commit's priority records (`PriorityReason`).
+        /// There may be none. The commit may still fail afterwards.
         package var onPriorityRecords: (([PriorityRecord]) -> Void)?
         /// Called after each attempt to correct the grouping, even if nothing changed.
         package var onCorrections: (() -> Void)?
@@ -160,7 +160,7 @@ package final class StoreWriter {
         memory.values.clock.now(wall: wall, monotonic: monotonic)
     }
 
-    /// Runs `body` as one transaction. If it fails, the database and `memory` are rolled back.
+    /// Runs `body` as one transaction. If the transaction fails, the database and `memory` are rolled back.
     ///
     /// - Parameters:
     ///   - isSynced: `true` if the transaction must be on disk when this returns. Otherwise, the next synced
@@ -200,8 +200,8 @@ package final class StoreWriter {
 
     /// Checks whether records can be stored, by writing the unchanged `user_version` again.
     ///
-    /// - Throws: The failure that storing records would have. `StoreFailure.noSpace` also if there is space for only a
-    ///   few commits, so that the result does not change with every commit.
+    /// - Throws: The failure that storing records would cause. Throws `StoreFailure.noSpace` also if there is space for
+    ///   only a few commits, so that the result does not change with every commit.
     package func checkWriting() throws(StoreFailure) {
         if let freeBytes = settings.freeBytes() {
             let freePages = try Self.convertingErrors { () throws(SQLiteError) in
@@ -259,8 +259,8 @@ package final class StoreWriter {
     ///
     /// Without `restarts`, the checkpoint is passive: it never waits, and copies as many frames as readers permit.
     ///
-    /// - Parameter restarts: `true` to wait briefly for readers and reset the WAL. Truncates the WAL file if it is
-    ///   larger than usual.
+    /// - Parameter restarts: `true` to wait briefly for readers and reset the WAL. If the WAL file is larger than
+    ///   usual, it is also truncated.
     /// - Returns: `true` if the whole WAL was copied; `false` if readers prevented that or the reset.
     /// - Throws: The failure of the checkpoint.
     @discardableResult
@@ -314,8 +314,8 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the state of the record log's clock at the last record, or at the end of the newest range if that record
-    /// is gone; nil if the store has never had a record.
+    /// Returns the state of the record log's clock at the last record or, if that record is gone, at the end of the
+    /// newest closed range; nil if the store has never had a record.
     static func clockState(_ connection: DatabaseConnection) throws(SQLiteError) -> RecordLogClock.State? {
         let offset = try connection.first("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") { $0.int64(0) }
         let log =
@@ -348,7 +348,7 @@ extension StoreWriter {
     /// records would take the new ones for duplicates.
     package func assignNewCode(at wall: IssueTimestamp) {
         memory.values.needsNewCode = true
-        // If this fails, the next commit assigns it.
+        // If this fails, the next commit assigns the code.
         try? transaction { () throws(SQLiteError) in try assignStoreCode(at: wall) }
     }
 

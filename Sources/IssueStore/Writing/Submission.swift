@@ -20,8 +20,9 @@ package struct Submission: Sendable {
 
 /// A decoded call that reports records, or several similar consecutive calls merged into one.
 ///
-/// Most clients send many small calls. Consecutive calls can be merged if they have the same number of records, their
-/// tokens and sequence numbers are consecutive, and no record was rejected.
+/// Most clients send many small calls. Consecutive calls can be merged if they have the same number of records and
+/// consecutive tokens, no record was rejected, and the calls are either unnumbered or have the same producer and
+/// consecutive sequence numbers.
 package struct ReportCall: Sendable {
     /// A rejected record, identified by its index in the call.
     package struct Rejected: Equatable, Sendable {
@@ -45,8 +46,8 @@ package struct ReportCall: Sendable {
         }
     }
 
-    /// The id and the time of receipt of an imported record in the first database that stored it, or a substitute for
-    /// the id if that is lost.
+    /// The id and the time of receipt of an imported record in the first database that stored it. If the id is lost,
+    /// `id` is a substitute.
     package struct Original: Equatable, Sendable {
         package var id: RecordID
         /// Nil if the time is lost.

@@ -78,7 +78,7 @@ struct WriterMemory {
             replacedSendersEnd = min(end, replacedSendersEnd ?? end)
         }
 
-        /// Removes the senders if the guard has replaced one of them, so that it decides again.
+        /// If the guard has replaced a cached sender, removes all senders and processes. The guard then decides again.
         mutating func removeReplacedSenders() {
             guard replacedSendersEnd != nil else { return }
             senders.removeAll()
@@ -167,9 +167,9 @@ struct BoundedCache<Key: Hashable, Value> {
     }
 }
 
-/// The removals of records that forwarding must take into account.
+/// What forwarding must know about removed records.
 struct RemovalLog {
-    /// The range of row ids from which records were removed ahead of a destination's cursor; nil if there were none.
+    /// The smallest range that contains all rows passed to `removed(ahead:)`; nil if there were none.
     private(set) var ahead: ClosedRange<RowID>?
     /// Ids of rows that were erased while a request that contains them was in flight.
     private(set) var erasedInFlight: Set<RowID> = []
@@ -183,7 +183,7 @@ struct RemovalLog {
         count += 1
     }
 
-    /// Extends `ahead` by rows that may be ahead of a cursor.
+    /// Extends `ahead` by a range from which records were removed and that may be ahead of a destination's cursor.
     mutating func removed(ahead rows: ClosedRange<RowID>) {
         let known = ahead ?? rows
         ahead = min(known.lowerBound, rows.lowerBound)...max(known.upperBound, rows.upperBound)

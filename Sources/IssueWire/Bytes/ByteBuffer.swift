@@ -1,8 +1,8 @@
 /// A growable byte buffer that reuses its memory and appends short runs cheaply.
 ///
 /// Appending to an array costs a function call for each run. A record has a dozen short texts, so these calls would
-/// dominate the cost of copying it. Here, short runs are copied in vectors of 16 bytes. The last vector may write past
-/// the run, into padding that always exists.
+/// dominate the cost of copying a record. Here, short runs are copied in vectors of 16 bytes. The last vector may write
+/// past the run, into padding that always exists.
 public struct ByteBuffer: Sendable {
     /// The number of padding bytes that are always free after the contents, once the buffer has memory.
     @usableFromInline static let room = 16
@@ -94,7 +94,7 @@ public struct ByteBuffer: Sendable {
         precondition(
             start >= 0 && length >= 0 && stop <= bytes.count && target >= 0
                 && target <= output.byteCount &- length &- Self.room, "The range must be within the bytes")
-        // The last vector may read and write past the run, so at least 16 bytes must follow it in `bytes`.
+        // The last vector may read and write past the run, so 16 bytes must follow the run in `bytes`.
         guard length <= 64, stop <= bytes.count &- 16 else {
             return copyRun(bytes, from: start, to: stop, into: &output, at: target)
         }
@@ -141,7 +141,7 @@ public struct ByteBuffer: Sendable {
         for byte in bytes { append(byte) }
     }
 
-    /// Appends bytes of any value, which the caller overwrites later.
+    /// Appends bytes with unspecified values, which the caller must overwrite.
     ///
     /// - Parameter count: The number of bytes to append.
     @inlinable @inline(__always)
@@ -158,7 +158,7 @@ public struct ByteBuffer: Sendable {
         storage[end &- 1] = byte
     }
 
-    /// Overwrites the bytes from `index` with integers of eight bytes each, in little-endian order.
+    /// Overwrites the bytes from `index` on with integers of eight bytes each, in little-endian order.
     ///
     /// - Parameters:
     ///   - words: The integers to store.
@@ -175,7 +175,7 @@ public struct ByteBuffer: Sendable {
         }
     }
 
-    /// Overwrites the bytes from `index` with `bytes`.
+    /// Overwrites the bytes from `index` on with `bytes`.
     package mutating func replace(from index: Int, with bytes: Span<UInt8>) {
         precondition(index >= 0 && index <= end - bytes.count, "The range must be within the bytes")
         var memory = storage.mutableSpan

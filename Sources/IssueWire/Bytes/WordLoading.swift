@@ -17,8 +17,8 @@ extension Span<UInt8> {
     ///   - start: The index of the first byte to test.
     ///   - end: The index after the last byte to test.
     ///   - mask: Selects the matching bytes of a vector.
-    /// - Returns: The index of the first selected byte; otherwise, the index from which fewer than
-    ///   sixteen bytes remain untested.
+    /// - Returns: The index of the first selected byte; if no tested byte is selected, the index of the untested rest,
+    ///   which has fewer than sixteen bytes.
     @inlinable @inline(__always)
     public func scan(
         from start: Int, to end: Int, for mask: (SIMD16<Int8>) -> SIMDMask<SIMD16<Int8>>
@@ -37,14 +37,15 @@ extension Span<UInt8> {
     }
 
     /// Finds the first index that a mask selects by two bytes: the one at the index, and the one a fixed distance after
-    /// it. Tests 64 indexes at a time while as many remain.
+    /// it. Tests 64 indexes at a time while at least 64 remain.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte to test.
     ///   - end: The index after the last byte to test; at least `distance` more bytes must follow it.
     ///   - distance: The distance to the second byte.
     ///   - mask: Selects indexes. Receives the bytes at the indexes, and those `distance` bytes after them.
-    /// - Returns: The first selected index; otherwise, the index from which fewer than sixteen bytes remain untested.
+    /// - Returns: The first selected index; if no tested index is selected, the start of the untested rest, which has
+    ///   fewer than sixteen indexes.
     @inlinable @inline(__always)
     package func scan(
         from start: Int, to end: Int, and distance: Int,
@@ -143,7 +144,7 @@ extension Span<UInt8> {
     ///   - start: The index of the first byte.
     ///   - end: The index after the last byte.
     ///   - body: Receives two little-endian integers.
-    /// - Returns: The index of the remaining bytes, fewer than sixteen, that were not passed.
+    /// - Returns: The index of the first byte that was not passed. Fewer than sixteen bytes remain.
     @inlinable @inline(__always)
     public func forEachPair(from start: Int, to end: Int, _ body: (UInt64, UInt64) -> Void) -> Int {
         precondition(start >= 0 && end <= count, "The range must be within the bytes")
@@ -157,7 +158,7 @@ extension Span<UInt8> {
     }
 
     /// Passes a range of bytes to `body`, two 64-bit integers at a time, up to the first byte that a mask selects. In
-    /// the pair with this byte, it and all later ones are replaced with zero.
+    /// the last pair, this byte and all later ones are replaced with zero.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte.

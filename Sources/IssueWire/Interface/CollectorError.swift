@@ -9,7 +9,7 @@ package enum CollectorError: Error, Equatable, Sendable {
     case busy(retryAfter: Duration)
     /// The daemon has no disk space left to store records.
     case noSpace
-    /// No record, group or other object has this id or name, or it belongs to another user.
+    /// No record, group or other object has this id or name, or the object belongs to another user.
     case notFound(id: String)
     /// The record with this id is stored in a damaged block.
     case unreadable(id: String)

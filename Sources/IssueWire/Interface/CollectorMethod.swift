@@ -156,7 +156,7 @@ package struct AwaitParameters: Equatable, JSONObjectCodable, Sendable {
     }
 }
 
-/// The reply of `Await`: the fate of the record at the given destination, or at each one.
+/// The reply of `Await`: the fate of the record at the given destination or, if none was given, at each destination.
 package struct AwaitReply: Equatable, JSONObjectCodable, Sendable {
     package var fates: [IssueFate]
 

@@ -236,7 +236,7 @@ package struct JSONMembers: ~Escapable {
 
     // These functions are not inlined, so that each member adds little code to applications.
 
-    /// A member that must be present.
+    /// Visits a member that must be present.
     @inline(never)
     package mutating func required<Value: JSONCodable>(_ name: String, _ value: inout Value) throws(FieldError) {
         guard try isDue(name, isRequired: true) else { return }
@@ -248,7 +248,7 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    /// A member that is not written if it is nil.
+    /// Visits a member that is not written if its value is nil.
     ///
     /// - Parameters:
     ///   - name: The name of the member.
@@ -269,7 +269,7 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    /// A member that has a default value if it is absent. It is always written.
+    /// Visits a member that has a default value if it is absent. Such a member is always written.
     @inline(never)
     package mutating func defaulted<Value: JSONCodable>(
         _ name: String, _ value: inout Value, _ defaultValue: Value
@@ -283,7 +283,8 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    /// A list or a text that is empty if it is absent. An empty one is not written.
+    /// Visits a member that is a list or a text. If the member is absent, its value is empty; an empty value is not
+    /// written.
     package mutating func nonempty<Value: JSONCodable & RangeReplaceableCollection>(
         _ name: String, _ value: inout Value
     ) throws(FieldError) {
@@ -305,8 +306,8 @@ package struct JSONMembers: ~Escapable {
 
     /// Reads an object. Unknown members, which a later version of the protocol may define, are skipped.
     ///
-    /// Reads the values in one pass over the type's members if the object has them in the same order; otherwise in at
-    /// most one pass for each key of the object. A further pass checks that the required members are present.
+    /// Reads the values in one pass over the type's members if the object has only these, in the same order; otherwise
+    /// in at most one pass for each key of the object. A further pass checks that the required members are present.
     ///
     /// - Parameters:
     ///   - scanner: The scanner, before the object.
@@ -338,7 +339,7 @@ package struct JSONMembers: ~Escapable {
         var members = JSONMembers(.writing, JSONScanner(Span()))
         swap(&members.writer, &writer)
         members.writer.openObject()
-        // The functions for members throw errors only when they read.
+        // The functions for members throw no errors when they write.
         try? visit(&members)
         members.writer.closeObject()
         swap(&members.writer, &writer)
@@ -378,7 +379,7 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    /// Skips the value of the visited member and returns `true` if it is `null`. The member then counts as absent.
+    /// If the value of the visited member is `null`, skips it and returns `true`. The member then counts as absent.
     @inline(never)
     private mutating func skipNull() throws(FieldError) -> Bool {
         present |= bit

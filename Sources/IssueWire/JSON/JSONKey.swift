@@ -94,11 +94,11 @@ public struct JSONKeyLiteral: Sendable {
 }
 
 extension JSONScanner {
-    /// Skips the next member's key and colon, and a comma before them, if they match the literal exactly.
+    /// Skips the next member's key and colon if they match the literal exactly, and the comma before them.
     ///
     /// - Parameter literal: The expected key.
-    /// - Returns: `false`, without skipping anything, if they do not match, if fewer than 16 bytes remain, or if the
-    ///   maximum number of keys is reached.
+    /// - Returns: `true` if the key was skipped. `false`, without skipping anything, if the key does not match, the
+    ///   comma is missing, fewer than 16 bytes remain, or the maximum number of keys is reached.
     @inlinable @inline(__always)
     public mutating func skipKey(_ literal: JSONKeyLiteral) -> Bool {
         var start = position

@@ -74,7 +74,7 @@ extension JSONScanner {
         return JSONText(start: start, end: end, hasEscapes: false)
     }
 
-    /// Skips the end of an object if it immediately follows a value.
+    /// If the closing bracket of an object immediately follows a value, skips the bracket and returns `true`.
     @inlinable @inline(__always)
     mutating func skipPlainEnd() -> Bool {
         guard followsValue, position < bytes.count, bytes[position] == UInt8(ascii: "}") else { return false }
@@ -179,7 +179,7 @@ extension JSONScanner {
         try word(.null)
     }
 
-    /// Returns the error for a value whose type is not the expected one.
+    /// Returns the error for a value whose type is not the expected one; the syntax error if no value begins here.
     @usableFromInline
     mutating func mismatch() -> JSONError {
         do {

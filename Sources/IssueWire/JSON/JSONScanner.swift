@@ -1,9 +1,9 @@
 /// Reads JSON (RFC 8259) from bytes, value by value, without building a tree.
 ///
-/// The scanner is strict. UTF-8 must be well-formed, surrogates paired, and control characters escaped; nesting is
-/// limited, and the number of keys can be. Duplicate keys are all returned, and the reader of an object decides which
-/// one counts (the readers of this package take the last one). A scanner that has thrown an error must not be used
-/// again, unless it is rewound.
+/// The scanner is strict. UTF-8 must be well-formed, surrogates paired, and control characters escaped. The depth of
+/// nesting is limited and, if the caller wishes, the number of keys. Duplicate keys are all returned, and the reader of
+/// an object decides which one counts (the readers of this package take the last one). A scanner that has thrown an
+/// error must not be used again, unless it is rewound.
 public struct JSONScanner: ~Escapable {
     /// The bytes to read.
     public let bytes: Span<UInt8>
@@ -16,9 +16,9 @@ public struct JSONScanner: ~Escapable {
     /// Whether a value of the open container was read last, so that a comma or the closing bracket must come next.
     @usableFromInline var followsValue = false
 
-    /// The default maximum depth: the largest value of `MaxDepth=` (256), plus space for the reply around a record.
+    /// The default maximum depth: the largest value of `MaxDepth=` (256), plus levels for the reply around a record.
     package static let defaultDepth = 272
-    /// The largest offset in a ``JSONText``, which has 31 bits.
+    /// The maximum number of bytes, because a ``JSONText`` stores offsets of 31 bits.
     private static let maxBytes = Int(Int32.max)
 
     /// Creates a scanner.
@@ -27,7 +27,7 @@ public struct JSONScanner: ~Escapable {
     ///   - bytes: The bytes to read; less than 2 GiB.
     ///   - position: The index at which to begin.
     ///   - maximumDepth: The maximum nesting of arrays and objects.
-    ///   - maximumKeys: The maximum number of keys in all objects together.
+    ///   - maximumKeys: The maximum of ``keyCount``.
     @_lifetime(copy bytes)
     package init(
         _ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = JSONScanner.defaultDepth,
@@ -92,12 +92,12 @@ public struct JSONScanner: ~Escapable {
         return key
     }
 
-    /// Skips an object whose size and number of keys are known.
+    /// Skips the object at the current position, whose size and number of keys are known.
     ///
     /// - Parameters:
     ///   - count: The number of bytes of the object.
-    ///   - more: The number of keys in the object.
-    /// - Returns: `false`, without skipping the object, if this would exceed the maximum number of keys.
+    ///   - more: The number of keys in the object, including those of nested objects.
+    /// - Returns: `false`, without skipping the object, if its keys would exceed the maximum number.
     @inlinable @inline(__always)
     public mutating func skipObject(_ count: Int, keys more: Int) -> Bool {
         guard keys &+ more <= maximumKeys else { return false }
@@ -122,7 +122,7 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
-    /// The number of keys since the count was last restarted.
+    /// The number of keys, in all objects together, that were counted since the count was last restarted.
     package var keyCount: Int { keys }
 
     /// Returns `true` if the array has another element, which must be read or skipped next.
@@ -216,8 +216,8 @@ public struct JSONScanner: ~Escapable {
 
     /// Skips a `null` if it comes next.
     ///
-    /// - Returns: `false`, without skipping the value, if another value comes next.
-    /// - Throws: `JSONError` if the text is malformed.
+    /// - Returns: `false`, without skipping the value, if it does not begin with `n`.
+    /// - Throws: `JSONError` if the text ends, or if a value that begins with `n` is not `null`.
     @inlinable @inline(__always)
     public mutating func null() throws(JSONError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
@@ -227,7 +227,7 @@ public struct JSONScanner: ~Escapable {
 
     // MARK: Whole values
 
-    /// Skips one value of any kind, checking all of it, and returns its position.
+    /// Skips one value of any kind, checking all of it, and returns its range.
     package mutating func skipValue() throws(JSONError) -> Range<Int> {
         _ = try peek()
         let start = position
@@ -235,7 +235,7 @@ public struct JSONScanner: ~Escapable {
         return start..<position
     }
 
-    /// Skips one value that may exceed the limits on keys and depth. Deep nesting costs memory, not stack.
+    /// Skips one value that may exceed the limits on keys and depth. Deep nesting takes heap memory, not stack.
     package mutating func skipValueOfAnySize() throws(JSONError) {
         var open: [UInt8] = []
         repeat {
@@ -414,7 +414,7 @@ public struct JSONText: Equatable, Sendable {
     @inlinable @inline(__always)
     public var end: Int { Int(upper & 0x7FFF_FFFF) }
 
-    /// Whether it contains escapes, which the reader must resolve.
+    /// Whether the text contains escapes, which the reader must resolve.
     @inlinable @inline(__always)
     public var hasEscapes: Bool { upper >> 31 != 0 }
 

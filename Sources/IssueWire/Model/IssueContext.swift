@@ -6,12 +6,12 @@ public struct IssueContext: Hashable, Sendable {
     public var traceID: String?
     /// The id of the span within the trace: 16 hexadecimal digits that are not all zero. Nil if there is none.
     public var spanID: String?
-    /// The id of the request that was being processed, of 1 to 256 bytes. Nil if there is none.
+    /// The id of the request that was being processed: 1 to 256 bytes of UTF-8. Nil if there is none.
     public var requestID: String?
-    /// The id of the user that the application was serving, of 1 to 256 bytes. Nil if there is none.
+    /// The id of the user that the application was serving: 1 to 256 bytes of UTF-8. Nil if there is none.
     ///
-    /// Only the application knows its meaning. It does not identify the user who runs the process; the daemon learns
-    /// that user from the kernel.
+    /// Only the application knows the meaning of this id. It does not identify the user who runs the process; the
+    /// daemon learns that user from the kernel.
     public var user: String?
 
     /// Creates a context.
@@ -19,8 +19,8 @@ public struct IssueContext: Hashable, Sendable {
     /// - Parameters:
     ///   - traceID: The id of the trace: 32 hexadecimal digits. Nil for none.
     ///   - spanID: The id of the span within the trace: 16 hexadecimal digits. Nil for none.
-    ///   - requestID: The id of the request, of 1 to 256 bytes. Nil for none.
-    ///   - user: The id of the user that the application was serving, of 1 to 256 bytes. Nil for none.
+    ///   - requestID: The id of the request: 1 to 256 bytes of UTF-8. Nil for none.
+    ///   - user: The id of the user that the application was serving: 1 to 256 bytes of UTF-8. Nil for none.
     public init(traceID: String? = nil, spanID: String? = nil, requestID: String? = nil, user: String? = nil) {
         self.traceID = traceID
         self.spanID = spanID
@@ -50,7 +50,8 @@ extension IssueContext {
         /// The key as a string.
         package var name: String { "\(key)" }
 
-        /// The name at Logz.io and ClickHouse: `user_id`, not `user`, since other programs send an object as `user`.
+        /// The name at Logz.io and ClickHouse: the key or, for the user, `user_id`, since other programs send an object
+        /// as `user`.
         package var columnName: String { self == .user ? "user_id" : name }
 
         /// The name that is shown to users.

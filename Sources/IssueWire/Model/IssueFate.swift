@@ -10,7 +10,7 @@ public struct IssueFate: Hashable, Sendable {
     /// The time of the outcome. If the issue is pending, or sometimes if it expired, the time at which its batch was
     /// prepared. Nil if unknown.
     public var timestamp: IssueTimestamp?
-    /// A summary of the destination's last response about the issue or, while the issue is pending, possibly about
+    /// The destination's last response, shortened, about the issue or, while the issue is pending, possibly about
     /// another batch. Nil if there is none.
     public var answer: String?
     /// Whether the destination may have received the issue more than once.
@@ -36,7 +36,7 @@ public struct IssueFate: Hashable, Sendable {
         case delivered
         /// A limit held back the issue. A summary that counts it is sent instead.
         case summarised
-        /// The issue was given up. It can be retried manually.
+        /// The daemon gave up the issue, or the summary that counts it. An operator can requeue either.
         case deadLettered = "dead_lettered"
         /// The issue is never forwarded to this destination.
         case withheld

@@ -10,7 +10,7 @@ package struct FrameDecoder: Sendable {
     private var buffer: [UInt8] = []
     /// The start of the first message that has not been returned yet.
     private var start = 0
-    /// The index before which no NUL was found.
+    /// The index at which the search for the next NUL continues.
     private var searched = 0
     /// The end of the received bytes; the rest of the buffer is free.
     private var end = 0
@@ -25,7 +25,7 @@ package struct FrameDecoder: Sendable {
     /// Whether an incomplete message is buffered. Only valid after ``next()`` has returned nil.
     package var hasPartialFrame: Bool { searched == end && start < end }
 
-    /// Whether ``next()`` has found no further complete message, so that more bytes may be received.
+    /// Whether all received bytes have been searched for messages, so that more may be received.
     package var wantsBytes: Bool { searched == end }
 
     /// The number of received bytes that have not been returned yet.
@@ -34,7 +34,7 @@ package struct FrameDecoder: Sendable {
     /// The allocated size of the buffer, in bytes.
     package var capacity: Int { buffer.count }
 
-    /// The range of the incomplete message.
+    /// The range of the incomplete message; empty if there is none. Only valid after ``next()`` has returned nil.
     package var partialFrame: Range<Int> { start..<end }
 
     /// Copies a chunk into the buffer.
@@ -156,11 +156,11 @@ package struct FrameDecoder: Sendable {
     }
 
     private static let minOwnRoom = 1 << 10
-    /// The number of buffered bytes above which they must not be copied after each read.
+    /// The maximum number of buffered bytes that may be copied after each read.
     private static let maxCopied = 4 << 10
 
-    /// Moves the buffered bytes to a borrowed buffer if it would then have more free space than the current buffer has
-    /// in total. Decoders can thus share a receive buffer.
+    /// Swaps the current buffer for `borrowed`, and copies the buffered bytes into it, if `borrowed` then still has
+    /// more free space than the current buffer has in total. Decoders can thus share a receive buffer.
     package mutating func borrow(_ borrowed: inout [UInt8]) {
         precondition(wantsBytes, "All complete messages must be read before a buffer is borrowed")
         guard borrowed.count - (end - start) > buffer.count else { return }
@@ -170,13 +170,13 @@ package struct FrameDecoder: Sendable {
         (start, end, searched) = (0, held.count, held.count)
     }
 
-    /// Returns the borrowed buffer and keeps the buffered bytes in a small one. Does nothing if they take more than
-    /// half of the buffer.
+    /// Gives back the borrowed buffer, and keeps the bytes that are still needed in a small one. Does nothing if these
+    /// bytes take more than half of the current buffer.
     ///
     /// - Parameters:
-    ///   - borrowed: Is set to the borrowed buffer, unless that is too large to keep or not larger than `borrowed`.
+    ///   - borrowed: Is set to the current buffer, unless that is too large to keep or not larger than `borrowed`.
     ///   - first: The start of a returned message whose bytes are still needed; nil if there is none.
-    /// - Returns: The distance, in bytes, that all positions have moved to the front.
+    /// - Returns: The distance, in bytes, by which all positions have moved towards the front.
     package mutating func giveBack(_ borrowed: inout [UInt8], keepingFrom first: Int? = nil) -> Int {
         let held = (first ?? start)..<end
         // A large message that arrives in many chunks must not be copied after each chunk.

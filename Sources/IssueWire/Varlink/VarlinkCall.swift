@@ -53,7 +53,7 @@ package struct VarlinkCall: Equatable, Sendable {
         return writer.bytes
     }
 
-    /// Appends a call as a message without an intermediate copy of its parameters. Flags that are off are omitted.
+    /// Appends a call as a message, including its NUL. Encodes the parameters in place, without an intermediate copy.
     package static func encode(
         _ method: String, _ parameters: some JSONCodable, oneway: Bool = false, more: Bool = false,
         to writer: inout JSONWriter
@@ -91,7 +91,7 @@ extension VarlinkCall {
     package struct Envelope: Equatable, Sendable {
         /// The position of the method's full name in the message.
         package private(set) var method: JSONText
-        /// The range of the parameters in the message, an object; nil if they are absent or `null`.
+        /// The range in the message of the parameters, a JSON object; nil if they are absent or `null`.
         package private(set) var parameters: Range<Int>?
         package private(set) var oneway = false
         package private(set) var more = false

@@ -12,7 +12,8 @@ protocol CallWork: AnyObject {
     /// The earliest deadline of a task, or an earlier time. Nil if no task has a deadline.
     var deadline: KernelInstant? { get }
 
-    /// Finishes calls whose deadline has passed, and removes calls whose task no longer waits.
+    /// Finishes calls whose deadline has passed. If a message can be sent now, also removes unsent calls whose task no
+    /// longer waits.
     ///
     /// - Returns: False if the connection must be closed, for example because no task waits for the pending reply.
     func removeFinished(at now: KernelInstant) -> Bool
@@ -139,7 +140,7 @@ final class AwaitQueue: CallWork {
         var failure: CollectorConnectionError?
 
         /// The time at which the task stops waiting. A record that has not been looked up yet gets a grace period, so
-        /// that a call with a short timeout does not end before the first lookup.
+        /// that a task with a short timeout does not stop waiting before the first lookup.
         var end: KernelInstant {
             known == nil && failure == nil ? record.deadline.advanced(by: AwaitQueue.gracePeriod) : record.deadline
         }
@@ -161,7 +162,7 @@ final class AwaitQueue: CallWork {
     /// The maximum time that the first call of a repeated batch waits in the daemon, and the normal minimum time from
     /// one repeated batch to the next.
     private static let pollTime: Duration = .milliseconds(100)
-    /// The minimum time from one repeated batch to the next, for each call of the earlier batch. A thousand calls a
+    /// The normal minimum time from one repeated batch to the next, per call of the earlier batch. A thousand calls a
     /// second cost the daemon about 5 % of a processor.
     private static let timePerCall: Duration = .milliseconds(1)
     /// The additional time for a record that has not been looked up yet.
@@ -172,7 +173,7 @@ final class AwaitQueue: CallWork {
     /// Records to look up again, in the order of their last lookup, oldest first.
     private var pending: [Entry] = []
     private var inFlight: [Entry] = []
-    /// The number of replies that have arrived to the calls in flight.
+    /// The number of calls in flight that have been answered.
     private var replyCount = 0
     private var isBatchOfNew = false
     private var settledCount = 0
@@ -289,8 +290,8 @@ final class AwaitQueue: CallWork {
     }
 
     private func endBatch() {
-        // If many records of the batch got their fates, the next batch is sent immediately, since it probably contains
-        // as many such records.
+        // If many records of the batch are settled, the next batch is sent immediately, since many of its records are
+        // probably settled, too.
         if !isBatchOfNew, 4 * settledCount >= inFlight.count { nextPoll = .distantPast }
         inFlight = []
         replyCount = 0
@@ -339,7 +340,7 @@ final class StreamCall: CallWork {
         wanted = reply
     }
 
-    /// Ends the stream. A task that waits for it gets the error.
+    /// Ends the stream. A task that waits for a reply gets the error.
     func end(_ error: CollectorConnectionError) {
         isActive = false
         wanted.take()?.finish(.failure(error))

@@ -91,12 +91,12 @@ package final class CollectorClient: Sendable {
     /// Calls a method and returns its single reply.
     ///
     /// - Parameters:
-    ///   - method: The method. On the shared connection, it must be harmless to call it twice: if the daemon closes a
-    ///     reused connection before it replies, the call is repeated once.
+    ///   - method: The method. On the shared connection, calling the method twice must be harmless: if the daemon
+    ///     closes a reused connection before replying, the call is repeated once.
     ///   - parameters: The parameters, a JSON object.
     ///   - endpoint: The daemon's socket.
-    ///   - timeout: The timeout for connecting, earlier calls on the shared connection and the reply. Nil waits
-    ///     indefinitely.
+    ///   - timeout: The timeout for everything together: connecting, waiting for earlier calls on the shared
+    ///     connection, and the reply. Nil waits indefinitely.
     ///   - isLong: `true` if the call may take long. It then uses a separate connection.
     /// - Returns: The parameters of the reply, a JSON object.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
@@ -110,11 +110,11 @@ package final class CollectorClient: Sendable {
         return try await value(of: call.reply) { submit(.call(call, endpoint, onOwnConnection: isLong)) }.parameters
     }
 
-    /// Waits until no fate of a record is pending, or until the timeout. If the daemon has not answered at all by then,
-    /// waits up to 15 seconds longer.
+    /// Waits until no fate of a record is pending, or until the timeout. If the first lookup has neither succeeded nor
+    /// failed by then, waits up to 15 seconds longer.
     ///
     /// - Parameters:
-    ///   - parameters: The record, the destination, and the timeout, 30 seconds if it is nil.
+    ///   - parameters: The record, the destination and the timeout. A nil timeout means 30 seconds.
     ///   - endpoint: The daemon's socket.
     ///   - retries: `true` to try again until the timeout if the daemon cannot be reached or is busy.
     /// - Returns: The fates. Some may be pending after the timeout.
@@ -185,7 +185,7 @@ package final class CollectorClient: Sendable {
         state.withLock { $0.waker }?.wake()
     }
 
-    /// Fails all requests that the thread has not taken, because it cannot run.
+    /// Fails all requests that the thread has not taken. Called if the thread cannot run.
     func failAll(_ error: Errno) {
         let requests = state.withLock { state in
             defer { state = State() }
@@ -294,7 +294,7 @@ final class PendingResult<Value: Sendable>: Sendable {
     /// Waits for the result.
     ///
     /// - Parameters:
-    ///   - begin: Called once the task waits, unless the result is already known.
+    ///   - begin: Called as soon as the task waits, unless the result is already known.
     ///   - onCancel: Called when the cancellation of the task has ended the wait.
     func value(begin: () -> Void, onCancel: @Sendable () -> Void) async throws -> Value {
         try await withTaskCancellationHandler {
@@ -311,7 +311,8 @@ final class PendingResult<Value: Sendable>: Sendable {
         }
     }
 
-    /// Resumes the task. Only the first call has an effect, and only that call returns `true`.
+    /// Sets the result, and resumes the task if it waits. Only the first call has an effect, and only that call returns
+    /// `true`.
     @discardableResult
     func finish(_ result: Result<Value, any Error>) -> Bool {
         let previous = state.withLock { state in

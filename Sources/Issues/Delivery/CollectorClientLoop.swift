@@ -48,8 +48,8 @@ struct CollectorClientLoop: ~Copyable {
         do throws(Errno) {
             try poller.wait(timeout: time.map { max(.zero, MonotonicClock.now.duration(to: $0)) })
         } catch {
-            // The application has closed the poller's descriptor. After this thread has ended, the next call creates a
-            // new one.
+            // The application has closed the poller's descriptor. After this thread has ended, the next call starts a
+            // thread with a new poller.
             for channel in channels { channel.fail() }
             channels = []
             return
@@ -127,7 +127,7 @@ private final class CallChannel {
     private var failedAttempts = 0
     private var nextAttempt: KernelInstant?
     private var idleSince: KernelInstant?
-    /// When the attempts to connect to a daemon with a full backlog end.
+    /// The time until which connecting to a daemon with a full backlog is attempted. Nil if no attempt is in progress.
     private var connectDeadline: KernelInstant?
 
     private static let connectTimeout: Duration = .seconds(5)

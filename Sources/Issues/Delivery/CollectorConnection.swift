@@ -9,7 +9,7 @@ package struct CollectorConnection: ~Copyable {
     /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var receivesFiles = false
     /// A closure, and the delay after which it is called if no reply to a call has arrived. Nil for none. Has no effect
-    /// on a call without a timeout or with a timeout that is not longer than the delay.
+    /// on `exchange`, or on a call without a timeout or with a timeout that is not longer than the delay.
     package var delayNotice: (delay: Duration, action: () -> Void)?
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
@@ -87,7 +87,7 @@ package struct CollectorConnection: ~Copyable {
     /// Waits until the reply begins to arrive or the delay of `delayNotice` has passed. In the latter case, calls its
     /// action.
     ///
-    /// Does nothing unless there is a deadline that is later than the delay.
+    /// Does nothing if there is no deadline, or if the deadline would pass before the delay.
     private func noticeDelay(deadline: KernelInstant?) throws(CollectorConnectionError) {
         guard let delayNotice else { return }
         let left = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) } ?? delayNotice.delay

@@ -60,7 +60,8 @@ package final class Delivery: Sendable {
         state = Monitor(State(outbox: Outbox(limits: limits)))
     }
 
-    /// Whether the daemon's socket exists, or existed at an earlier call. An abstract socket counts as existing.
+    /// Whether the daemon's socket exists, or existed when this property was read earlier. An abstract socket counts as
+    /// existing.
     var isExpectedToWork: Bool {
         if hasSeenSocket.load(ordering: .relaxed) { return true }
         let isThere = paths.contains { path in
@@ -72,8 +73,8 @@ package final class Delivery: Sendable {
 
     /// The delivery of this process: this object, or a new one after a fork.
     ///
-    /// A child process must not use the inherited object. Its buffer and its sequence numbers belong to the parent, and
-    /// the lock may have been held by a thread that does not exist in the child.
+    /// A child process must not use the inherited object, whose buffer and sequence numbers belong to the parent, and
+    /// whose lock may have been held by a thread that does not exist in the child.
     package var ofThisProcess: Delivery {
         let processID = CurrentProcess.pid
         var delivery = self
@@ -272,14 +273,14 @@ public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvert
 /// not call it in a task.
 ///
 /// - Parameter timeout: The maximum time to wait.
-/// - Returns: True if none of these issues is waiting any longer: each one was stored, rejected, or dropped from the
-///   full buffer.
+/// - Returns: True if none of these issues is in the buffer any longer: each one was stored, rejected, dropped from the
+///   full buffer, or saved for the application's next run.
 @discardableResult
 public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
     Delivery.existing?.flush(timeout: timeout) ?? true
 }
 
-/// Sends or saves buffered reports when the process is about to end on purpose.
+/// Sends or saves buffered reports before the process exits or traps.
 package enum ShutdownFlush {
     /// Flushes the buffer, and then waits until the calls of earlier runs are sent. If the flush fails, saves the
     /// unanswered issues for the next run instead.

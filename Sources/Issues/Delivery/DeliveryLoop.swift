@@ -73,7 +73,7 @@ struct DeliveryLoop: ~Copyable {
             _ = try? Readiness.wait(waker.counter.descriptor, for: .read, timeout: timeout)
             waker.counter.take()
         } else {
-            // The process has no free descriptor for a waker, so this thread checks again within a second.
+            // The process has no free descriptor for a waker, so this thread wakes up by itself within a second.
             let retry = MonotonicClock.now.advanced(by: min(timeout ?? .seconds(1), .seconds(1)))
             Forks.admitted {
                 _ = delivery.state.wait(deadline: retry) { state -> Bool? in state.isStopped ? true : nil }
@@ -117,7 +117,7 @@ struct DeliveryLoop: ~Copyable {
         disconnect()
     }
 
-    /// Writes once to standard error that a server is not trusted.
+    /// Writes to standard error that a server is not trusted. Only the first call has an effect.
     private func warnOnce(_ text: String) {
         guard !delivery.hasWarned.exchange(true, ordering: .relaxed) else { return }
         StandardErrorLine.write(text)
@@ -160,7 +160,7 @@ struct DeliveryLoop: ~Copyable {
         }
     }
 
-    /// Processes a reply. Returns false if it is invalid or answers no call, so that the connection must be closed.
+    /// Processes a reply. Returns false if the reply is invalid or answers no call. The connection must then be closed.
     private func handle(_ reply: VarlinkReply, from path: String) -> Bool {
         let answer = ReportResult(reply)
         let now = MonotonicClock.now

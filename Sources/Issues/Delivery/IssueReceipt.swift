@@ -18,9 +18,9 @@ public struct IssueReceipt: Sendable {
         try await state.outcome().id
     }
 
-    /// Waits until the daemon has stored the issue on disk, for a limited time.
+    /// Waits for a limited time until the daemon has stored the issue on disk.
     ///
-    /// After the timeout, the issue is still delivered when that becomes possible.
+    /// The timeout ends only the wait: the issue is still delivered when that becomes possible.
     ///
     /// - Parameter timeout: The maximum time to wait.
     /// - Returns: The id of the record.
@@ -35,16 +35,17 @@ public struct IssueReceipt: Sendable {
     /// Any number of tasks may wait. They share one thread and one connection to the daemon. If the daemon restarts
     /// meanwhile, they continue to wait.
     ///
-    /// After the timeout, the function returns what is known then, including pending fates. If the issue is stored, but
-    /// the first query for its fates has neither been answered nor failed by then, the function waits up to 15 seconds
-    /// longer.
+    /// After the timeout, the function returns the fates that it received last, some of which may be pending. It throws
+    /// an error if it has received none. If the issue is stored, but the first query for its fates has neither been
+    /// answered nor failed by then, the function waits up to 15 seconds longer.
     ///
     /// - Parameters:
     ///   - destination: The name of a destination. Nil waits for all destinations.
-    ///   - timeout: The time to wait.
-    /// - Returns: The fate of the issue at the named destination, or at each destination. Empty if the daemon has none.
-    /// - Throws: ``IssueDeliveryError`` if the issue was not stored, or not in time, or if its id is unknown; if the
-    ///   daemon refuses the query, cannot be reached before the timeout, or has no destination of that name.
+    ///   - timeout: The maximum time for storing the issue and then waiting for its fates.
+    /// - Returns: The fate of the issue at the named destination, or at each destination. Empty if the daemon has no
+    ///   destinations.
+    /// - Throws: ``IssueDeliveryError`` if the issue was not stored in time or its id is unknown, or if the daemon
+    ///   refuses the query, cannot be reached before the timeout, or has no destination with the given name.
     ///   `CancellationError` if the task was cancelled.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
@@ -80,7 +81,7 @@ public struct IssueReceipt: Sendable {
 }
 
 extension IssueReceipt: CustomStringConvertible {
-    /// The current state: waiting, the id of the stored record, or the reason why it was not stored.
+    /// The current state: waiting, the id of the stored record, or the reason why there is no id.
     public var description: String {
         switch state.known {
         case nil: "waiting to be stored"
@@ -127,7 +128,8 @@ final class ReceiptState: Sendable {
         complete(.failure(error))
     }
 
-    /// Waits until the outcome is known. Throws `CancellationError` if the task is cancelled.
+    /// Waits until the outcome is known. Throws ``IssueDeliveryError`` if the outcome is a failure, or
+    /// `CancellationError` if the task is cancelled.
     func outcome() async throws -> Stored {
         let result = PendingResult<Stored>()
         let known = state.withLock { state in

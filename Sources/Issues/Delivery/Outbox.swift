@@ -7,9 +7,9 @@ package import UnixIO
 /// - Sequence numbers ascend. An issue keeps its number once it has one.
 /// - An issue leaves the outbox only when it is answered, permanently refused, dropped or taken by ``takeAll()``.
 /// - The calls that were sent on this connection and not answered are the first ones in `calls`, until a call is
-///   refused and must be sent again. Then nothing is sent until all answers of this connection have arrived, and
-///   sending restarts with the first call. After a refused call, the daemon replies Busy until it receives that call's
-///   number or a lower one, so no issue can overtake another.
+///   refused and must be sent again. Then nothing is sent until all sent calls have been answered, and sending restarts
+///   with the first call. After a refused call, the daemon replies Busy until it receives that call's number or a lower
+///   one, so no issue can overtake another.
 /// - After a call that is refused permanently, sending restarts on a new connection.
 package struct Outbox<Payload: Sendable>: Sendable {
     package typealias Entry = OutboxEntry<Payload>
@@ -94,8 +94,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     ///   - level: The level of the issue. When the buffer is full, issues of the lowest level are dropped first.
     ///   - bytes: The approximate size of the issue in the buffer, in bytes.
     ///   - growth: The approximate number of bytes that the issue takes in a call, in addition to `bytes`.
-    ///   - coalescing: Merges the second payload into the first and returns true if they are equal. Called with the
-    ///     last waiting issue of the same level.
+    ///   - coalescing: If both payloads are equal, merges the second into the first and returns `true`. The first is
+    ///     that of the last waiting issue of the same level.
     /// - Returns: The issues that were dropped to free space. The new one may be among them.
     package mutating func submitted(
         _ payload: Payload, level: IssueLevel, bytes: Int, growth: Int = 0,
@@ -150,7 +150,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         retryAt = nil
     }
 
-    /// Allows the next attempt to connect immediately, because a caller waits for it.
+    /// Ends the delay before the next attempt to connect, because a caller waits for issues to be sent.
     package mutating func retryNow() {
         retryAt = nil
     }
@@ -166,7 +166,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         return all
     }
 
-    /// Records that earlier runs lost `count` issues. The next call reports the number.
+    /// Records that earlier runs lost `count` issues. The next call that is formed reports the number.
     mutating func lost(_ count: Int) {
         dropped += count
         unreportedDrops += count
@@ -321,7 +321,7 @@ extension Outbox {
         return call.entries
     }
 
-    /// Records that the oldest unanswered call is larger than the daemon allows.
+    /// Records that the oldest unanswered call has more bytes or more records than the daemon allows.
     ///
     /// - Parameters:
     ///   - limit: The daemon's limit, a number of bytes or of records. Nil if unknown.
@@ -365,7 +365,7 @@ extension Outbox {
 
 /// A call of `Report` with its issues.
 package struct OutboxCall<Payload: Sendable>: Sendable {
-    /// The producer's sequence number of the first issue. The others follow it.
+    /// The producer's sequence number of the first issue. The other issues have the numbers that follow.
     package var sequence: Int64
     package var entries: [OutboxEntry<Payload>]
     /// The number of dropped issues that this call reports.
@@ -454,7 +454,7 @@ struct ChunkedQueue<Element> {
 
     /// Changes the last element in place. Does nothing if the queue is empty.
     ///
-    /// - Parameter change: Changes the element, which is not nil, and returns `true` if it did.
+    /// - Parameter change: Receives the element, which is not nil. Returns `true` if it has changed the element.
     /// - Returns: `true` if the element was changed.
     mutating func changeLast(_ change: (inout Element?) -> Bool) -> Bool {
         guard count > 0 else { return false }

@@ -20,7 +20,7 @@ extension QueuedReport {
         self.receipt = receipt
     }
 
-    /// Coalesces `other` into this report if both are equal and neither has a receipt. Returns `true` if it did.
+    /// If `other` is a duplicate of this report and neither has a receipt, counts it as a repeat and returns `true`.
     mutating func absorb(_ other: QueuedReport) -> Bool {
         guard receipt == nil, other.receipt == nil, application === other.application,
             report.isDuplicate(as: other.report)
@@ -35,7 +35,7 @@ extension QueuedReport {
 enum ReportEncoder {
     /// The maximum size of a record in bytes: the daemon's default limit, minus a margin.
     private static let recordLimit = 255 << 10
-    /// Below this size, a record stays within the limit even if every byte is escaped.
+    /// Below this estimated size, a record stays within the limit even if every byte is escaped.
     private static let certainlySmall = recordLimit / 8
 
     static func text(of call: OutboxCall<QueuedReport>, producer: String) -> [UInt8] {
@@ -104,7 +104,7 @@ extension IssueReport {
 extension IssueSite {
     fileprivate var wire: SourceLocation {
         let fileID = file
-        // A location given at run time may have no module, and then no slash.
+        // A location given at run time may consist of a file name only, without a slash and a module.
         let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
         return SourceLocation(
             fileID: fileID, line: Int64(clamping: line), column: column > 0 ? Int64(clamping: column) : nil,
@@ -115,7 +115,8 @@ extension IssueSite {
 /// Fits metadata into the daemon's default limits for a record.
 ///
 /// The daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
-/// an object or array that exceeds them is replaced with its JSON text.
+/// a nested object or array that exceeds them is replaced with its JSON text, and surplus members at the top level are
+/// replaced with one JSON text.
 package struct RecordFit {
     /// The maximum number of keys in metadata. By default, a record may have 256 keys, and its own members, source,
     /// application and causes need some of them.
@@ -183,7 +184,8 @@ package struct RecordFit {
 // Loops instead of closures: if a function recurses through a closure, the compiler inlines it into itself several
 // times.
 extension JSONValue {
-    /// Returns `true` if the value has at most `depth` levels and `keysLeft` keys. Subtracts its keys from `keysLeft`.
+    /// Returns `true` if the value has at most `depth` levels and `keysLeft` keys. Subtracts its keys from `keysLeft`,
+    /// but perhaps not all of them before it returns `false`.
     fileprivate func fits(keysLeft: inout Int, depth: Int) -> Bool {
         switch self {
         case .null, .bool, .integer, .number, .string: return true
@@ -212,7 +214,7 @@ extension IssueMetadata.Key {
     static let breadcrumbs: Self = "breadcrumbs"
     /// The number of dropped issues that no earlier issue mentions.
     static let droppedBefore: Self = "dropped_before"
-    /// The approximate number of bytes that were removed from a record that was too large.
+    /// The approximate number of bytes that were removed because a record or a breadcrumb's metadata was too large.
     static let omittedBytes: Self = "omitted_bytes"
 }
 

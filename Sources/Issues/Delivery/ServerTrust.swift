@@ -1,15 +1,15 @@
 package import UnixIO
 
-/// The paths of the daemon's socket. The daemon, `issuectl` and the client share these rules.
+/// The paths of the daemon's socket, by rules that the daemon, `issuectl` and the client share.
 package enum SocketPath {
     /// The socket of the system daemon.
     package static let system = "/run/issued/issued.sock"
 
-    /// Returns the socket of a daemon that an unprivileged user runs.
+    /// Returns the path of the socket of a daemon that an unprivileged user runs.
     ///
     /// The socket is in `runtimeDirectory` or, if that is nil, relative or another user's, in the user's default
-    /// runtime directory. If the default one does not exist, but the user has a temporary directory that no other user
-    /// can write to, the socket is there.
+    /// runtime directory. If the default one does not exist, is another user's or is writable by other users, but the
+    /// user has a temporary directory that no other user can write to, the socket is in the temporary directory.
     ///
     /// - Parameters:
     ///   - runtimeDirectory: The value of `XDG_RUNTIME_DIR`. Nil if it is not set.
@@ -66,10 +66,10 @@ package enum SocketPath {
 /// Decides whether the server of a socket may receive reports.
 ///
 /// Reports contain data of the application, and replies decide what a command does next. The server must therefore run
-/// as root, as this process's user, as the user `issued` or as ``namedUser``. With socket activation, the peer is the
-/// user of the service manager, which called listen(2). If the socket was found by searching, other users must also be
-/// unable to replace it. A named socket may also be served by the owner of its file, unless this process runs as root.
-/// In a container, ``overflowUserID`` may serve the system's socket.
+/// as root, as this process's user, as the user `issued` or as ``namedUser``. With socket activation, the kernel names
+/// the user of the service manager instead, because that process called listen(2). If the socket was found by
+/// searching, other users must also be unable to replace it. A named socket may also be served by the owner of its
+/// file, unless this process runs as root. In a container, ``overflowUserID`` may serve the system's socket.
 package struct ServerTrust: Sendable {
     /// Whether the socket was named by the caller, `ISSUED_SOCKET` or `--socket`, rather than found by searching.
     package var isNamed: Bool
@@ -80,7 +80,7 @@ package struct ServerTrust: Sendable {
     /// Returns the id of the user `issued`; nil if this user does not exist. Called only when needed.
     package var daemonUser: @Sendable () -> UInt32?
     /// Returns the user id that represents users outside this process's user namespace; nil if the namespace contains
-    /// all users.
+    /// all users or the id is unknown.
     package var overflowUserID: @Sendable () -> UInt32?
 
     /// Creates the rules for a socket. The parameters are the properties.
@@ -217,7 +217,7 @@ extension ServerTrust {
         throw failure
     }
 
-    /// Returns the error that is more helpful to the user: an error about an existing socket, if there is one.
+    /// Returns the more helpful one of two errors: the second, unless only the second says that the file is missing.
     private static func moreHelpful(
         _ first: CollectorConnectionError, _ second: CollectorConnectionError
     ) -> CollectorConnectionError {
@@ -230,7 +230,7 @@ extension ServerTrust {
         let socket: FileStatus
         let folder: FileStatus
         do throws(Errno) {
-            // Links are followed only for a named socket. For another one, they could lead out of the checked folder.
+            // Links are followed only for a named socket. Otherwise they could lead out of the checked folder.
             socket = try FileSystem.status(of: path, followingLinks: isNamed)
             folder = try FileSystem.status(of: FileSystem.parentFolder(of: path))
         } catch {

@@ -36,7 +36,7 @@ extension Delivery {
         for entry in call.entries { entry.payload.receipt?.fail(error) }
     }
 
-    /// Starts to send the calls that earlier runs saved, once per process, on a separate thread.
+    /// Starts a thread that sends the calls that earlier runs and `issuectl` saved. Only the first call has an effect.
     func pickUp(from path: String) {
         guard let spillFolder, !hasPickedUp.exchange(true, ordering: .relaxed) else { return }
         // The folders are almost always empty, and then no thread is needed.
@@ -134,10 +134,11 @@ package struct SpillFolder: Sendable {
     /// Saves a call in a file.
     ///
     /// - Parameters:
-    ///   - call: The encoded message.
+    ///   - call: The encoded call.
     ///   - producer: The name of the producer that numbered the records.
     ///   - sequence: The sequence number of the first record.
-    ///   - issues: The number of issues to report as lost in the next run if the call cannot be saved.
+    ///   - issues: The number of issues to note as lost, for the next run to report, if the folder can be opened but
+    ///     the call cannot be saved.
     /// - Returns: False if the call could not be saved, for example because the folder is full.
     package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
         guard let folder = try? PrivateFolder(path, makesMissing: true) else { return false }
@@ -164,7 +165,8 @@ package struct SpillFolder: Sendable {
         try? PrivateFolder(path)
     }
 
-    /// Whether there are no saved calls and no file with the number of lost issues, or the folder cannot be used.
+    /// Whether there are neither saved calls nor a file with numbers of lost issues. Also `true` if the folder cannot
+    /// be opened.
     package var isEmpty: Bool {
         guard let folder = open() else { return true }
         return Self.isEmpty(folder)
@@ -224,7 +226,7 @@ package struct SpillFolder: Sendable {
         return try? FileLock(file)
     }
 
-    /// Returns the number of issues that could not be saved, and resets it to zero.
+    /// Returns the number of issues that were noted as lost, and resets it to zero.
     static func takeLost(in folder: borrowing PrivateFolder) -> Int {
         let claimed = "\(lostFile).taken"
         guard (try? folder.rename(lostFile, to: claimed)) != nil,
@@ -314,8 +316,9 @@ package struct SpillSender: Sendable {
         self.onLost = onLost
     }
 
-    /// Sends all saved calls one by one. A file is removed when the daemon has answered its call with receipts or
-    /// permanently refused it, or if the file is damaged; the others stay for the next run.
+    /// Sends the saved calls one by one, unless another process is sending them. A file is removed when the daemon has
+    /// answered its call with receipts or permanently refused it, or if the file is damaged; the other files stay for
+    /// the next run.
     package func run() {
         guard let open = folder.open(), !SpillFolder.isEmpty(open), let lock = SpillFolder.lock(open) else { return }
         if let onLost {
@@ -334,11 +337,11 @@ package struct SpillSender: Sendable {
                 } catch .fileTooLarge {
                     call = []
                 } catch {
-                    // Another run may be able to read it.
+                    // Another run may be able to read the file.
                     continue
                 }
                 guard SpillFolder.isCall(call, named: file.name) else {
-                    // It can never be sent.
+                    // The file can never be sent.
                     lost(in: open)
                     try? open.remove(file.name)
                     continue

@@ -78,8 +78,8 @@ extension IssueMetadata: Encodable {
 }
 
 extension IssueMetadata.Value: Encodable {
-    /// Encodes the value like the JSON that it represents. A fraction, or an integer of more than 64 bits, is rounded
-    /// to a `Double`; a number beyond the range of `Double` becomes a string.
+    /// Encodes the value as the JSON that it represents. A number with a fraction or an exponent, or an integer of more
+    /// than 64 bits, is rounded to a `Double`; a number beyond the range of `Double` becomes a string.
     ///
     /// - Parameter encoder: The encoder.
     /// - Throws: The error of the encoder.
@@ -209,8 +209,9 @@ extension IssueMetadata.Value {
         self.init(json: MetadataEncoder.json(of: value))
     }
 
-    /// Creates a value from any value: an optional, list or dictionary by its contents, another `Encodable` value by
-    /// its encoding, and any other value by its description. Long and deeply nested collections are truncated.
+    /// Creates a value from any value: an optional, a list or a dictionary with `String` keys by its contents, another
+    /// `Encodable` value by its encoding, and any other value by its description. Long and deeply nested collections
+    /// are truncated.
     init(describing value: Any, depth: Int = 0) {
         let mirror = Mirror(reflecting: value)
         if mirror.displayStyle == .optional {

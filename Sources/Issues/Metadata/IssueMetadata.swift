@@ -323,8 +323,8 @@ extension IssueMetadata: Sequence {
 extension IssueMetadata {
     /// Sets a value for a key that the library reserves.
     ///
-    /// If the application uses the same key, its value moves to the key with the prefix `metadata_`, where it replaces
-    /// any other value, and `repairs` mentions the change.
+    /// If the application uses the same key, the application's value moves to the key with the prefix `metadata_` and
+    /// replaces any value there, and `repairs` mentions the change.
     mutating func setReserved(_ key: Key, to value: Value) {
         if let theirs = self[key] {
             let renamed = Key("metadata_\(key)")

@@ -39,8 +39,8 @@ extension IssueReporter where Self == _DefaultReporter {
     /// Of similar lines from one source location, it writes the first ten immediately and then one per second, with the
     /// number of omitted lines. This does not limit what is sent to the daemon.
     ///
-    /// In tests, it instead fails the test or, if the level is ``IssueLevel/warning`` or lower, records a warning. It
-    /// sends nothing to the daemon then. An issue that no test library can record is written to standard error. This
+    /// In tests, it instead fails the test or, if the level is ``IssueLevel/warning`` or lower, records a warning, and
+    /// sends nothing to the daemon. An issue that no test library can record is written to standard error. This
     /// includes warnings under XCTest, which does not support them.
     public static var `default`: Self { Self() }
 
@@ -201,7 +201,7 @@ package struct LineThrottle: Sendable {
     package enum Decision: Equatable {
         /// The line is written. `omitted` similar lines were left out before it.
         case write(omitted: Int)
-        /// The line is left out, and a note about it is written.
+        /// The line is left out, and a note that lines are left out is written instead.
         case announce
         case omit
     }

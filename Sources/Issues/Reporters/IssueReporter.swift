@@ -18,7 +18,8 @@ public protocol IssueReporter: Sendable {
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt)
 
-    /// Reports a caught error. By default, reports its description as an issue of severity `error`.
+    /// Reports a caught error. By default, reports the error's description and the message as an issue of severity
+    /// `error`.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -42,7 +43,8 @@ public protocol IssueReporter: Sendable {
     func expectIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt)
 
-    /// Reports a caught error that was expected. By default, reports its description as an expected issue.
+    /// Reports a caught error that was expected. By default, reports the error's description and the message as an
+    /// expected issue.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -105,8 +107,8 @@ public enum IssueReporters {
     /// The reporters of the current scope. Initially `[.default]` or, outside tests, the reporters that
     /// `ISSUED_REPORTERS` lists.
     ///
-    /// Setting this property changes the innermost `withIssueReporters` scope around the assignment, or the whole
-    /// process if there is none.
+    /// Setting this property changes the innermost `withIssueReporters` scope around the assignment or, if there is
+    /// none, the whole process.
     public static var current: [any IssueReporter] {
         get { ReportingScope.current.reporters.reporters }
         set { ReportingScope.current.reporters.reporters = newValue }
@@ -115,7 +117,7 @@ public enum IssueReporters {
     private static let applicationBox = Mutex<ApplicationSnapshot?>(nil)
     private static let defaultApplication = ApplicationSnapshot(IssueApplication())
 
-    /// The properties of the application that each issue includes.
+    /// The properties of the application. Each issue includes them.
     public static var application: IssueApplication {
         get { applicationSnapshot.info }
         set {
@@ -251,12 +253,12 @@ enum CaughtError {
 ///
 /// ```swift
 /// withIssueReporters([]) {
-///     // Issues that are reported here are ignored.
+///     // Issues that are reported here reach no reporter.
 /// }
 /// ```
 ///
 /// - Parameters:
-///   - reporters: The reporters for the operation. With an empty list, issues are ignored.
+///   - reporters: The reporters for the operation. Empty for none; responders still receive issues.
 ///   - operation: The operation to run.
 /// - Returns: The value that the operation returns.
 /// - Throws: The error that the operation throws.
@@ -338,7 +340,7 @@ package final class SendGate: Sendable {
     private let hasRules: Atomic<Bool>
     private let level: IssueLevel
 
-    /// Creates a gate that withholds reports below a level, except those that are not sampled.
+    /// Creates a gate that withholds reports below a level, except those with a receipt.
     package init(level: IssueLevel = .debug) {
         self.level = level
         hasRules = Atomic(level > .debug)
@@ -369,7 +371,7 @@ package final class SendGate: Sendable {
     ///
     /// - Parameters:
     ///   - report: The report.
-    ///   - isSampled: `true` if the level and the sampling apply to the report.
+    ///   - isSampled: `true` if the minimum level and the sampling apply to the report: if it has no receipt.
     ///   - chance: A random number from 0 up to, but not including, 1.
     /// - Returns: The decision, with the report to send.
     package func evaluate(
@@ -379,7 +381,7 @@ package final class SendGate: Sendable {
         let rules = rules.withLock { $0 }
         if isSampled, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }
         guard let beforeSend = rules.beforeSend else { return .send(report) }
-        // Issues that the closure reports itself must not be passed to it again.
+        // Issues that the closure itself reports must not be passed to the closure again.
         let scope = ReportingScope.here.forReporters()
         defer { scope.endWork() }
         return ReportingScope.$box.withValue(scope) { beforeSend(report).map { .send($0) } ?? .withheld }

@@ -84,7 +84,7 @@ struct ProcessDefaults: Sendable {
     }
 }
 
-/// The properties of an application that each of its issues includes.
+/// The properties of an application. Each of its issues includes them.
 public struct IssueApplication: Hashable, Sendable {
     /// The name under which issues are grouped.
     public var name: String
@@ -174,7 +174,7 @@ extension IssueApplication {
     }
 }
 
-/// The application's properties at a point in time, shared by all reports of that time.
+/// The application's properties, shared by all reports until ``IssueReporters/application`` is set again.
 final class ApplicationSnapshot: Sendable {
     let info: IssueApplication
 

@@ -99,7 +99,7 @@ public struct IssueRedaction: Sendable {
 }
 
 extension IssueReporters {
-    /// The rules that are applied to each report before a reporter receives it, in their order. Empty by default.
+    /// The rules that are applied, in this order, to each report before a reporter receives it. Empty by default.
     ///
     /// The values that they replace are not sent, not written to standard error, and not saved in the files of unsent
     /// reports. The rules do not change the names of the application, files and functions, nor ``IssueReport/error``.
@@ -131,7 +131,7 @@ enum RedactionHook {
     /// The message of an issue that a rule itself reports. Its other texts are removed.
     private static let omitted = "An issue that a rule of redaction has reported"
 
-    /// Returns a text with its secret values replaced.
+    /// Returns a text with its secret values replaced, or ``omitted`` if a rule is running already.
     static func text(_ text: String) -> String {
         guard isSet.load(ordering: .acquiring) else { return text }
         return run(else: omitted) { redacted(text, by: $0) ?? text }
@@ -206,7 +206,8 @@ extension IssueReport.Content {
         context.user = context.user.map(text)
     }
 
-    /// Replaces the secret values in the message. The template stays, unless a secret value is part of it.
+    /// Replaces the secret values in the message. The template stays, unless a replacement affects its constant text or
+    /// a secret is found only in the whole message.
     private mutating func redactMessage(_ text: (String) -> String) {
         let described = String(decoding: message.utf8.prefix(describedLength), as: UTF8.self)
         guard values.isKnown, values.end <= describedLength, describedLength <= message.utf8.count else {

@@ -36,7 +36,7 @@ public struct IssueReport: Sendable {
         return report
     }
 
-    /// The text of the issue: the caller's message, the error's, or both.
+    /// The text of the issue: the caller's message, the error's message, or both. A default text if there is neither.
     public var message: String {
         get { storage.content.message }
         set {
@@ -84,7 +84,7 @@ public struct IssueReport: Sendable {
         get { storage.content.context }
         set { content.context = newValue }
     }
-    /// The errors that caused this one, outermost first.
+    /// The errors that caused the reported error, outermost first.
     public var causes: [IssueCause] {
         get { storage.content.causes }
         set { content.causes = newValue }
@@ -94,7 +94,7 @@ public struct IssueReport: Sendable {
         get { storage.content.domain }
         set { content.domain = newValue }
     }
-    /// The number of the error within its domain. Nil if it has none.
+    /// The number of the error within its domain. Nil if the error has none.
     public var code: Int? {
         get { storage.content.code }
         set { content.code = newValue }
@@ -115,7 +115,8 @@ public struct IssueReport: Sendable {
         get { storage.content.isReportable }
         set { content.isReportable = newValue }
     }
-    /// The fingerprint to send. For an issue without a text, this is its location. Nil lets the daemon compute it.
+    /// The fingerprint to send: the one that was set or, for an issue without a text, the location. Nil lets the daemon
+    /// compute it.
     var sentFingerprint: String? {
         if let fingerprint, !fingerprint.isEmpty { return fingerprint }
         return storage.content.lacksText ? site.description : nil
@@ -168,8 +169,8 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
-    /// Creates a report for a caught error. `message` describes what the program was doing when it occurred. Otherwise
-    /// the same as the version with a message only.
+    /// Creates a report for a caught error. `message` describes what the program was doing when the error occurred.
+    /// Otherwise the same as the version with a message only.
     public init(
         _ error: any Error, _ message: IssueText, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fingerprint: String? = nil,
@@ -195,8 +196,8 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
-    /// Creates a report for a caught error. `message` describes what the program was doing when it occurred; nil for
-    /// none. Otherwise the same as the version with a message only.
+    /// Creates a report for a caught error. `message` describes what the program was doing when the error occurred; nil
+    /// for none. Otherwise the same as the version with a message only.
     @_disfavoredOverload
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],

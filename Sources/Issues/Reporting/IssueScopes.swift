@@ -70,9 +70,9 @@ public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async 
 
 /// Runs an operation and gives every issue that it reports a fingerprint.
 ///
-/// The daemon treats all issues of an application with the same fingerprint as one issue, regardless of their messages
-/// and locations. A fingerprint of the reporting call takes precedence over the fingerprints of scopes, and an inner
-/// scope takes precedence over outer ones.
+/// If a user's application reports several issues with the same fingerprint, the daemon treats them as one issue,
+/// regardless of their messages and locations. A fingerprint of the reporting call takes precedence over the
+/// fingerprints of scopes, and an inner scope takes precedence over outer ones.
 ///
 /// - Parameters:
 ///   - fingerprint: The fingerprint. Nil or an empty string lets the daemon compute it, even if an outer scope has one.
@@ -104,8 +104,8 @@ extension IssueReporters {
     /// Ids of `withIssueContext` and of the report take precedence.
     ///
     /// The closure is called when an ``IssueReport`` is created, in the reporting task, so that it can read task-local
-    /// values. It must not block. Issues that it reports itself go to standard error. `reportIssue` does not call it if
-    /// there are neither reporters nor responders.
+    /// values. It must not block. Issues that the closure itself reports go to standard error. `reportIssue` does not
+    /// call the closure if there are neither reporters nor responders.
     public static var context: (@Sendable () -> IssueContext)? {
         get { ContextHook.closure.withLock { $0 } }
         set {
@@ -163,8 +163,8 @@ final class ScopeContext: Sendable {
 /// ```
 ///
 /// Ids that the context lacks come from outer scopes, or otherwise from ``IssueReporters/context``. A span belongs to
-/// its trace, so a context with a trace id does not get a span id from there. Ids that are given to an ``IssueReport``
-/// take precedence.
+/// its trace, so a context with a trace id does not get a span id from either of them. Ids that are given to an
+/// ``IssueReport`` take precedence.
 ///
 /// - Parameters:
 ///   - context: The ids.
@@ -188,8 +188,8 @@ extension IssueContext {
         values.reduce(0) { $0 + 16 + $1.value.utf8.count }
     }
 
-    /// Returns the context, with the ids that it lacks taken from another one. A span belongs to its trace, so a
-    /// context with a trace id does not get the span id of the other one.
+    /// Returns the context, with the ids that it lacks taken from `other`. A span belongs to its trace, so a context
+    /// with a trace id does not get the span id of `other`.
     func completed(by other: IssueContext) -> IssueContext {
         IssueContext(
             traceID: traceID ?? other.traceID, spanID: traceID == nil ? spanID ?? other.spanID : spanID,
@@ -258,7 +258,7 @@ final class BreadcrumbTrail: Sendable {
 /// ```
 ///
 /// - Parameters:
-///   - message: A description of the event. It is cut to 512 bytes.
+///   - message: A description of the event. What exceeds 512 bytes is replaced with an ellipsis.
 ///   - metadata: Metadata of the event, added to that of the scopes around the call. If the result has more than about
 ///     1 KiB, only its size is kept.
 public func leaveBreadcrumb(_ message: IssueText, metadata: IssueMetadata = [:]) {

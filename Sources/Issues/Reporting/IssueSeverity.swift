@@ -21,7 +21,7 @@ extension IssueLevel {
 
 /// The severity of an issue as test frameworks and the reporters of swift-issue-reporting know it: warning or error.
 ///
-/// Functions that report an issue also accept the five levels of ``IssueLevel``.
+/// `reportIssue` also accepts the five levels of ``IssueLevel``.
 public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Comparable, _IssueSeverity {
     /// A possible problem that does not fail a test.
     case warning

@@ -1,9 +1,9 @@
 internal import IssueWire
 
-/// The message of an issue, which keeps its constant text apart from the values that are inserted into it.
+/// The message of an issue. Its constant text is kept apart from the values that are inserted into it.
 ///
-/// The functions that report issues take a string literal as such a message. All reports of one literal belong to the
-/// same issue, regardless of the values:
+/// The functions that report issues take a string literal as such a message. The values do not affect the grouping, so
+/// all reports from this line belong to the same issue:
 ///
 /// ```swift
 /// reportIssue("User \(name) not found in \(count) tables")
@@ -73,14 +73,15 @@ extension IssueText {
             append(value, .text)
         }
 
-        /// Appends the text that the value has in a `String` literal, and sends it as a Boolean.
+        /// Appends the text that the value has in a `String` literal. The daemon receives the value as a Boolean.
         ///
         /// Otherwise the same as the version with a `String`.
         public mutating func appendInterpolation(_ value: Bool) {
             append(value ? "true" : "false", .scalar)
         }
 
-        /// Appends the text that the value has in a `String` literal, and sends it as a number.
+        /// Appends the text that the value has in a `String` literal. The daemon receives the value as a number, unless
+        /// JSON cannot express it.
         ///
         /// Otherwise the same as the version with a `String`.
         @inlinable
@@ -88,7 +89,8 @@ extension IssueText {
             append(value.description, .scalar)
         }
 
-        /// Appends the text that the value has in a `String` literal, and sends it as a number.
+        /// Appends the text that the value has in a `String` literal. The daemon receives the value as a number, unless
+        /// JSON cannot express it.
         ///
         /// Otherwise the same as the version with a `String`.
         @inlinable
@@ -98,7 +100,9 @@ extension IssueText {
             append(value.description, .scalar)
         }
 
-        /// Appends the text that the value has in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal.
+        ///
+        /// Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value: TextOutputStreamable & CustomStringConvertible>(
             _ value: Value
@@ -106,19 +110,25 @@ extension IssueText {
             appendStream(value)
         }
 
-        /// Appends the text that the value has in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal.
+        ///
+        /// Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value: TextOutputStreamable>(_ value: Value) {
             appendStream(value)
         }
 
-        /// Appends the text that the value has in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal.
+        ///
+        /// Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value: CustomStringConvertible>(_ value: Value) {
             append(value.description, .text)
         }
 
-        /// Appends the text that the value has in a `String` literal. Otherwise the same as the version with a `String`.
+        /// Appends the text that the value has in a `String` literal.
+        ///
+        /// Otherwise the same as the version with a `String`.
         @inlinable
         public mutating func appendInterpolation<Value>(_ value: Value) {
             append(String(describing: value), .text)
@@ -145,7 +155,7 @@ extension IssueText {
             append(String(describing: value), .text)
         }
 
-        /// Appends a value, or another text if it is nil.
+        /// Appends a value, or a given text if the value is nil.
         ///
         /// - Parameters:
         ///   - value: The value.
@@ -207,9 +217,9 @@ extension IssueText {
         // A message fits in four registers, which keeps calls small: two for the text, one each for `packed` and
         // `others`.
 
-        /// The first values, at most three, up to the first one that does not fit. Each takes 20 bits: 10 for the
-        /// offset, 9 for the length and 1 for the kind. The next two bits are the number of these values, and the bit
-        /// after them is 1 if the values are unknown.
+        /// The values before the first one that does not fit, at most three. Each takes 20 bits: 10 for the offset, 9
+        /// for the length and 1 for the kind. Bits 60 and 61 are the number of these values. Bit 62 is 1 if the values
+        /// of the text are unknown.
         private var packed: UInt64
         /// The other values. Each takes 64 bits: 32 for the offset, 31 for the length and 1 for the kind.
         private var others: [UInt64]?
@@ -231,7 +241,7 @@ extension IssueText {
         /// The number of values.
         var count: Int { packedCount + (others?.count ?? 0) }
 
-        /// Adds the next value.
+        /// Adds the next value. If it ends at 2 GiB or later, the values are unknown from then on.
         @inline(__always)
         mutating func append(from start: Int, to end: Int, _ kind: Kind) {
             let (count, length) = (packedCount, end &- start)
@@ -265,7 +275,7 @@ extension IssueText {
             return (start..<(start + length), isScalar ? .scalar : .text)
         }
 
-        /// Returns the positions of the values after `length` bytes were inserted before the text.
+        /// Returns the positions that the values have once `length` bytes are inserted before the text.
         func shifted(by length: Int) -> Values {
             guard isKnown else { return self }
             var shifted = Values()
@@ -284,7 +294,8 @@ extension IssueText {
     /// The maximum number of values that the daemon accepts.
     private static let partLimit = 64
 
-    /// Returns the template of a message and its values, as they are sent. Nil if they are unknown or exceed a limit.
+    /// Returns the template of a message and its values, as they are sent. Nil if the values are unknown or do not lie
+    /// within `length` bytes, or if a limit is exceeded.
     ///
     /// - Parameters:
     ///   - text: The message, which may continue after the text that the values belong to.
@@ -353,7 +364,7 @@ public struct IssueTextFormat<Value> {
 }
 
 extension IssueTextFormat where Value: BinaryInteger {
-    /// Hexadecimal digits after `0x`.
+    /// Hexadecimal digits after `0x`, or after `-0x` for a negative value.
     public static var hex: Self {
         Self { $0 < 0 ? "-0x\(String($0.magnitude, radix: 16))" : "0x\(String($0, radix: 16))" }
     }

@@ -3,7 +3,8 @@
 //
 // A literal with variables is an `IssueMetadata.EncodableLiteral`, and a dictionary that is not a literal is passed as
 // `[AnyHashable: any Encodable]`. A message that is not a literal is an `AnyHashable` here, because converting to that
-// type is what the compiler prefers least: with `String`, it would choose these overloads even for a literal message.
+// type is what the compiler prefers least. With `String`, it would choose the overloads for such messages even for a
+// literal.
 // Metadata that is a literal must not become a dictionary, since a dictionary literal traps if a key occurs twice.
 
 /// Reports an issue. Its metadata is a literal with variables.
@@ -36,7 +37,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports an issue with a message that is not a literal. Its metadata is a literal with variables.
+/// Reports an issue with a message that is not a literal, and with metadata that is a literal with variables.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
@@ -52,7 +53,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports an issue with a message that is not a literal. Its metadata is a dictionary.
+/// Reports an issue with a message that is not a literal, and with metadata that is a dictionary.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
@@ -68,7 +69,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error. Its metadata is a literal with variables.
+/// Reports a caught error with metadata that is a literal with variables.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
@@ -83,7 +84,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error. Its metadata is a dictionary.
+/// Reports a caught error with metadata that is a dictionary.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
@@ -98,7 +99,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error. Its metadata is a literal with variables.
+/// Reports a caught error with metadata that is a literal with variables.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
@@ -114,7 +115,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error. Its metadata is a dictionary.
+/// Reports a caught error with metadata that is a dictionary.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
@@ -130,7 +131,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with a message that is not a literal. Its metadata is a literal with variables.
+/// Reports a caught error with a message that is not a literal, and with metadata that is a literal with variables.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
@@ -147,7 +148,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with a message that is not a literal. Its metadata is a dictionary.
+/// Reports a caught error with a message that is not a literal, and with metadata that is a dictionary.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload

@@ -1,7 +1,8 @@
 /// Reports an issue.
 ///
-/// The message is evaluated at most once, and not at all without reporters and responders. The call does not wait for
-/// the daemon. It may wait while a reporter writes to standard error, or for a responder or a custom reporter.
+/// The message is evaluated at most once, and not at all if there are neither reporters nor responders. The call does
+/// not wait for the daemon. It may wait while a reporter writes to standard error, or for a responder or a custom
+/// reporter.
 ///
 /// - Parameters:
 ///   - message: A description of what went wrong.
@@ -113,7 +114,7 @@ public func reportIssue(
 ///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
 ///   - fingerprint: The text that the issue is grouped by instead of its message and location. Nil or an empty string
-///     uses that of `withIssueFingerprint`; without one, the daemon computes it.
+///     uses the fingerprint of `withIssueFingerprint`. If that is not set either, the daemon computes one.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -153,7 +154,7 @@ public func reportIssue(
 ///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
 ///   - fingerprint: The text that the issue is grouped by instead of its message and location. Nil or an empty string
-///     uses that of `withIssueFingerprint`; without one, the daemon computes it.
+///     uses the fingerprint of `withIssueFingerprint`. If that is not set either, the daemon computes one.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.
@@ -179,7 +180,7 @@ public func reportIssue(
 ///   - level: An alternative to `severity`, which it overrides. Nil uses `severity`.
 ///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
 ///   - fingerprint: The text that the issue is grouped by instead of its message and location. Nil or an empty string
-///     uses that of `withIssueFingerprint`; without one, the daemon computes it.
+///     uses the fingerprint of `withIssueFingerprint`. If that is not set either, the daemon computes one.
 ///   - fileID: The file ID of the reported location. Defaults to the caller's.
 ///   - filePath: The file path of the reported location. Defaults to the caller's.
 ///   - line: The line of the reported location. Defaults to the caller's.

@@ -10,8 +10,8 @@ public protocol ReportableError: Error {
     static var domain: String { get }
     /// The number of the error within its domain. Defaults to 0.
     var code: Int { get }
-    /// A description for developers. Defaults to `String(describing:)` of the error, after the name of its type if it
-    /// is an enum without a description of its own.
+    /// A description for developers. Defaults to `String(describing:)` of the error. If the error is an enum without a
+    /// description of its own, the name of its type precedes that.
     var message: String { get }
     /// Metadata for the report. Metadata of scopes and of the call takes precedence for equal keys.
     var userInfo: IssueMetadata { get }
@@ -113,7 +113,7 @@ struct ErrorReading: Sendable {
         isReportable = !type.isCancellation
     }
 
-    /// Returns the errors that an enum or struct holds directly, in a tuple or in an optional, for example in `case
+    /// Returns the errors that an enum or struct holds, directly or within a tuple or an optional, for example in `case
     /// caught(any Error)` or in a stored property.
     private static func carriedErrors(_ error: any Error) -> [any Error] {
         let mirror = Mirror(reflecting: error)
@@ -178,8 +178,9 @@ extension ErrorReading {
 
 /// Foundation's errors, read without linking Foundation.
 ///
-/// Only an application that links Foundation can have such errors; this library does not link it, so it reads their
-/// members by reflection. The keys of the user info are the values of Foundation's documented constants.
+/// Only an application that links Foundation can have such errors. This library does not link Foundation, so the
+/// members of the errors are read by reflection. The keys of the user info are the values of Foundation's documented
+/// constants.
 extension ErrorReading {
     init?(ofFoundation error: any Error, typeName: String) {
         let members = Self.members(of: error)
@@ -406,7 +407,7 @@ struct CauseWalk {
         }
     }
 
-    /// Records an error as visited. Returns false if the same object was visited before, or if the maximum is exceeded.
+    /// Records an error as visited. Returns false if the same object was visited before, or if `maxErrors` is exceeded.
     @discardableResult
     private mutating func markVisited(_ error: any Error) -> Bool {
         errorCount += 1

@@ -46,7 +46,8 @@ enum Reporting {
         return .unhandled
     }
 
-    /// Passes a finished report to the responders and reporters of the current scope.
+    /// Passes a finished report to the responders and then to the reporters of the current scope. If the caller is a
+    /// reporter, writes the report to standard error instead.
     static func report(_ report: IssueReport) {
         guard !ReportingScope.isSilent else { return }
         let box = ReportingScope.here
@@ -136,10 +137,10 @@ struct ReportingScope: Sendable {
     var trail = BreadcrumbTrail.process
     /// The source location that replaces the location of each report. Nil for none.
     var site: IssueSite?
-    /// Counts reports as expected when no test library does. Set only in `_withKnownIssue` outside Swift Testing.
+    /// Counts the issues of the surrounding `_withKnownIssue`. Nil if there is none, or if Swift Testing counts them.
     var knownIssues: KnownIssues?
-    /// The scope whose reporters were running when this scope was created. Nil if none were running, or if the
-    /// reporters were replaced since.
+    /// The scope whose reporters were running when this scope was created. Nil if none were running, or if they have
+    /// set other reporters for this scope.
     ///
     /// Without it, a reporter that reports an issue in a scope of its own would be called for that issue again, and so
     /// on until the stack overflows. A task that the reporter starts inherits it, but the task's reports are treated

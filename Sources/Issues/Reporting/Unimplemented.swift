@@ -265,7 +265,7 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     }
 }
 
-/// The error that an unimplemented closure throws.
+/// The error that an unimplemented closure throws if no other error is given.
 public struct UnimplementedFailure: Error {
     /// The description of the closure that was called.
     public let description: String
@@ -279,10 +279,10 @@ public struct UnimplementedFailure: Error {
 }
 
 extension IssueSite {
-    /// Reports that the unimplemented value at this location was used.
+    /// Reports that the unimplemented value or closure at this location was used.
     ///
     /// - Parameters:
-    ///   - description: The description of the value.
+    ///   - description: The description of the value or closure.
     ///   - call: The arguments of the call to a closure. Nil for a value.
     fileprivate func reportUnimplemented(_ description: IssueText, call: String? = nil) {
         // swift-issue-reporting uses the same text, and tests compare with it.

@@ -13,7 +13,7 @@ internal import IssueWire
 ///
 /// Responders run on the reporting thread, the innermost scope's first. An issue that a responder reports goes to the
 /// responders outside of it, and then to the reporters. An error that a responder throws replaces the error that it was
-/// given.
+/// given, unless the responder is asynchronous.
 public struct ErrorResponder: Sendable {
     let respond: @Sendable (IssueReport) -> Response
 
@@ -191,7 +191,7 @@ extension ErrorResponder {
     /// Creates a responder that replaces errors of one type. The old error becomes a cause of the new one.
     ///
     /// - Parameters:
-    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - type: The type of the errors. Errors of other types are not replaced.
     ///   - body: Receives the error and returns the new one. An error that it throws is used as the new one.
     /// - Returns: The responder.
     public static func transform<Failure: Error>(
@@ -237,7 +237,7 @@ extension ErrorResponder {
     /// Creates a responder that writes a line for every error and does not handle it.
     ///
     /// - Parameter write: Receives the line, without a newline at its end. It is not sanitised, so it may contain
-    ///   newlines and escape sequences of the message.
+    ///   newlines and escape sequences of the report.
     /// - Returns: The responder.
     public static func log(_ write: @escaping @Sendable (String) -> Void) -> Self {
         Self { report in

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The responders that are in effect at a point of the program, as a value.
 ///
-/// Scopes extend to child tasks and to tasks created with `Task`, but not to detached tasks, other threads and queues.
-/// Code that runs there can use the responders of another scope:
+/// Scopes extend to child tasks and to tasks created with `Task`, but not to detached tasks, nor to closures that are
+/// passed to another thread or queue. Code that runs there can use the responders of another scope:
 ///
 /// ```swift
 /// let responders = ErrorResponders.current

@@ -55,7 +55,7 @@ final class IssueCollector: IssueSink {
         collected.withLock { $0.append(ReportedIssue(report)) }
     }
 
-    /// Reports an error if there are no issues, and one for each issue that does not match.
+    /// Reports a failure if there are no issues, and one for each issue that does not match.
     func check(
         _ message: () -> String?, at site: IssueSite, matching issueMatcher: (ReportedIssue) -> Bool
     ) {
@@ -160,7 +160,8 @@ public func withExpectedIssue(
         column: column, body)
 }
 
-/// The operation of the asynchronous ``_withKnownIssue(_:isIntermittent:isolation:fileID:filePath:line:column:_:)``.
+/// The type of the operation of
+/// ``_withKnownIssue(_:isIntermittent:isolation:fileID:filePath:line:column:_:)``, the asynchronous version.
 public typealias _AsyncThrowingBody = @concurrent () async throws -> Void
 
 /// Runs an operation that is known to report issues or to throw, and reports an issue if it does neither.

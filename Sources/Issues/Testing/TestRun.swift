@@ -3,8 +3,9 @@ internal import UnixIO
 /// Whether this process runs tests.
 ///
 /// The value is determined once, from the test libraries that are loaded and from how the process was started: its
-/// executable's name, its arguments, and the variables that Bazel and other runners set. For the test that the current
-/// task runs, see ``TestContext/current``.
+/// executable's name, its arguments, and the variables that Bazel and other runners set. It is always `false` in a
+/// process with more privileges than its caller, such as a setuid program. For the test that the current task runs,
+/// see ``TestContext/current``.
 public let isTesting: Bool = TestRun.isActive
 
 /// The kind of test that is running.
@@ -15,6 +16,9 @@ public enum TestContext: Equatable, Sendable {
     case xcTest
 
     /// The kind of test that is running. Nil if this process does not run tests.
+    ///
+    /// Outside the task of a test of Swift Testing, this is `xcTest` unless the option `--testing-library` of the
+    /// process selects Swift Testing.
     public static var current: Self? {
         guard isTesting else { return nil }
         if let test = TestingLibrary.currentTest {
@@ -60,7 +64,7 @@ public enum TestContext: Equatable, Sendable {
 
 /// Determines whether this process runs tests, and with which library.
 enum TestRun {
-    /// Whether this process was started to run tests of Swift Testing.
+    /// Whether SwiftPM started this process to run tests of Swift Testing.
     ///
     /// SwiftPM runs the same executable once for each library, and each run loads both libraries. Code outside a test's
     /// task cannot see the current test, so this property describes the process instead of the task.
@@ -85,7 +89,8 @@ enum TestRun {
         isOfSwiftTesting || TestingLibrary.currentTest != nil
     }
 
-    /// Whether this process runs tests: it has loaded a test library, and was started to run tests.
+    /// Whether this process runs tests: it has loaded a test library, and was started to run tests. Always `false` in a
+    /// process with more privileges than its caller.
     ///
     /// A loaded library is not enough, since a production program loads one as soon as it links any package that
     /// contains test helpers.
@@ -119,7 +124,7 @@ enum TestRun {
 /// Records reports as failures or warnings of the running test.
 enum TestFailure {
     /// Records the report as a warning if its level is `warning` or lower, otherwise as a failure. Returns false if it
-    /// could not be recorded: no test library could be called, or the library does not support warnings.
+    /// could not be recorded: no test library could be called, or the report is a warning and the library is XCTest.
     static func record(_ report: IssueReport) -> Bool {
         let isWarning = report.level.severity == .warning
         if TestRun.usesSwiftTesting {

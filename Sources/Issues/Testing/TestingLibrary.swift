@@ -17,7 +17,7 @@ enum TestingLibrary {
         return open(types.test)
     }
 
-    // Found by reflection, because code that does not import Testing cannot access the traits. Later versions of
+    // Found by reflection, because code that does not import Testing cannot access the traits. Some versions of
     // Testing nest them one level deeper.
     private static func traits(of test: Any) -> [any Sendable] {
         let members = Mirror(reflecting: test).children
@@ -150,7 +150,7 @@ enum TestingValues {
                 "$s7Testing14SourceLocationV6fileID0D4Path4line6columnACSS_SSS2itcfC",
                 as: (@convention(thin) (consuming String, consuming String, Int, Int) -> SourceLocation).self)
         else { return nil }
-        // Testing requires a module and numbers from 1, which a location given at run time may lack.
+        // Testing requires a module, and a line and column of at least 1. A location given at run time may lack them.
         let fileID = site.file.contains("/") ? site.file : "unknown/\(site.file)"
         return make(
             fileID, site.filePath.description, max(1, Int(clamping: site.line)), max(1, Int(clamping: site.column)))
