@@ -249,7 +249,10 @@ struct SecretReader: ~Escapable {
         func has(_ letter: Unicode.Scalar, _ distance: Int) -> Bool { byte(distance) | 0x20 == UInt8(ascii: letter) }
         switch bytes[index] {
         case UInt8(ascii: "@"): return true
-        case UInt8(ascii: "\\"): return byte(1) == UInt8(ascii: "u")
+        case UInt8(ascii: "\\"):
+            if byte(1) == UInt8(ascii: "u") { return true }
+            // In JSON, the letter of an escape such as `\\n` would otherwise count as the first one of the next word.
+            return ByteClass.isLetter(byte(1)) && byte(2) > UInt8(ascii: " ") && !isQuote(byte(2))
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
             // The last digit before a separator that is not ASCII.
             if byte(1) >= 0x80 { return ByteClass.isDigit(byte(-1)) && ByteClass.isDigit(byte(-3)) }

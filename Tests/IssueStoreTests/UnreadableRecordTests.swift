@@ -110,6 +110,39 @@ struct UnreadableRecordTests {
         }
     }
 
+    @Test(
+        "A block with a wrong last id loses its own records only, even when its range is removed",
+        arguments: [45, 25, 15, 5, -1])
+    func wrongLastID(last: Int64) throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            try store.shell().execute(composedSQL: "UPDATE blocks SET last_id = \(last) WHERE first_id = 11")
+            try fixture.restart()
+            func rows() throws -> [Int64] {
+                var (rows, last): ([Int64], RowID) = ([], 0)
+                while let next = try fixture.reader.walk(after: last, limit: 7).map(\.candidate.record).last {
+                    try #require(next > last)
+                    rows += try fixture.reader.walk(after: last, limit: 7).map(\.candidate.record.rawValue)
+                    last = next
+                }
+                return rows
+            }
+            #expect(try rows() == Array(1...10) + Array(21...60))
+            if last >= 11 { #expect(fixture.reader.blocks.unreadable(in: 1...60).map(\.lowerBound) == [11]) }
+            try fixture.configure(isActive: false)
+            let range = RetentionSnapshot.ClosedRange(
+                id: 1, firstID: 1, lastID: 20, newest: RecordLogInstant(milliseconds: 0), hasBatchInFlight: false)
+            var steps = 0
+            while try !fixture.writer.forget(range).isDone {
+                steps += 1
+                try #require(steps < 100, "The range cannot be removed")
+            }
+            try fixture.restart()
+            #expect(try rows() == Array(21...60))
+        }
+    }
+
     @Test("A damaged block is noted once, and remembered until it is removed or readable again")
     func remembered() throws {
         try TemporaryStore.with { store in

@@ -30,6 +30,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// Flushes. Each waits until the cursor has reached `row`, no batch is unfinished, and neither requeued records nor
     /// corrections wait to be sent.
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
+    /// The completions of flushes whose rows are not known yet.
+    private var requestedFlushes: [@Sendable () -> Void] = []
     /// Whether the last attempt to store a batch failed because some of its records had been removed.
     var wasOutdated = false
     var deadline: MonotonicInstant?
@@ -63,18 +65,22 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     func run() throws {
         // Flushes are completed even after an error, because nothing else would complete them.
-        defer { for flush in flushes { flush.completed() } }
+        defer {
+            for flush in flushes { flush.completed() }
+            for completed in requestedFlushes { completed() }
+        }
         try perform(try begin())
         publishStatus()
         while !machine.isStopped {
             let inbox = wait()
             let now = Clock.monotonic
+            requestedFlushes += inbox.flushes
             if inbox.isStopping {
                 try stop()
                 continue
             }
-            for completed in inbox.flushes { try addFlush(completed) }
-            if !inbox.flushes.isEmpty {
+            if !requestedFlushes.isEmpty {
+                try addFlushes()
                 try perform(machine.flushRequested(at: now))
                 // Without a batch there is no probe, so the credential has not been read again yet.
                 if machine.isPausedWithoutBatch, shipper.rereadCredential() {
@@ -188,8 +194,10 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     // MARK: Flushes
 
-    private func addFlush(_ completed: @escaping @Sendable () -> Void) throws {
-        flushes.append((try reader.newest(), completed))
+    private func addFlushes() throws {
+        let newest = try reader.newest()
+        flushes += requestedFlushes.map { (row: newest, completed: $0) }
+        requestedFlushes = []
     }
 
     private func completeFlushes() throws {

@@ -17,7 +17,9 @@ struct RepairJob {
     func run(_ run: inout JobRun) throws -> RepairReply {
         let beginning = "\(run.fileName).damaged-"
         let known = try FileSystem.names(in: run.folder).sorted()
-            .filter { $0.hasPrefix(beginning) && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+            .filter { name in
+                name.hasPrefix(beginning) && !["-wal", "-shm", "-journal"].contains { name.hasSuffix($0) }
+            }
         if let file, !known.contains(file) { throw CollectorError.notFound(id: file) }
         var reply = RepairReply(files: file.map { [$0] } ?? known)
         if !isDryRun {

@@ -30,6 +30,8 @@ struct QueryInbox: Sendable {
     private var replies: ReplyBudget
     /// Whether a query waits because the replies to all users together leave too little memory.
     private var lacksRoom = false
+    /// Whether a query waits for memory, or until its user has received more of their earlier replies.
+    private var isWaiting = false
     /// Whether a thread has got the action `requestMemory` since `lacksRoom` was set.
     private var hasRequestedMemory = false
     var isStopping = false
@@ -79,14 +81,16 @@ struct QueryInbox: Sendable {
 
     private mutating func take(isPrivileged: Bool) -> (job: QueryJob, payer: Payer)? {
         let replies = replies
-        var lacksRoom = false
+        var (lacksRoom, isWaiting) = (false, false)
         let next = self[keyPath: Self.queue(isPrivileged: isPrivileged)].take { user in
             let decision = replies.decision(user: user, isPrivileged: isPrivileged)
             if decision == .waitForOthers { lacksRoom = true }
+            if decision != .begin { isWaiting = true }
             return decision == .begin
         }
         guard let next else {
             if lacksRoom { self.lacksRoom = true }
+            if isWaiting { self.isWaiting = true }
             return nil
         }
         self.replies.changed(user: next.user, by: ReplyBudget.maxReply)
@@ -95,11 +99,11 @@ struct QueryInbox: Sendable {
 
     /// Adds a difference, which may be negative, to the memory of the replies to a user.
     ///
-    /// - Returns: `true` if a query waited for memory, so that the threads must be woken.
+    /// - Returns: `true` if a query waited for memory or for its user, so that the threads must be woken.
     mutating func repliesChanged(of user: UInt32, by difference: Int) -> Bool {
         replies.changed(user: user, by: difference)
-        defer { (lacksRoom, hasRequestedMemory) = (false, false) }
-        return lacksRoom
+        defer { (lacksRoom, isWaiting, hasRequestedMemory) = (false, false, false) }
+        return isWaiting
     }
 
     /// Charges a user for the time of a query. The user's next query may then start.

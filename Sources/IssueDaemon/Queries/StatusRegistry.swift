@@ -285,7 +285,7 @@ final class StatusRegistry: Sendable {
         let beginning = "\(FileSystem.name(of: path)).damaged-"
         let names = Set(((try? FileSystem.names(in: folder)) ?? []).filter { $0.hasPrefix(beginning) })
         return names.sorted().compactMap { name in
-            if name.hasSuffix("-shm") { return nil }
+            if name.hasSuffix("-shm") || name.hasSuffix("-journal") { return nil }
             guard name.hasSuffix("-wal") else {
                 return "the database \(folder)/\(name) could not be used and was set aside: see issuectl repair"
             }

@@ -54,6 +54,8 @@ final class WriterRun {
     private var isAbandoned = false
 
     private var checkpoints: CheckpointPolicy
+    /// Whether the gate was closed for a checkpoint that has not been possible yet.
+    private var isGateClosed = false
     /// The error of the last checkpoint; nil if there was no error.
     private var checkpointFailure: StoreFailure?
     private var relief: WALRelief
@@ -116,7 +118,7 @@ final class WriterRun {
             isAbandoned
             || !isWALRemoved
                 && relief.relieve(writer, wantsCommit: !work.isEmpty) { checkpoint(restarts: true) }
-        for task in work.tasks { task(writer) }
+        for task in work.tasks { task(isAbandoned ? nil : writer) }
         if isWALRemoved, !isAbandoned { rescueWAL() }
         store(work.submissions, mayCommit: mayCommit)
         if !isAbandoned, !isWALRemoved { maintain(isIdle: work.isEmpty) }
@@ -144,14 +146,14 @@ final class WriterRun {
 
     /// Checks whether the database and its WAL are still at their paths, and notes if the WAL is not.
     ///
-    /// Abandons a database that is not at its path once reports or a report of damage arrive. Abandons a database that
-    /// was reported as damaged if both files are at their paths.
+    /// Abandons a database that is not at its path once reports, tasks or a report of damage arrive. Abandons a database
+    /// that was reported as damaged if both files are at their paths.
     private func checkFiles(before work: WriterInbox) {
         guard !isAbandoned else { return }
         nextFileCheck = Clock.monotonic.advanced(by: Self.fileCheckInterval)
         if !opening.isDatabaseAtPath(files) {
-            // Without reports to store, none can be lost in the old file.
-            guard !work.submissions.isEmpty || work.corruptionReport != nil else { return }
+            // Without reports and tasks, nothing can be lost in the old file.
+            guard !work.isEmpty || work.corruptionReport != nil else { return }
             log.error(.storeReplaced)
             opening.lock.commitsWereLost(at: Clock.wall)
             abandon()
@@ -374,10 +376,21 @@ final class WriterRun {
         case .restart where gate.close():
             // With long snapshots, resetting the WAL would delay all reports, perhaps without success.
             checkpoint(restarts: !snapshots.hasLongSnapshots)
-            gate.open()
-        // While the WAL can't be reset because of readers, there is time for maintenance.
-        case .none, .restart: performUpkeep(isIdle: isIdle)
+            openGate()
+        case .restart:
+            isGateClosed = true
+            // While the WAL can't be reset because of readers, there is time for maintenance.
+            performUpkeep(isIdle: isIdle)
+        case .none:
+            // The WAL may have been reset since the gate was closed.
+            if isGateClosed { openGate() }
+            performUpkeep(isIdle: isIdle)
         }
+    }
+
+    private func openGate() {
+        gate.open()
+        isGateClosed = false
     }
 
     private func performUpkeep(isIdle: Bool) {

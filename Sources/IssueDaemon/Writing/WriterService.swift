@@ -59,6 +59,7 @@ final class WriterService: Sendable {
         let (inbox, unstored) = (inbox, unstoredDamage)
         noteDamage = { block in
             inbox.append(task: { writer in
+                guard let writer else { return }
                 let first = block.rows.lowerBound
                 var isNew = unstored.withLock { $0[first] == nil }
                 do throws(StoreFailure) {
@@ -108,7 +109,10 @@ final class WriterService: Sendable {
         let isTaken = inbox.withLock { inbox in
             guard !inbox.isClosed else { return false }
             inbox.tasks.append { writer in
-                let result = Result { try work(writer) }
+                let result = Result {
+                    guard let writer else { throw WriterClosed() }
+                    return try work(writer)
+                }
                 answer.withLock { $0 = result }
                 answer.signal()
             }
@@ -244,8 +248,8 @@ extension Refusal {
 
 /// The queue of the writer: reports, and tasks to run between two commits.
 struct WriterInbox: Sendable {
-    /// A task that only the writer thread may run.
-    typealias WriterTask = @Sendable (StoreWriter) -> Void
+    /// A task that only the writer thread may run. It receives nil if the writer has given up the file.
+    typealias WriterTask = @Sendable (StoreWriter?) -> Void
 
     var submissions: [Submission] = []
     var recordCount = 0

@@ -70,11 +70,18 @@ package final class BlockLog {
     ///
     /// - Returns: The number of removed records.
     func remove(_ ids: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
+        // The last id of a damaged block may be too high. The block is in the range if the next one begins right after
+        // the range or earlier.
         let count = try connection.integer(
-            "SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2",
-            ids.lowerBound, ids.upperBound)
+            """
+            SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND (last_id <= ?2
+                OR (SELECT min(next.first_id) - 1 FROM blocks AS next WHERE next.first_id > blocks.first_id) <= ?2)
+            """, ids.lowerBound, ids.upperBound)
         try connection.run(
-            "DELETE FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND last_id <= ?2", ids.lowerBound, ids.upperBound)
+            """
+            DELETE FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND (last_id <= ?2
+                OR (SELECT min(next.first_id) - 1 FROM blocks AS next WHERE next.first_id > blocks.first_id) <= ?2)
+            """, ids.lowerBound, ids.upperBound)
         return count
     }
 

@@ -84,8 +84,12 @@ package final class BlockReader {
             ) { decoded($0) }
             guard let found else { return nil }
             if let block = try usable(found), let last = block.rows.last?.id, last >= start { return block }
-            guard found.header.lastID < RowID.max, found.header.lastID >= start else { return nil }
-            start = found.header.lastID + 1
+            // The last id of a damaged block may be wrong, so the search continues with the first id of the next one.
+            let next = try connection.first(
+                "SELECT min(first_id) FROM blocks WHERE first_id > ?1", found.header.firstID
+            ) { $0.optionalID(0, as: RowID.self) }
+            guard let next = next ?? nil, next > start else { return nil }
+            start = next
         }
     }
 

@@ -101,16 +101,20 @@ struct RecordRemoval {
     ///   - rows: The range. It must not begin inside a block.
     ///   - blocks: The maximum number of blocks. There may be fewer, because of `sliceBytes`.
     func sliceEnd(of rows: ClosedRange<RowID>, blocks: Int64) throws(SQLiteError) -> RowID? {
+        // The last id of a damaged block may be wrong, but a block ends neither before its first id nor after the next
+        // block begins.
         try connection.first(
             """
-            SELECT max(last_id) FROM (
-                SELECT last_id,
+            SELECT max(max(first_id, min(last_id, coalesce(
+                (SELECT min(next.first_id) - 1 FROM blocks AS next WHERE next.first_id > slice.first_id), last_id))))
+            FROM (
+                SELECT first_id, last_id,
                        sum(size) OVER (ORDER BY first_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
                 FROM (
                     SELECT first_id, last_id, length(body) AS size FROM blocks
                     WHERE first_id BETWEEN ?1 AND ?2 ORDER BY first_id LIMIT ?3
                 )
-            ) WHERE coalesce(before, 0) < ?4
+            ) AS slice WHERE coalesce(before, 0) < ?4
             """, rows.lowerBound, rows.upperBound, blocks, Self.sliceBytes
         ) { $0.optionalID(0) } ?? nil
     }

@@ -90,6 +90,22 @@ struct RedactorTests {
         #expect(decoding.record(0)?.metadata == (try JSONValue(json: #"{"note":"\#(name): [@password]"}"#)))
     }
 
+    @Test(
+        "Redaction finds a secret after a short escape in metadata",
+        arguments: [
+            ("token=abcd1234efgh", "token=[@token]"), ("secret=abcd1234", "secret=[@secret]"),
+            ("AKIAIOSFODNN7EXAMPLE", "[@awskey]"), ("4111 1111 1111 1111", "[@creditcard]"),
+            ("sshpass -p hunter22", "sshpass -p [@password]"), ("cookie: a1b2c3d4", "cookie: [@cookie]"),
+        ])
+    func shortEscape(secret: String, redacted: String) throws {
+        for escape in ["\\n", "\\t", "\\r", "\\b", "\\f", "\\n\\n"] {
+            let decoding = try Decoding(
+                #"[{"message":"m","metadata":{"note":"x\#(escape)\#(secret)"}}]"#, redactor: Redactor(settings()))
+            let expected = try JSONValue(json: #"{"note":"x\#(escape)\#(redacted)"}"#)
+            #expect(decoding.record(0)?.metadata == expected, "\(escape)")
+        }
+    }
+
     @Test("Redaction without a rule for passwords finds other values after an option -p")
     func optionWithoutRule() throws {
         var settings = settings()

@@ -103,6 +103,8 @@ struct DamagedFileTests {
             "UPDATE destinations SET cursor = 9223372036854775807, given_id = 9223372036854775807",
             "UPDATE destinations SET cursor = -9223372036854775807 - 1, first_id = -9223372036854775807 - 1",
             "UPDATE blocks SET last_id = 1 << 61 WHERE first_id = (SELECT max(first_id) FROM blocks)",
+            "UPDATE blocks SET last_id = 1 << 61 WHERE first_id = (SELECT min(first_id) FROM blocks)",
+            "UPDATE blocks SET last_id = -1",
             "UPDATE blocks SET records = 1 << 61", "UPDATE blocks SET first_id = -first_id",
             "UPDATE blocks SET checksum = checksum + 1", "UPDATE blocks SET body = x''",
         ])
