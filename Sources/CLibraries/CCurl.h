@@ -72,7 +72,7 @@ static inline CURLcode ccurl_allow_http_only(CURL *easy) {
 
 /*
  * Without CURLOPT_QUICK_EXIT, a name lookup that is still running delays the end of a transfer until the resolver gives
- * up. The option exists since 7.87; an older library at run time ignores it.
+ * up. The option exists since 7.87. An older library at run time rejects it, which is ignored.
  */
 static inline void ccurl_leave_resolver_behind(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075700

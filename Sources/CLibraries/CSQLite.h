@@ -136,7 +136,7 @@ static inline int csqlite_vtab_config_innocuous(sqlite3 *db) {
     return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 }
 
-/// Stores the bit mask of the columns that a query uses in `idxStr`, which SQLite passes to xFilter and frees.
+/// Sets `idxStr` to the bit mask of the columns that a query uses. SQLite passes the string to xFilter and frees it.
 static inline int csqlite_plan_columns(sqlite3_index_info *info) {
     info->idxStr = sqlite3_mprintf("%llu", info->colUsed);
     info->needToFreeIdxStr = 1;

@@ -80,7 +80,7 @@ int clinux_thread_id(void) {
 }
 
 int clinux_yield_to_others(int niceness) {
-    // Applies to this thread only on Linux, unlike POSIX.
+    // Linux applies this to the thread only; by POSIX, it would apply to the process.
     return setpriority(PRIO_PROCESS, (id_t)gettid(), niceness);
 }
 
@@ -96,8 +96,8 @@ void clinux_return_free_memory(void) {
 int clinux_thread_start(
     unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context) {
     // A blocked SIGSEGV kills the process without running its handler, so a crash report would be lost. SIGABRT,
-    // SIGPROF and real-time signals keep the mask of the calling thread: they belong to the application and to the
-    // crash handler of the Swift runtime.
+    // SIGPROF and real-time signals are blocked only if the calling thread blocks them: the application and the crash
+    // handler of the Swift runtime use them.
     static const int unblocked[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t blocked, before;
     pthread_sigmask(SIG_SETMASK, NULL, &before);

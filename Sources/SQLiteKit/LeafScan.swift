@@ -1,9 +1,9 @@
 internal import CSQLite
 
-/// Reads the rows on the leaf pages of all tables, in the file and its WAL, without the pages that lead to them.
+/// Reads the rows on the leaf pages of all tables with a rowid, in the file and its WAL.
 ///
-/// It therefore finds the rows of a table even if interior pages are damaged. The caller must recognize the rows by
-/// their content, because a leaf page does not name its table. Only tables with a rowid have such rows.
+/// Interior pages are not needed, so damaged ones hide no rows. The caller must recognize the rows by their content,
+/// because a leaf page does not name its table.
 ///
 /// The content of the file is untrusted: each function does a limited amount of work, and none traps.
 package struct LeafScan {
@@ -31,10 +31,10 @@ package struct LeafScan {
     /// The number of overflow pages that may still be read. Rows of an intact file share none, but all rows of a
     /// manipulated file can refer to the same long chain.
     private var overflowPagesLeft: Int64
-    /// The pages in the list of free pages; nil until it is needed.
+    /// The numbers of the pages in the list of free pages; nil until they are needed.
     private var freePages: Set<UInt32>?
-    /// The maximum number of trunk pages of the list of free pages that are read. With 8 KiB pages, they list 16 GiB of
-    /// free pages.
+    /// The maximum number of trunk pages that are read from the list of free pages. With 8 KiB pages, they list 16 GiB
+    /// of free pages.
     private static let maxTrunks = 1024
     /// The maximum size of the part of a blob that is on overflow pages, in bytes.
     private static let maxBytes: Int64 = 64 << 20
@@ -49,7 +49,7 @@ package struct LeafScan {
         hasPointerMap = (try? connection.pragma("auto_vacuum")) != 0
         let wal = Self.pagesInWAL(connection, pageBytes: Int(pageBytes))
         walPages = wal.pages
-        // This limit and the one on the pages in the WAL keep the sum below within 32 bits.
+        // This limit and the one on the pages in the WAL keep their sum within 32 bits.
         let inFile = UInt32(min((connection.fileBytes ?? 0) / pageBytes, 1 << 31))
         // A commit may have shortened the database since the last checkpoint. Pages after the end of the file are in
         // the WAL, so a page count larger than the number of pages in the file and the WAL is wrong.
@@ -57,9 +57,9 @@ package struct LeafScan {
         overflowPagesLeft = 4 * Int64(lastPage)
     }
 
-    /// Returns the pages in the valid frames of the WAL up to the last commit, with the offset of their newest content,
-    /// and the number of pages of the database after that commit (sqlite.org/fileformat2.html, 4); nil if the WAL
-    /// contains no commit.
+    /// Returns the offset of the newest committed content of each page in the WAL, and the number of pages of the
+    /// database after the last commit (sqlite.org/fileformat2.html, 4). Without a readable commit, there are no
+    /// offsets, and the number is nil. Stops at the first frame that is not valid.
     private static func pagesInWAL(
         _ connection: DatabaseConnection, pageBytes: Int
     ) -> (pages: [UInt32: Int64], pageCount: UInt32?) {
@@ -111,8 +111,8 @@ package struct LeafScan {
     }
 
     /// Returns `false` if a page is free, an overflow page or reserved, since such a page can look like a leaf page of
-    /// a table. Without a valid entry in the pointer map, a page that is not reserved is looked up only in the list of
-    /// free pages.
+    /// a table. Without a valid entry in the pointer map, a page that is not reserved counts as part of a table or
+    /// index unless it is in the list of free pages.
     private mutating func isInTree(_ number: UInt32) -> Bool {
         guard hasPointerMap else { return !isFree(number) }
         let pointers = PointerMap(pageBytes: pageBytes)
@@ -150,8 +150,8 @@ package struct LeafScan {
         return pages
     }
 
-    /// Returns the rows on a page that have the given columns; none if the page is not a leaf page of a table, is not
-    /// in use, or is damaged.
+    /// Returns the rows on a page that consist of a given number of integers, followed by a blob. Returns none if the
+    /// page is not a leaf page of a table, is not in use, or is damaged, or if it is the first page.
     ///
     /// - Parameters:
     ///   - number: The number of the page.

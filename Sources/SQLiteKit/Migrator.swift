@@ -11,8 +11,8 @@ package struct Migrator: Sendable {
     ///
     /// - Parameters:
     ///   - applicationID: The `application_id` of the program's files; not zero.
-    ///   - obsoleteVersion: The last version that cannot be upgraded; 0 if there is none.
-    ///   - migrations: The steps, in order. The first one creates a new file and leads to the version after
+    ///   - obsoleteVersion: The highest version that cannot be upgraded; 0 if there is none.
+    ///   - migrations: The steps, in order. The first one sets up a new file and leads to the version after
     ///     `obsoleteVersion`.
     package init(applicationID: Int32, obsoleteVersion: Int = 0, migrations: [Migration]) {
         precondition(applicationID != 0, "Zero is the application_id of files without an owner")
@@ -77,7 +77,7 @@ package struct Migrator: Sendable {
     }
 }
 
-/// One step of a schema, which is run once per file.
+/// A step that upgrades the schema of a file by one version.
 package struct Migration: Sendable {
     let scripts: [StaticString]
     let body: (@Sendable (DatabaseConnection) throws(SQLiteError) -> Void)?

@@ -61,7 +61,7 @@ package final class RowTable {
     /// - Parameters:
     ///   - name: The name of the table.
     ///   - columns: The names and types of the columns, in order. The first one is the id.
-    ///   - source: The rows. It must not keep the connection alive.
+    ///   - source: Supplies the rows. It must not keep the connection alive.
     ///   - connection: The connection.
     package static func add(
         _ name: StaticString, columns: [StaticString], of source: any RowSource, to connection: DatabaseConnection

@@ -112,8 +112,8 @@ extension SQLiteError {
         self.init(code: code, message: message, sql: sql, systemErrno: systemErrno)
     }
 
-    /// Returns the errno of the last failed call on the database file or the WAL if SQLite reports it as corruption;
-    /// otherwise 0.
+    /// Returns the errno of the last failed call on the database file or the WAL if SQLite reports that errno as
+    /// corruption; otherwise 0.
     ///
     /// SQLite stores the errno with the open file, so it may be that of an earlier failure of the same connection.
     private static func readErrno(_ database: OpaquePointer?) -> Int32 {

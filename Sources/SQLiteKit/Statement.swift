@@ -4,14 +4,14 @@ internal import CSQLite
 @safe package struct Statement: ~Copyable {
     let handle: OpaquePointer
     private let columnCount: CInt
-    /// Keeps the connection open as long as the statement exists, since virtual tables need it; nil for a persistent
-    /// statement.
+    /// Keeps the connection open as long as the statement exists, because virtual tables need the connection; nil for a
+    /// persistent statement.
     private let owner: DatabaseConnection?
 
     /// Compiles a statement.
     ///
-    /// - Parameter persistent: `true` if the statement is kept and used often. It does not keep its connection open,
-    ///   and must not be used after the connection is released.
+    /// - Parameter persistent: `true` if the statement is kept and used often. Such a statement does not keep its
+    ///   connection open, and must not be used after the connection is released.
     package init(_ sql: StaticString, on connection: DatabaseConnection, persistent: Bool = false) throws(SQLiteError) {
         try self.init(composedSQL: "\(sql)", on: connection, persistent: persistent)
     }
@@ -53,7 +53,8 @@ internal import CSQLite
     /// - Parameters:
     ///   - text: The text as UTF-8. It must not contain NUL.
     ///   - connection: A connection after ``DatabaseConnection/restrictToReading()``.
-    /// - Throws: An error with the code `unauthorized` if the statement writes, or another error if it is invalid.
+    /// - Throws: An error with the code `unauthorized` if the statement writes, or another error if it cannot be
+    ///   compiled.
     package init?(firstReadingIn text: inout ArraySlice<UInt8>, on connection: DatabaseConnection) throws(SQLiteError) {
         try connection.checkCancellation()
         var prepared: OpaquePointer?
@@ -159,7 +160,7 @@ internal import CSQLite
 @available(*, unavailable)
 extension Statement: Sendable {}
 
-/// A value for a parameter of a statement. Nil is NULL.
+/// A value for a parameter of a statement. Nil binds NULL.
 package protocol DatabaseValue {
     /// Binds the value to the parameter at a position. Positions start at 1.
     func bind(to statement: borrowing Statement, at position: Int)
@@ -316,8 +317,8 @@ extension Statement {
     }
 }
 
-/// The compiled statements of a connection. A string literal is compiled again only while its cached statement is in
-/// use.
+/// The compiled statements of a connection. While the cached statement of a string literal is in use, each further use
+/// of the literal compiles another one.
 ///
 /// The key is the address of the literal, so a lookup does not hash the SQL. The number of literals in the program
 /// limits the size of the cache.
@@ -343,7 +344,7 @@ final class StatementCache {
     }
 }
 
-/// A cached statement that has one user at a time.
+/// A statement that has at most one user at a time.
 final class CachedStatement {
     let statement: Statement
     private var isBorrowed = false
@@ -359,7 +360,7 @@ final class CachedStatement {
         return true
     }
 
-    /// Returns the statement to the cache: resets it, which also releases its snapshot, and clears its bindings.
+    /// Ends a use of the statement: resets it, which also releases its snapshot, and clears its bindings.
     func giveBack() {
         statement.reset()
         statement.clearBindings()
@@ -377,8 +378,8 @@ func addressable(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer {
 
 /// The columns of the current row. Indices start at 0.
 ///
-/// A value of another type is converted by SQLite's rules. For NULL, functions with an optional result return nil, and
-/// the others return zero or an empty value. An index out of range traps.
+/// Values are converted to the requested type by SQLite's rules. For NULL, functions with an optional result return
+/// nil, and the others return zero or an empty value. An index out of range traps.
 @safe package struct Row: ~Copyable {
     private let handle: OpaquePointer
     private let columnCount: CInt
@@ -388,7 +389,7 @@ func addressable(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer {
         self.columnCount = columnCount
     }
 
-    /// Returns the storage class of a column.
+    /// Returns the storage class of the value in a column.
     package func type(_ column: Int) -> ColumnType {
         switch unsafe sqlite3_column_type(handle, checked(column)) {
         case SQLITE_INTEGER: .integer

@@ -5,7 +5,7 @@ internal import CSQLite
 ///
 /// SQLite itself removes old leftovers only when it rewrites the whole file (VACUUM). This code neither changes nor
 /// moves content: it writes zeros only to bytes that nothing reads. Readers are therefore not disturbed, and a power
-/// failure does no harm. Like SQLite, it relies on the disk to change only the bytes that are written
+/// failure does no harm. Like SQLite, this code relies on the disk to change only the bytes that are written
 /// (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
 ///
 /// The file is written directly, bypassing the WAL. The whole WAL must therefore have been copied into the file, and no
@@ -258,7 +258,7 @@ struct PointerMap {
         return map == pendingBytePage ? map + 1 : map
     }
 
-    /// Returns `true` if a page belongs to the pointer map, or if SQLite never uses it.
+    /// Returns `true` if a page belongs to the pointer map or is never used by SQLite.
     func isReserved(_ number: UInt32) -> Bool {
         number == pendingBytePage || number > 1 && map(of: number) == number
     }
@@ -274,8 +274,8 @@ struct PointerMap {
 
 /// The used and unused parts of a b-tree page (sqlite.org/fileformat2.html, 1.6).
 ///
-/// Unused parts may still hold old content: SQLite leaves it there when it moves rows to another page, and when it
-/// deletes rows while `secure_delete` is off.
+/// Unused parts may still hold the content of rows that SQLite has moved to another page, or has deleted while
+/// `secure_delete` was off.
 package struct PageLayout: Equatable, Sendable {
     /// The part of a row that is on overflow pages.
     package struct Overflow: Equatable, Sendable {
@@ -297,7 +297,7 @@ package struct PageLayout: Equatable, Sendable {
     /// The unused ranges of the page, in ascending order.
     package private(set) var unused: [Range<Int>] = []
     package private(set) var overflows: [Overflow] = []
-    /// The rows of a leaf page of a table, in the order of the page; empty for other types of pages.
+    /// The rows of a leaf page of a table, in the order of the cell pointers; empty for other types of pages.
     private(set) var rows: [TableRow] = []
 
     /// Parses a page. Returns nil if it is not a b-tree page, or if it is corrupt.

@@ -37,8 +37,8 @@ package struct CommandRun: Equatable, Sendable {
     /// disk or the network.
     private static let reapTime: Duration = .seconds(1)
 
-    /// Runs a program, waits until it ends or exceeds a limit, and then kills its whole process group. Blocks the
-    /// calling thread.
+    /// Runs a program, waits until it ends, exceeds a limit or is cancelled, and then kills its whole process group.
+    /// Blocks the calling thread.
     ///
     /// A process that leaves the group, for example with setsid(2), is not killed. The program inherits no descriptors
     /// other than its standard streams. SIGPIPE must be ignored in this process if there is input.
@@ -92,7 +92,7 @@ package struct CommandRun: Equatable, Sendable {
     }
 }
 
-/// The process ids of killed programs that did not end in time. They are reaped before the next run.
+/// The process ids of killed programs that did not end in time. Before each run, those that have ended are reaped.
 enum UnreapedCommands {
     private static let pids = Mutex<[Int32]>([])
 
@@ -110,7 +110,7 @@ enum UnreapedCommands {
 
 /// A program that was started, and the pipes to its standard streams.
 private final class RunningCommand {
-    /// An end of a pipe, which is closed with the last reference to it.
+    /// One end of a pipe. It is closed when the last reference to it is released.
     private final class PipeEnd {
         let descriptor: FileDescriptor
 
@@ -201,7 +201,7 @@ private final class RunningCommand {
         }
     }
 
-    /// Kills the process group and reaps the program. If the program does not end in time, it is reaped before the next
+    /// Kills the process group and reaps the program. If the program does not end in time, it is reaped before a later
     /// run.
     func finish(within time: Duration) {
         // The program has not been reaped yet, so its id cannot belong to another process group.

@@ -22,14 +22,14 @@ package enum CurrentProcess {
     /// Excludes the memory of this process from core dumps, and prevents other processes of the same user from reading
     /// it. For processes that hold secrets.
     package static func forbidDumps() {
-        // Both are needed, because the limit is ignored if dumps are piped to a program; see core(5).
+        // The limit alone is not enough, because it is ignored if dumps are piped to a program; see core(5).
         var limit = rlimit()
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
         _ = clinux_set_dumpable(0)
     }
 
-    /// Changes the effective user and groups of this process to those of another user, until it ends. Requires root,
-    /// and must be called before other threads exist.
+    /// Changes the effective user and groups of this process to those of another user. Requires root, and must be
+    /// called before other threads exist.
     ///
     /// - Throws: The error of initgroups(3), setegid(2) or seteuid(2).
     package static func assume(_ user: UserDatabase.User) throws(Errno) {
@@ -194,7 +194,7 @@ package enum ExitCode: Int32, Hashable, Sendable {
     case usage = 64
     /// The daemon is not reachable or cannot run, or a program or database that a command needs is not available.
     case unavailable = 69
-    /// The state directory cannot be created or written to.
+    /// The folder of the database cannot be created or must not be used.
     case cannotCreate = 73
     /// A temporary failure.
     case tryAgain = 75

@@ -260,19 +260,19 @@ package enum StandardStream: CInt, Sendable {
         isatty(rawValue) == 1
     }
 
-    /// Whether the stream is a terminal and this process is in its foreground process group, so that the user can be
-    /// asked.
+    /// Whether the stream is a terminal and this process is in the terminal's foreground process group, so that the
+    /// user can be asked.
     package var isForegroundTerminal: Bool {
         isTerminal && tcgetpgrp(rawValue) == getpgrp()
     }
 
-    /// The width of the terminal in columns; nil if it is not a terminal or the width is unknown.
+    /// The width of the terminal in columns; nil if the stream is not a terminal or the width is unknown.
     package var columns: Int? {
         let columns = clinux_terminal_columns(rawValue)
         return columns > 0 ? Int(columns) : nil
     }
 
-    /// The height of the terminal in rows; nil if it is not a terminal or the height is unknown.
+    /// The height of the terminal in rows; nil if the stream is not a terminal or the height is unknown.
     package var rows: Int? {
         let rows = clinux_terminal_rows(rawValue)
         return rows > 0 ? Int(rows) : nil

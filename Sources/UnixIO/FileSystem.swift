@@ -44,7 +44,7 @@ package enum FileSystem {
 
     /// Creates a folder and its missing parents. Existing folders stay unchanged.
     ///
-    /// - Parameter mode: The permissions of all created folders. The umask does not restrict the group and others.
+    /// - Parameter mode: The permissions of all created folders. The umask removes none from the group and others.
     package static func makeFolders(_ path: String, mode: UInt32 = 0o755) throws(Errno) {
         do throws(Errno) {
             try makeFolder(path, mode: mode)
@@ -204,10 +204,11 @@ extension FileSystem {
         try TargetFolder(parentFolder(of: path)).replace(name(of: path), by: content, mode: mode)
     }
 
-    /// Copies the content of a file. The target must not exist, and is removed if copying fails. Only this user can
-    /// access the copy.
+    /// Copies the content of a file to a new file that only this user can access. Removes the new file if copying
+    /// fails.
     ///
     /// - Parameter checkCancellation: Called repeatedly; throws to cancel.
+    /// - Throws: `alreadyExists` if the target exists already, another `Errno`, or the error of `checkCancellation`.
     package static func copy(_ source: String, to target: String, checkCancellation: () throws -> Void = {}) throws {
         let from = try FileDescriptor.open(source)
         let to = try FileDescriptor.open(target, [.writeOnly, .create, .exclusive, .noFollow])
@@ -289,7 +290,7 @@ package struct FileLock: ~Copyable, Sendable {
 
     /// Locks an open file.
     ///
-    /// - Throws: `wouldBlock` if the file was already opened and locked separately, even by this process.
+    /// - Throws: `wouldBlock` if the file is locked through a separately opened descriptor, even by this process.
     package init(_ file: consuming FileDescriptor) throws(Errno) {
         try retrying { flock(file.rawValue, LOCK_EX | LOCK_NB) }
         self.file = file

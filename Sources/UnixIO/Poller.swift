@@ -23,7 +23,7 @@ package struct Poller: ~Copyable, Sendable {
     package init(capacity: Int = 256) throws(Errno) {
         precondition(capacity > 0, "The capacity must be positive")
         descriptor = FileDescriptor(owning: try calling { clinux_poller_create() })
-        // The C wrapper collects events on its stack, in an array of this size.
+        // The C wrapper collects events on its stack, in an array of 256.
         self.capacity = CInt(min(capacity, 256))
     }
 
@@ -90,12 +90,12 @@ package struct Poller: ~Copyable, Sendable {
     }
 }
 
-/// An event of a ready descriptor, identified by the token with which the descriptor was added.
+/// An event of a ready descriptor. The token identifies the descriptor.
 package struct PollEvent: Hashable, Sendable {
     package let token: UInt64
     private let flags: UInt32
 
-    /// Returns a pointer to the buffer with the event type of the C wrapper.
+    /// Returns the address of the buffer as a pointer to events of the C wrapper.
     ///
     /// Both types consist of a 64-bit and a 32-bit number, so the wrapper can fill the caller's array without a copy.
     static func forKernel(_ buffer: UnsafeMutableBufferPointer<PollEvent>) -> UnsafeMutablePointer<clinux_event>? {
@@ -182,7 +182,7 @@ package struct EventCounter: ~Copyable, Sendable {
         _ = try? retrying { unsafe Glibc.write(descriptor.rawValue, &one, 8) }
     }
 
-    /// Returns the number of events since the last call, and resets it.
+    /// Returns the number of events since the last call, and resets the counter.
     @discardableResult
     package borrowing func take() -> UInt64 {
         var count: UInt64 = 0

@@ -174,7 +174,8 @@ package struct PrivateFolder: ~Copyable, Sendable {
 /// belong to the overflow user, which represents all users outside the namespace. That user is then trusted too.
 package struct TrustedOwners: Hashable, Sendable {
     package let userID: UInt32
-    /// The overflow user of the namespace; nil if the namespace contains that user or all users, or cannot be read.
+    /// The overflow user of the namespace; nil if the namespace contains that user or has no map, or if the user is
+    /// unknown.
     package let overflowUserID: UInt32?
 
     /// Creates the trusted owners of this process.
@@ -197,7 +198,7 @@ package struct TrustedOwners: Hashable, Sendable {
         folder.kind == .directory && contains(folder.uid) && !isWritableByOthers(folder)
     }
 
-    /// Returns `true` if other users can replace the entries of a folder.
+    /// Returns `true` if users other than the owner of a folder can replace its entries.
     package func isWritableByOthers(_ folder: FileStatus) -> Bool {
         if folder.mode & 0o022 == 0 { return false }
         // In a sticky folder, only the owners of the entries and of the folder can move or remove entries.
@@ -249,8 +250,8 @@ package struct IdentityMap: Hashable, Sendable {
 
 /// The folder of a file that is about to be written, held as a descriptor.
 ///
-/// The folder may belong to another user, who can replace it or a parent folder at any time. All operations use the
-/// folder that was opened, so the file and its temporary file are in the same folder. If the process runs as root,
+/// Another user may be able to replace the folder or one of its parents at any time. All operations use the folder that
+/// was opened, so the file and its temporary file are in the same folder. If the process runs as root,
 /// symbolic links of other users are not followed. They could lead to a folder that only root may write to.
 package struct TargetFolder: ~Copyable, Sendable {
     fileprivate let descriptor: FileDescriptor

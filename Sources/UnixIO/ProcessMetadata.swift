@@ -11,7 +11,7 @@ package struct ProcessMetadata: Hashable, Sendable {
     package var command: String
     /// The path of the executable; nil if it cannot be read.
     package var executable: String?
-    /// The systemd unit of the process; nil if it has none or it cannot be read.
+    /// The systemd unit of the process; nil if the process has none, or if the unit cannot be read.
     package var unit: String?
     /// The time from the start of the host to the start of the process, in clock ticks.
     package var startTime: UInt64
@@ -113,7 +113,7 @@ package struct ProcessMetadata: Hashable, Sendable {
             startTime: startTime)
     }
 
-    /// Returns the contents of a file; nil if it cannot be read for a reason other than a lack of descriptors.
+    /// Returns the contents of a file; nil if it cannot be read. Throws if no file descriptor is available.
     private static func content(
         _ name: String, in folder: borrowing FileDescriptor, limit: Int
     ) throws(Errno) -> [UInt8]? {
@@ -205,7 +205,7 @@ extension ProcessMetadata {
     }
 }
 
-/// The credentials of the peer of a Unix socket at the time it connected.
+/// The credentials of the peer of a Unix socket at the time the peer connected.
 ///
 /// They come from the kernel, so a peer cannot forge them.
 package struct PeerCredentials: Hashable, Sendable {
@@ -232,7 +232,7 @@ extension FileDescriptor {
         FileDescriptor(owning: try calling { clinux_peer_process(rawValue) })
     }
 
-    /// Returns the supplementary groups of the peer at the time it connected.
+    /// Returns the supplementary groups of the peer at the time the peer connected.
     package borrowing func peerGroups() throws(Errno) -> [UInt32] {
         var groups = [UInt32](repeating: 0, count: 32)
         while true {

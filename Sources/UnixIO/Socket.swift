@@ -58,7 +58,7 @@ package enum Socket {
 }
 
 extension Duration {
-    /// The duration as a send timeout, limited to what a `timeval` of any width can hold.
+    /// The duration in nanoseconds, limited to a year so that it fits in a `timeval` of any width.
     fileprivate var socketNanoseconds: Int64 {
         min(clampedNanoseconds, 1_000_000_000 * 86_400 * 365)
     }
@@ -83,8 +83,8 @@ extension Socket {
         }
 
         // Between bind and listen, a socket refuses connections like a stale one. The lock prevents two processes that
-        // start at the same time from removing each other's file. Without a lock, for example if the folder cannot be
-        // read, this could happen.
+        // start at the same time from removing each other's file. If the folder cannot be locked, for
+        // example because it is unreadable, this could happen.
         let folder = FileLock(waitingForFolderOf: path)
         let listener = try boundReplacingStale(address.bytes, path: path, mode: mode)
         try calling { Glibc.listen(listener.rawValue, backlog) }

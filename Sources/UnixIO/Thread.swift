@@ -68,7 +68,7 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
 }
 
 extension Thread {
-    /// Lowers the priority of the current thread if permitted, so that other threads run first if there are too few
+    /// Lowers the priority of the current thread if permitted, so that other threads get more time if there are too few
     /// processors.
     package static func yieldToOthers() {
         // The thread gets about a third as much time as a thread with the default priority.

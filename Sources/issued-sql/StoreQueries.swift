@@ -147,7 +147,7 @@ package final class StoreQueries: SQLDatabase {
     private func read(_ statement: borrowing Statement, maxRows: Int) throws(SQLiteError) -> SQLResult {
         var result = SQLResult(columns: statement.columnNames, rows: [])
         var bytes = 0
-        // Discards the blocks that an earlier, failed query skipped.
+        // Forgets the blocks that an earlier, failed query skipped.
         _ = blocks.takeSkipped()
         while let row = try statement.step({ row in result.columns.indices.map { SQLValue(row, column: $0) } }) {
             guard result.rows.count < maxRows else {
