@@ -97,7 +97,8 @@ package struct PollEvent: Hashable, Sendable {
 
     /// Returns the address of the buffer as a pointer to events of the C wrapper.
     ///
-    /// Both types consist of a 64-bit and a 32-bit number, so the wrapper can fill the caller's array without a copy.
+    /// Both types consist of a 64-bit and a 32-bit number, so the wrapper can write its events directly into the
+    /// caller's array.
     static func forKernel(_ buffer: UnsafeMutableBufferPointer<PollEvent>) -> UnsafeMutablePointer<clinux_event>? {
         precondition(
             MemoryLayout<PollEvent>.stride == MemoryLayout<clinux_event>.stride,

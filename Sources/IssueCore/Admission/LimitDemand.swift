@@ -25,7 +25,8 @@ package struct HourlyDemand: Equatable, Sendable {
     ///   - held: The number of records that were held back. The slot keeps the sum.
     ///   - excess: The amount by which the demand was above the refill, in parts of a token. The slot keeps the
     ///     maximum.
-    ///   - peak: The demand in a period. The slot keeps the maximum.
+    ///   - peak: The demand in a period that the caller chooses, such as a period of the refill. The slot keeps the
+    ///     maximum.
     ///   - now: The log time.
     package mutating func add(held: Int64 = 0, excess: Int64 = 0, peak: Int64 = 0, at now: RecordLogInstant) {
         let number = Self.number(of: now)
@@ -152,8 +153,9 @@ package struct BucketDemand: Equatable, Sendable {
     private func neededBurst(_ tokens: Int64) -> Int64 {
         switch use {
         case .single: wholeLimit(forShare: tokens)
-        // A user may take a token while their outstanding tokens are at most twice the tokens left of the three fifths
-        // that are not reserved. All users together have taken at most `tokens`.
+        // Three fifths of the bucket are not reserved. A user may take a token while their outstanding tokens are at
+        // most twice what is left of these three fifths. If one user takes all `tokens`, the bucket must therefore hold
+        // 5/2 of them.
         case .shared: wholeLimit(forShare: tokens.clampedProduct(5).clampedSum(1) / 2)
         }
     }

@@ -224,7 +224,7 @@ final class NotifierLoop {
         self.nextScan = nil
         service.inbox.withLock { ($0.isScanPlanned, $0.hasRecords) = (false, false) }
         lastScan = Clock.monotonic
-        // Nothing is counted if another service of this notifier has ended the counting.
+        // There is no scan if a later service of this notifier, without this event, has ended counting in the store.
         guard let scan = try escalations ?? EscalationScan(of: service.id, rate, try open().reader) else { return }
         escalations = scan
         scan.begin()

@@ -224,7 +224,7 @@ extension Monitor where State == WriterInbox {
     }
 }
 
-/// The error of a task that was submitted after the writer stopped or gave up the file.
+/// The error of a task that could not run, because the writer had stopped or given up the file.
 struct WriterClosed: Error, CustomStringConvertible {
     var description: String { "the store is closed" }
 }

@@ -492,7 +492,7 @@ extension StoreReader {
     ///
     /// Without its series, a record still has the text of its message that is not in the template, its metadata and its
     /// times. Without its process, it has the sender of its series, but no gid and pid. Without its sender, it has
-    /// only the user of its series. A record whose user is unknown is attributed to root.
+    /// only the user of its series, and the gid and pid of its process if that is readable. A record whose user is unknown is attributed to root.
     ///
     /// - Returns: The record; nil if the row does not exist.
     /// - Throws: The error that prevents reading the record's own row.

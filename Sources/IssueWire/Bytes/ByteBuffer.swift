@@ -200,8 +200,9 @@ public struct ByteBuffer: Sendable {
     }
 }
 
-// Copies whole runs, since copying bytes one at a time would dominate the cost of decoding a record. This file and
-// `WordLoading.swift` use `unsafe` outside the C wrappers. The bounds are checked before each copy.
+// Copies whole runs, since copying bytes one at a time would dominate the cost of decoding a record. The
+// bounds are checked before each copy. Besides the calls of C and of test libraries, only this file and
+// `WordLoading.swift` use `unsafe`.
 extension [UInt8] {
     /// Appends a part of `bytes`.
     @inlinable @inline(__always)

@@ -218,6 +218,7 @@ extension ServerTrust {
     }
 
     /// Returns the more helpful one of two errors: the second, unless only the second says that the file is missing.
+    /// If the first is `disabled`, which stands for no earlier attempt, returns the second.
     private static func moreHelpful(
         _ first: CollectorConnectionError, _ second: CollectorConnectionError
     ) -> CollectorConnectionError {

@@ -1,7 +1,7 @@
 /// Returns a closure that reports an issue when it is called and then returns a placeholder.
 ///
 /// Use it for closures that tests or clients of a type should replace. If one is called without being replaced, the
-/// issue includes the arguments and the location of the call to `unimplemented`.
+/// issue includes the arguments of that call, and the location at which `unimplemented` was called.
 ///
 /// ```swift
 /// struct Clock {
