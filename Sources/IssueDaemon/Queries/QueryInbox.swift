@@ -109,7 +109,7 @@ struct QueryInbox: Sendable {
     /// Charges a user for the time of a query. The user's next query may then start.
     ///
     /// - Parameter bytes: The size of the reply, which counts until `repliesChanged` subtracts it.
-    /// - Returns: `true` if a query waited for memory, so that the other threads must be woken.
+    /// - Returns: `true` if a query waited for memory or for its user, so that the other threads must be woken.
     mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
         self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].finished(user: payer.user, after: time)
         return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)

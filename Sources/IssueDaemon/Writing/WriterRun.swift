@@ -101,7 +101,7 @@ final class WriterRun {
             perform(work)
             inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) }
         }
-        // Without reports, `checkFiles` ignores a removed database.
+        // Without reports and tasks, `checkFiles` ignores a removed database.
         if !isAbandoned, !opening.isDatabaseAtPath(files) { log.error(.storeReplaced) }
         guard isWALRemoved else {
             if !isAbandoned { checkpoint() }
