@@ -106,6 +106,16 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .shared)?.job.connection == 10)
     }
 
+    @Test("A query waits for its user's earlier replies without asking for memory, and is woken when they are read")
+    func waitsForUser() {
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 4 << 20))
+        #expect(inbox.repliesChanged(of: 1000, by: 3 << 20) == false)
+        inbox.enqueue(makeQuery("a", from: 10))
+        #expect(inbox.nextAction(for: .shared) == nil)
+        #expect(inbox.repliesChanged(of: 1000, by: -(3 << 20)) == true)
+        #expect(inbox.take(for: .shared)?.job.connection == 10)
+    }
+
     @Test(
         "A reply counts with the maximum size while it is prepared, then with its own size until it is sent")
     func reservation() throws {
