@@ -93,7 +93,7 @@ struct StoreMaintenance {
     private static let pause: Duration = .seconds(60)
     /// The time before the next check after the disk was full.
     private static let shortPause: Duration = .seconds(1)
-    /// The minimum number of free bytes in the database for which returning pages is worth the work.
+    /// The minimum number of free bytes in the database at which pages begin to be returned.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesPerStep: Int64 = 64
     /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth.
@@ -190,7 +190,8 @@ struct StoreMaintenance {
         var facts = try writer.retentionSnapshot(
             freeBytes: FileSystem.freeSpace(in: folder), wall: Clock.wall, monotonic: now)
         facts.unreferenced = unreferenced
-        isShrinking = facts.spareBytes >= Self.spareBytes
+        // Once begun, shrinking continues until no free pages are left, even if a check comes in between.
+        isShrinking = facts.spareBytes >= (isShrinking ? 1 : Self.spareBytes)
         let excess = facts.usedBytes - writer.retention.maxSize
         turn =
             excess > writer.retention.maxSize / 4

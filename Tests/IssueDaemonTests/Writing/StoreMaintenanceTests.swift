@@ -183,4 +183,33 @@ struct StoreMaintenanceTests {
                 try fixture.number("SELECT count(*) FROM records WHERE series NOT IN (SELECT id FROM series)") == 0)
         }
     }
+
+    @Test("While a file shrinks, a closed range does not stop it before all free pages are returned")
+    func shrinking() throws {
+        try ScanFixture.withPath { path in
+            let fixture = try Fixture(path)
+            for _ in 0..<300 {
+                // Random letters hardly compress.
+                let letters = (0..<20_000).map { _ in Character(Unicode.Scalar(UInt8.random(in: 97...122))) }
+                let record = IssueRecord(
+                    message: "large", app: Application(name: "large"), metadata: ["text": .string(String(letters))])
+                try fixture.commit([record], uid: Fixture.often)
+            }
+            try fixture.writer.closeOpenRange()
+            try fixture.forgetAll()
+            var maintenance = StoreMaintenance(folder: fixture.folder, at: Clock.monotonic, removed: {}, log: .silent)
+            func work(until isDone: (_ spareBytes: Int64) -> Bool) throws {
+                for _ in 0..<20_000 where try !isDone(fixture.facts().spareBytes) {
+                    try maintenance.step(fixture.writer, isIdle: true, at: Clock.monotonic)
+                }
+            }
+            try #require(try fixture.facts().spareBytes > 3 << 20)
+            try work { $0 < 1 << 20 }
+            #expect(try fixture.facts().spareBytes > 0)
+            try fixture.commit([IssueRecord(message: "next")], uid: Fixture.often)
+            try fixture.writer.closeOpenRange()
+            try work { $0 == 0 }
+            #expect(try fixture.facts().spareBytes == 0)
+        }
+    }
 }
