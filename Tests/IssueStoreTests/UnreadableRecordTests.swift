@@ -480,4 +480,100 @@ struct UnreadableRecordTests {
             try fixture.expectBalance()
         }
     }
+
+    @Test("Thinning leaves the requeued records of a damaged block in the ledger, and they expire")
+    func thinnedRequeued() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            try fixture.sendAll(dead: true)
+            let letters = try store.shell().numbers("SELECT id FROM dead_letters WHERE record IN (21, 22, 31)")
+            #expect(try fixture.writer.requeue(letters) == 3)
+            try fixture.damage(21)
+            try fixture.restart()
+            let range = RetentionSnapshot.ClosedRange(
+                id: 2, firstID: 21, lastID: 40, newest: RecordLogInstant(milliseconds: 0), hasBatchInFlight: false)
+            var thinning = try fixture.writer.planThinning(of: range, user: 1000)
+            while try !fixture.writer.thin(&thinning).isDone {}
+            #expect(try store.shell().numbers("SELECT first_id FROM blocks ORDER BY 1") == [1, 11, 21, 41, 51])
+            #expect(try store.shell().numbers("SELECT record FROM singles ORDER BY 1") == [21, 22])
+            #expect(try fixture.ledger.pending == 2)
+            #expect(try fixture.writer.expireUnreadableSingles() == 2)
+            #expect(try fixture.ledger.pending == 0)
+            #expect(try fixture.ledger.expired == 3)
+            try fixture.expectBalance()
+        }
+    }
+
+    @Test("If an application's records are too old, those in a damaged block expire once, when they are scanned")
+    func agedPending() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            try fixture.damage(11)
+            store.settings.retention.applicationAges = [ApplicationAge(name: "a", maxAge: .seconds(10))]
+            try fixture.restart()
+            try fixture.configure()
+            store.pass(.seconds(3600))
+            let retention = Retention(settings: fixture.writer.retention)
+            var removed: [RetentionSnapshot.ClosedRange] = []
+            while case .expire(let aged) = retention.next(
+                try fixture.writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic))
+            {
+                removed.append(aged.range)
+                try #require(removed.count < 10, "The same range is chosen again and again")
+                var thinning = try fixture.writer.planExpiry(of: aged)
+                while try !fixture.writer.thin(&thinning).isDone {}
+            }
+            #expect(removed.map(\.id) == [1, 2, 3])
+            // Five of the records of each call are of the application.
+            #expect(try fixture.ledger.expired == 25)
+            try fixture.sendAll()
+            #expect(try fixture.ledger.pending == 0)
+            #expect(try fixture.ledger.expired == 35)
+            #expect(try fixture.ledger.delivered == 25)
+            try fixture.expectBalance()
+        }
+    }
+
+    @Test("Retention for lack of space ends although pending records in a damaged block can't be removed one by one")
+    func pendingWithoutSpace() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            // Range 1 has records of another user, so that it is not removed as a whole.
+            try store.store(
+                [IssueRecord](repeating: IssueRecord(message: "quiet"), count: 10), from: .of(uid: 1001),
+                to: fixture.writer)
+            try fixture.report(calls: 1)
+            // All later records are of other groups, so range 1 has the last records of its groups.
+            for _ in 0..<4 {
+                try store.store([IssueRecord](repeating: IssueRecord(message: "other"), count: 10), to: fixture.writer)
+            }
+            try fixture.damage(11)
+            store.settings.retention.maxSize = 0
+            try fixture.restart()
+            try fixture.configure()
+            let retention = Retention(settings: fixture.writer.retention)
+            var steps = 0
+            func next() throws -> Retention.Action {
+                steps += 1
+                try #require(steps < 50, "The same range is chosen again and again")
+                return retention.next(
+                    try fixture.writer.retentionSnapshot(
+                        freeBytes: nil, wall: store.wall, monotonic: store.monotonic))
+            }
+            actions: while true {
+                switch try next() {
+                case .thin(let holding, _):
+                    var thinning = try fixture.writer.planThinning(of: holding.range, user: holding.user)
+                    while try !fixture.writer.thin(&thinning).isDone {}
+                case .forget(let range, _): while try !fixture.writer.forget(range).isDone {}
+                default: break actions
+                }
+            }
+            #expect(try fixture.ledger.expired == 60)
+            #expect(try fixture.ledger.pending == 0)
+            try fixture.expectBalance()
+        }
+    }
 }

@@ -175,13 +175,14 @@ extension StoreWriter {
         if ranges.count == Int(Self.maxSearchedRanges) { snapshot.isSearchingAged = true }
     }
 
-    /// Returns the accounts among the given ones that have records in a range.
+    /// Returns the accounts among the given ones that have records in a range, except those whose records there are in
+    /// damaged blocks that an earlier removal has kept.
     private func accounts(in range: Int64, among accounts: Set<AccountID>) throws(SQLiteError) -> Set<AccountID> {
         guard !accounts.isEmpty else { return [] }
         let present = try connection.all(
             """
             SELECT DISTINCT series.account FROM postings JOIN series ON series.id = postings.series
-            WHERE postings.range = ?1 AND postings.records > 0
+            WHERE postings.range = ?1 AND postings.records > 0 AND postings.bytes > 0
             """, range
         ) { $0.id(0, as: AccountID.self) }
         return accounts.intersection(present)

@@ -168,8 +168,10 @@ extension RecordRemoval {
         let removed = EvictionPolicy.groupsToRemove(groups)
         let chosen = members.filter { removed.contains($0.group) }
         var spared = try lastRecords(of: chosen, in: range, openID: open.firstID)
-        // If all chosen records are last records, they are removed too.
-        if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
+        var stuck = Set(spared.values)
+        for member in chosen { try stuck.formUnion(unreadableRows(of: member.series, in: range)) }
+        // If no record would be removed, the last records are removed too. Otherwise the range would be chosen forever.
+        if stuck.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
         let isOldest = try isOldest(range)
         let isWhole = chosen.count == members.count && spared.isEmpty && isOldest
         var thinning = Thinning(
@@ -294,20 +296,36 @@ extension RecordRemoval {
         }
     }
 
-    /// Removes all rows except a spared one from a posting list, and subtracts their size from the user's share.
+    /// Removes all rows from a posting list, except a spared one and those in damaged blocks that were kept, and
+    /// subtracts the size of the removed ones from the user's share. A record in a damaged block may still be pending,
+    /// and only the list shows whose it is. It has no size, because thinning can't remove it.
     private func emptyList(of series: SeriesID, _ thinning: Thinning) throws(SQLiteError) {
         let size = try connection.first(
             "SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2", thinning.range.id, series
         ) { (records: $0.int64(0), bytes: $0.int64(1)) }
         guard let size else { return }
-        let left = thinning.spared[series].map { [$0] } ?? []
+        let spared = thinning.spared[series]
+        let unreadable = try unreadableRows(of: series, in: thinning.range)
+        let left = unreadable.union(spared.map { [$0] } ?? []).sorted()
         let ofSeries = min(RangePostings.Posting.bytesOfSeries, size.bytes)
-        let bytes = left.isEmpty ? 0 : ofSeries + (size.bytes - ofSeries) / max(size.records, 1)
+        let bytes = spared == nil ? 0 : ofSeries + (size.bytes - ofSeries) / max(size.records, 1)
         try connection.run(
-            "UPDATE postings SET records = ?3, bytes = ?4, ids = ?5, first_at = last_at WHERE range = ?1 AND series = ?2",
-            thinning.range.id, series, left.count, bytes,
-            DatabaseBytes.blob(PostingList.encode(left, base: thinning.range.firstID)))
+            """
+            UPDATE postings SET records = ?3, bytes = ?4, ids = ?5, first_at = CASE ?6 WHEN 0 THEN last_at ELSE first_at END
+            WHERE range = ?1 AND series = ?2
+            """, thinning.range.id, series, left.count, bytes,
+            DatabaseBytes.blob(PostingList.encode(left, base: thinning.range.firstID)), unreadable.count)
         guard let user = thinning.users[series] else { return }
         try subtractShare(size.bytes - bytes, of: Int64(user), in: thinning.range.id)
+    }
+
+    /// Returns the rows of a series that are in damaged blocks of a range.
+    private func unreadableRows(
+        of series: SeriesID, in range: RetentionSnapshot.ClosedRange
+    ) throws(SQLiteError) -> Set<RowID> {
+        let damaged = blocks.reader.unreadable(in: range.firstID...range.lastID)
+        guard !damaged.isEmpty else { return [] }
+        return try outbox.unreadable(
+            among: Set(rows(of: series, in: range).filter { row in damaged.contains { $0.contains(row) } }))
     }
 }
