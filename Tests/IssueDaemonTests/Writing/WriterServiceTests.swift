@@ -8,10 +8,11 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("The writer of a store that is reported as damaged")
+@Suite("The writer")
 struct WriterServiceTests {
     private static let damage = StoreFailure.damaged(SQLiteError(code: .corrupt, message: ""))
 
+    /// Calls `body` with the running writer of a new store.
     private func withWriter(_ body: (WriterService, _ refused: Monitor<Int>, _ damaged: Monitor<Bool>) throws -> Void)
         throws
     {
@@ -37,16 +38,18 @@ struct WriterServiceTests {
                     }, removed: {})
             ) { _ in }
         }
+        defer {
+            writer.stop()
+            thread.join()
+        }
         try body(writer, refused, damaged)
-        writer.stop()
-        thread.join()
     }
 
     private func isTrue(_ isSo: Monitor<Bool>) -> Bool {
         isSo.wait(deadline: MonotonicClock.now.advanced(by: .seconds(30))) { $0 ? true : nil } ?? false
     }
 
-    @Test("It answers each later report with a request to retry, until it is stopped")
+    @Test("If the store is reported as damaged, the writer answers each later report with a request to retry")
     func refuses() throws {
         try withWriter { writer, refused, damaged in
             writer.reportCorruption(Self.damage)
@@ -64,12 +67,56 @@ struct WriterServiceTests {
         }
     }
 
-    @Test("It writes nothing more")
+    @Test("If the store is reported as damaged, the writer writes nothing more")
     func noErrands() throws {
         try withWriter { writer, _, damaged in
             writer.reportCorruption(Self.damage)
             #expect(isTrue(damaged))
             #expect(throws: WriterClosed.self) { try writer.perform { $0.closedRanges } }
+        }
+    }
+
+    @Test("If the database is removed, a change fails, and the file is opened again")
+    func removedDatabase() throws {
+        try withWriter { writer, _, damaged in
+            #expect(try writer.perform { $0.closedRanges } == 0)
+            for ending in ["", "-wal", "-shm"] {
+                try FileManager.default.removeItem(atPath: writer.opening.path + ending)
+            }
+            #expect(throws: WriterClosed.self) { try writer.perform { try $0.closeOpenRange() } }
+            #expect(isTrue(damaged))
+        }
+    }
+
+    @Test("After the gate was closed, readers need not wait once the WAL has been reset in another way")
+    func gate() throws {
+        try withWriter { writer, _, _ in
+            // The writer has created its tables once it performs a task.
+            #expect(try writer.perform { $0.closedRanges } == 0)
+            writer.gate.enter()
+            let path = writer.opening.path
+            // As long as this snapshot is held, SQLite can't reset the WAL.
+            let snapshot = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
+            try snapshot.execute("BEGIN")
+            _ = try Statement("SELECT count(*) FROM ranges", on: snapshot).all { $0.int64(0) }
+            var isLong = false
+            for _ in 0..<2000 where !isLong {
+                isLong = try writer.perform { store in
+                    let letters = (0..<200_000).map { _ in Character(Unicode.Scalar(UInt8.random(in: 97...122))) }
+                    let record = IssueRecord(message: "large", metadata: ["text": .string(String(letters))])
+                    _ = try store.commit([Submission([record])], wall: Clock.wall, monotonic: Clock.monotonic)
+                    return store.walPages >= 2 * WriterService.walPages
+                }
+            }
+            try #require(isLong)
+            // The task of a pass runs before its maintenance, which closes the gate.
+            try writer.perform { _ in }
+            #expect(writer.gate.leave(), "the gate is closed")
+            writer.gate.enter()
+            try snapshot.execute("ROLLBACK")
+            #expect(try writer.perform { try $0.checkpoint(restarts: true) })
+            try writer.perform { _ in }
+            #expect(!writer.gate.leave(), "the gate is open")
         }
     }
 }

@@ -77,4 +77,25 @@ struct FailingCallTests {
             }
         }
     }
+
+    @Test("A commit whose sync finds no space is uncertain, because it may be in the file after a restart")
+    func fullSync() throws {
+        try StoreFixture.with(seed: 12) { fixture, disk in
+            try fixture.open()
+            try fixture.take(.report)
+            disk.fail(1, of: .sync, with: .noSpace)
+            let failure = #expect(throws: StoreFailure.self) { try fixture.take(.report) }
+            #expect(disk.failed == 1)
+            #expect(failure?.isUncertain == true, "\(failure.map { "\($0)" } ?? "none")")
+            disk.stopFailing()
+            // A write that finds no space fails before anything is stored.
+            disk.fail(1, of: .write, with: .noSpace)
+            #expect(throws: StoreFailure.noSpace) { try fixture.take(.report) }
+            #expect(disk.failed > 0)
+            #expect(!StoreFailure.noSpace.isUncertain)
+            disk.stopFailing()
+            try fixture.take(.report)
+            #expect(try fixture.faults() == [])
+        }
+    }
 }
