@@ -14,10 +14,10 @@ struct UnreadableRecordTests {
         var reader: StoreReader
         private(set) var destination: Int64 = 0
 
-        init(_ store: TemporaryStore, rangeRecords: Int = 20) throws {
+        init(_ store: TemporaryStore, rangeRecords: Int = 20, blockRecords: Int = 10) throws {
             self.store = store
             store.settings.rangeRecords = rangeRecords
-            store.settings.blockRecords = 10
+            store.settings.blockRecords = blockRecords
             writer = try store.writer()
             reader = try store.reader()
             try configure()
@@ -536,7 +536,24 @@ struct UnreadableRecordTests {
         }
     }
 
-    @Test("Retention for lack of space ends although pending records in a damaged block can't be removed one by one")
+    /// Performs what retention chooses until it chooses to wait.
+    private func retain(_ fixture: Fixture, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+        let retention = Retention(settings: fixture.writer.retention)
+        for _ in 0..<50 {
+            let snapshot = try fixture.writer.retentionSnapshot(
+                freeBytes: nil, wall: fixture.store.wall, monotonic: fixture.store.monotonic)
+            switch retention.next(snapshot) {
+            case .thin(let holding, _):
+                var thinning = try fixture.writer.planThinning(of: holding.range, user: holding.user)
+                while try !fixture.writer.thin(&thinning).isDone {}
+            case .forget(let range, _): while try !fixture.writer.forget(range).isDone {}
+            case .expire, .countUnreferenced, .collect, .closeRange, .wait: return
+            }
+        }
+        Issue.record("The same range is chosen again and again", sourceLocation: sourceLocation)
+    }
+
+    @Test("Retention for lack of space ends even if pending records in a damaged block can't be removed one by one")
     func pendingWithoutSpace() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -553,25 +570,57 @@ struct UnreadableRecordTests {
             store.settings.retention.maxSize = 0
             try fixture.restart()
             try fixture.configure()
-            let retention = Retention(settings: fixture.writer.retention)
-            var steps = 0
-            func next() throws -> Retention.Action {
-                steps += 1
-                try #require(steps < 50, "The same range is chosen again and again")
-                return retention.next(
-                    try fixture.writer.retentionSnapshot(
-                        freeBytes: nil, wall: store.wall, monotonic: store.monotonic))
-            }
-            actions: while true {
-                switch try next() {
-                case .thin(let holding, _):
-                    var thinning = try fixture.writer.planThinning(of: holding.range, user: holding.user)
-                    while try !fixture.writer.thin(&thinning).isDone {}
-                case .forget(let range, _): while try !fixture.writer.forget(range).isDone {}
-                default: break actions
-                }
-            }
+            try retain(fixture)
             #expect(try fixture.ledger.expired == 60)
+            #expect(try fixture.ledger.pending == 0)
+            try fixture.expectBalance()
+        }
+    }
+
+    @Test("Retention for lack of space ends even if a damaged block has many series of a frequent group")
+    func pendingSeries() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store, rangeRecords: 60, blockRecords: 48)
+            // The text of a record of the other group is short, so that the group has less volume than the many lists.
+            let letters = Array("abcdefghij")
+            let words = (0..<48).map { String([letters[$0 / 10], letters[$0 % 10], "x"]) }
+            let many = words.map { IssueRecord(message: "failed \($0)", fingerprint: "many") }
+            try store.store(many, to: fixture.writer)
+            try store.store([IssueRecord(message: "")], to: fixture.writer)
+            try store.store(
+                [IssueRecord](repeating: IssueRecord(message: "quiet"), count: 11), from: .of(uid: 1001),
+                to: fixture.writer)
+            for _ in 0..<2 { try store.store(many, to: fixture.writer) }
+            #expect(try store.shell().number("SELECT count(*) FROM series") > 40)
+            try fixture.damage(1)
+            store.settings.retention.maxSize = 0
+            try fixture.restart()
+            try fixture.configure()
+            try retain(fixture)
+            try fixture.sendAll()
+            #expect(try fixture.ledger.pending == 0)
+            try fixture.expectBalance()
+        }
+    }
+
+    @Test("Thinning expires each record once if the last id of a damaged block is too high")
+    func thinnedWrongLastID() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 6)
+            try store.shell().execute("UPDATE blocks SET last_id = 45 WHERE first_id = 11")
+            try fixture.restart()
+            try fixture.configure()
+            // The block is found to be damaged.
+            _ = try fixture.writer.blocks.reader.isReadable(11)
+            let range = RetentionSnapshot.ClosedRange(
+                id: 2, firstID: 21, lastID: 40, newest: RecordLogInstant(milliseconds: 0), hasBatchInFlight: false)
+            var thinning = try fixture.writer.planThinning(of: range, user: 1000)
+            while try !fixture.writer.thin(&thinning).isDone {}
+            #expect(try fixture.ledger.expired == 20)
+            try fixture.sendAll()
+            #expect(try fixture.ledger.expired == 30)
+            #expect(try fixture.ledger.delivered == 30)
             #expect(try fixture.ledger.pending == 0)
             try fixture.expectBalance()
         }

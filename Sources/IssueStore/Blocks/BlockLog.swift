@@ -120,8 +120,13 @@ package final class BlockLog {
 
     /// Returns the id range of the block that may contain a record, or nil if there is none.
     private func rows(ofBlockWith row: RowID) throws(SQLiteError) -> ClosedRange<RowID>? {
+        // The last id of a damaged block may be too high.
         let rows = try connection.first(
-            "SELECT first_id, last_id FROM blocks WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", row
+            """
+            SELECT first_id, min(last_id, coalesce(
+                (SELECT min(next.first_id) - 1 FROM blocks AS next WHERE next.first_id > blocks.first_id), last_id))
+            FROM blocks WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1
+            """, row
         ) { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self)) }
         guard let rows, row <= rows.last else { return nil }
         return rows.first...rows.last

@@ -226,8 +226,13 @@ package final class BlockReader {
         switch policy {
         case .fail: throw SQLiteError(code: .corrupt, message: "the block of row \(header.firstID) is damaged")
         case .skip:
+            // The last id may be wrong, but no block ends after the next one begins.
+            let next = try connection.first("SELECT min(first_id) FROM blocks WHERE first_id > ?1", header.firstID) {
+                $0.optionalID(0, as: RowID.self)
+            }
+            let last = min(header.lastID, (next ?? nil).map { $0 - 1 } ?? .max)
             let block = DamagedBlock(
-                rows: header.firstID...max(header.firstID, header.lastID),
+                rows: header.firstID...max(header.firstID, last),
                 records: DamagedBlock.records(in: Int64(header.records)))
             skipped[header.firstID] = block
             if !damagedBlocks.contains(where: { $0.rows.lowerBound == header.firstID }) {
@@ -260,6 +265,20 @@ package final class BlockReader {
     /// left out.
     package func unreadable(in rows: ClosedRange<RowID>) -> [ClosedRange<RowID>] {
         damagedBlocks.filter { $0.rows.overlaps(rows) }.map { $0.rows.clamped(to: rows) }
+    }
+
+    /// Returns the same as `unreadable(in:)`, but leaves out blocks that have been removed or can be read again.
+    func stillUnreadable(in rows: ClosedRange<RowID>) throws(SQLiteError) -> [ClosedRange<RowID>] {
+        var found: [ClosedRange<RowID>] = []
+        for block in damagedBlocks where block.rows.overlaps(rows) {
+            let first = block.rows.lowerBound
+            guard try connection.exists("SELECT 1 FROM blocks WHERE first_id = ?1", first), try !isReadable(first)
+            else {
+                continue
+            }
+            found.append(block.rows.clamped(to: rows))
+        }
+        return found
     }
 
     /// Returns the text of a block; nil if it is damaged and damaged blocks are skipped.

@@ -175,8 +175,8 @@ extension StoreWriter {
         if ranges.count == Int(Self.maxSearchedRanges) { snapshot.isSearchingAged = true }
     }
 
-    /// Returns the accounts among the given ones that have records in a range, except those whose records there are in
-    /// damaged blocks that an earlier removal has kept.
+    /// Returns those of the given accounts that have records in a range. Records in damaged blocks that an earlier
+    /// removal has kept do not count.
     private func accounts(in range: Int64, among accounts: Set<AccountID>) throws(SQLiteError) -> Set<AccountID> {
         guard !accounts.isEmpty else { return [] }
         let present = try connection.all(
@@ -329,13 +329,15 @@ extension StoreReader {
     /// Finds the oldest closed range with records of some accounts. Returns the highest time of receipt in that range,
     /// and the number of its records that belong to these accounts; nil if no range is found.
     ///
-    /// - Parameter accounts: The accounts; nil for all.
+    /// - Parameter accounts: The accounts; nil for all. Their records in damaged blocks that an earlier removal has kept
+    ///   do not count, because only the removal of the whole range removes them.
     private func oldestPortion(of accounts: Set<AccountID>?) throws -> (newest: IssueTimestamp, records: Int64)? {
         let list = accounts.map { StoreWriter.list($0) }
         let found = try connection.first(
             """
             SELECT postings.range FROM postings JOIN series ON series.id = postings.series
-            WHERE postings.records > 0 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
+            WHERE postings.records > 0
+                AND (?1 IS NULL OR postings.bytes > 0 AND series.account IN (SELECT value FROM json_each(?1)))
             ORDER BY postings.range LIMIT 1
             """, list
         ) { $0.int64(0) }
@@ -344,7 +346,8 @@ extension StoreReader {
             """
             SELECT sum(postings.records), (SELECT last_at FROM ranges WHERE id = ?2)
             FROM postings JOIN series ON series.id = postings.series
-            WHERE postings.range = ?2 AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
+            WHERE postings.range = ?2
+                AND (?1 IS NULL OR postings.bytes > 0 AND series.account IN (SELECT value FROM json_each(?1)))
             """, list, found
         ) { ($0.time(1), $0.int64(0)) }
     }

@@ -97,7 +97,8 @@ extension RecordRemoval {
             return (progress, next)
         }
         let lists = thinning.lists.prefix(Self.sliceLists)
-        for series in lists { try emptyList(of: series, thinning) }
+        let damaged = try blocks.reader.stillUnreadable(in: thinning.range.firstID...thinning.range.lastID)
+        for series in lists { try emptyList(of: series, thinning, damaged) }
         next.lists.removeFirst(lists.count)
         var progress = ExpiryProgress()
         progress.isDone = next.lists.isEmpty
@@ -138,7 +139,7 @@ extension RecordRemoval {
         ) {
             Member(
                 series: $0.id(0), group: $0.id(1), account: $0.id(2), user: UInt32(clamping: $0.int64(3)),
-                records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6),
+                records: $0.int64(4), bytes: $0.int64(5), lastRange: $0.int64(6),
                 keyBytes: $0.int64(7), isLast: $0.int64(8) != 0)
         }
     }
@@ -160,7 +161,11 @@ extension RecordRemoval {
     func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, open: OpenRange) throws(SQLiteError) -> Thinning {
         let members = try members(of: range)
         var groups: [GroupID: GroupVolume] = [:]
-        for member in members where member.user == user {
+        let own = members.filter { $0.user == user }
+        let sized = own.filter { $0.bytes > 0 }
+        // A list without bytes has only records that can't be removed. If such lists were a reason to choose a group, the
+        // range could be chosen again and again.
+        for member in sized.isEmpty ? own : sized {
             groups[member.group, default: GroupVolume()].records += member.records
             // Only the records are removed, so the bytes of the series itself do not count.
             groups[member.group]?.bytes += max(1, member.bytes - RangePostings.Posting.bytesOfSeries)
@@ -168,10 +173,16 @@ extension RecordRemoval {
         let removed = EvictionPolicy.groupsToRemove(groups)
         let chosen = members.filter { removed.contains($0.group) }
         var spared = try lastRecords(of: chosen, in: range, openID: open.firstID)
-        var stuck = Set(spared.values)
-        for member in chosen { try stuck.formUnion(unreadableRows(of: member.series, in: range)) }
-        // If no record would be removed, the last records are removed too. Otherwise the range would be chosen forever.
-        if stuck.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
+        let damaged = try blocks.reader.stillUnreadable(in: range.firstID...range.lastID)
+        var unreadable: [SeriesID: [RowID]] = [:]
+        for member in chosen {
+            let rows = try rows(of: member.series, in: range, within: damaged)
+            if !rows.isEmpty { unreadable[member.series] = rows }
+        }
+        // If no record would be removed, the last records are removed too. Otherwise, the range could be chosen again
+        // and again.
+        let kept = Set(spared.values).union(unreadable.values.joined())
+        if kept.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
         let isOldest = try isOldest(range)
         let isWhole = chosen.count == members.count && spared.isEmpty && isOldest
         var thinning = Thinning(
@@ -180,7 +191,7 @@ extension RecordRemoval {
             users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
             remainingRows: try remainingRows(of: members.filter { !removed.contains($0.group) }, spared, in: range),
             spared: spared)
-        let last = chosen.filter { $0.isLast && spared[$0.series] == nil }
+        let last = chosen.filter { $0.isLast && spared[$0.series] == nil && unreadable[$0.series] == nil }
         let stillOpen = open.series(among: Set(last.map(\.series)))
         for member in last where !stillOpen.contains(member.series) {
             thinning.unreferenced.add(keyBytes: member.keyBytes, of: member.user)
@@ -244,6 +255,14 @@ extension RecordRemoval {
         return PostingList.decode(list, base: range.firstID) ?? []
     }
 
+    /// Returns the rows of a series that are in some damaged blocks of a range.
+    private func rows(
+        of series: SeriesID, in range: RetentionSnapshot.ClosedRange, within damaged: [ClosedRange<RowID>]
+    ) throws(SQLiteError) -> [RowID] {
+        guard !damaged.isEmpty else { return [] }
+        return try rows(of: series, in: range).filter { row in damaged.contains { $0.contains(row) } }
+    }
+
     // MARK: Removing records
 
     /// Returns the rows of the next blocks; nil if no blocks are left.
@@ -263,7 +282,7 @@ extension RecordRemoval {
         if try !outbox.isSettled(rows) {
             progress.expired = try outbox.expire(toErase(rows, thinning))
             // A damaged block is kept: its records are unknown, so they cannot be counted.
-            kept = (kept + blocks.reader.unreadable(in: rows).map(\.lowerBound)).sorted()
+            kept = try (kept + blocks.reader.stillUnreadable(in: rows).map(\.lowerBound)).sorted()
         }
         progress.records = try blocks.remove(rows, keeping: kept)
         memory.values.removals.removed()
@@ -275,7 +294,7 @@ extension RecordRemoval {
             """, rows.lowerBound, rows.upperBound)
         var first = rows.lowerBound
         // The records in damaged blocks were not removed.
-        for unreadable in blocks.reader.unreadable(in: rows) {
+        for unreadable in try blocks.reader.stillUnreadable(in: rows).sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if first < unreadable.lowerBound { try outbox.deleteSingles(in: first...(unreadable.lowerBound - 1)) }
             first = unreadable.upperBound + 1
         }
@@ -296,17 +315,26 @@ extension RecordRemoval {
         }
     }
 
-    /// Removes all rows from a posting list, except a spared one and those in damaged blocks that were kept, and
-    /// subtracts the size of the removed ones from the user's share. A record in a damaged block may still be pending,
-    /// and only the list shows whose it is. It has no size, because thinning can't remove it.
-    private func emptyList(of series: SeriesID, _ thinning: Thinning) throws(SQLiteError) {
+    /// Removes all rows from a posting list, except a spared one and those in damaged blocks, and subtracts their bytes
+    /// from the user's share.
+    ///
+    /// A record in a damaged block that was kept may still be pending, and only the list shows whose record it is. It
+    /// counts as 0 bytes, because thinning can't remove it.
+    ///
+    /// - Parameters:
+    ///   - series: The series of the list.
+    ///   - thinning: The plan.
+    ///   - damaged: The ids of the damaged blocks in the range.
+    private func emptyList(
+        of series: SeriesID, _ thinning: Thinning, _ damaged: [ClosedRange<RowID>]
+    ) throws(SQLiteError) {
         let size = try connection.first(
             "SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2", thinning.range.id, series
         ) { (records: $0.int64(0), bytes: $0.int64(1)) }
         guard let size else { return }
         let spared = thinning.spared[series]
-        let unreadable = try unreadableRows(of: series, in: thinning.range)
-        let left = unreadable.union(spared.map { [$0] } ?? []).sorted()
+        let unreadable = try rows(of: series, in: thinning.range, within: damaged)
+        let left = Set(unreadable).union(spared.map { [$0] } ?? []).sorted()
         let ofSeries = min(RangePostings.Posting.bytesOfSeries, size.bytes)
         let bytes = spared == nil ? 0 : ofSeries + (size.bytes - ofSeries) / max(size.records, 1)
         try connection.run(
@@ -317,15 +345,5 @@ extension RecordRemoval {
             DatabaseBytes.blob(PostingList.encode(left, base: thinning.range.firstID)), unreadable.count)
         guard let user = thinning.users[series] else { return }
         try subtractShare(size.bytes - bytes, of: Int64(user), in: thinning.range.id)
-    }
-
-    /// Returns the rows of a series that are in damaged blocks of a range.
-    private func unreadableRows(
-        of series: SeriesID, in range: RetentionSnapshot.ClosedRange
-    ) throws(SQLiteError) -> Set<RowID> {
-        let damaged = blocks.reader.unreadable(in: range.firstID...range.lastID)
-        guard !damaged.isEmpty else { return [] }
-        return try outbox.unreadable(
-            among: Set(rows(of: series, in: range).filter { row in damaged.contains { $0.contains(row) } }))
     }
 }
