@@ -243,7 +243,8 @@ extension CommandFailure {
         }
     }
 
-    /// Returns the error message for a user who lacks the right to see all records, which `subject` requires.
+    /// Returns the error message for a user who may not see `subject`, because that requires the right to see all
+    /// records.
     static func deniedToSee(_ subject: String) -> String {
         "permission denied: only root, the daemon's user and the groups in Operators= and Readers= (issued.conf) see "
             + subject
@@ -294,7 +295,8 @@ extension CommandFailure {
             self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
         case .invalidFilter("bucket", let reason):
             self.init(.usage, "invalid value for \(HistogramCommand.bucket.spelling): \(reason)")
-        // The pattern is well-formed, but matches no record or all records of the group, or too many groups.
+        // The pattern is well-formed, but matches none or all of the records of the group to split, or too many groups
+        // to merge.
         case .invalidFilter("template", let reason):
             self.init(.refused, "invalid value for \(GroupCommand.template.spelling): \(reason)")
         case .invalidFilter("field", let reason):

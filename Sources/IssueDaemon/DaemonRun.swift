@@ -235,7 +235,7 @@ final class DaemonRun {
         let deadline = Clock.kernel(now.advanced(by: Self.readerStopTimeout))
         // The alert logger still reads records for its remaining alerts.
         _ = readers[0].wait(until: Clock.kernel(now.advanced(by: Self.readerStopTimeout / 2)))
-        // The connection that is closed last removes the WAL. It must be the writer's, so the readers end first.
+        // Only the writer's connection removes the WAL, and only if it is closed last. So the readers end first.
         writer.snapshots.end(timeout: Self.readerStopTimeout / 2)
         let left = readers.count { !$0.wait(until: deadline) } + queries.wait(until: deadline)
         if left > 0 { log.warning(.daemonReadersLeft, ["threads": "\(left)"]) }

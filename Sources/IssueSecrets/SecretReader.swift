@@ -85,7 +85,7 @@ struct SecretReader: ~Escapable {
                 // Any character of a value or of its name may be escaped.
                 return true
             case UInt8(ascii: "-"):
-                // The program may be in another element of the array.
+                // In a JSON array of arguments, `-p` and its program are separate elements.
                 if rules.contains(.password) { return true }
             case UInt8(ascii: "@"):
                 // An escaped slash may precede the user of a URL.
@@ -190,8 +190,8 @@ struct SecretReader: ~Escapable {
     /// Names and words are found by some of their letters: "pas" and "pwd", "cr" (secret, credentials), "k" (token,
     /// cookie, key), "uth" (authorization), "bea" (bearer) and "z" (logz). The capital letters from H to K are in
     /// `eyJ`, `AKIA` and `-----BEGIN`. The tokens of services contain "gh", "pat" or "x" (xoxb), and "sen" and "san"
-    /// are in words for "password" in other languages. Card numbers have digits at distances 0, 10 and 13 unless their
-    /// separators are not ASCII, however their digits are grouped. Each comparison here adds about one percent to the
+    /// are in words for "password" in other languages. However its digits are grouped, a card number has digits at
+    /// distances 0, 10 and 13, unless its separators are not ASCII. Each comparison here adds about one percent to the
     /// time for decoding a record.
     @inline(__always)
     private static func ascii(
@@ -251,7 +251,7 @@ struct SecretReader: ~Escapable {
         case UInt8(ascii: "@"): return true
         case UInt8(ascii: "\\"):
             if byte(1) == UInt8(ascii: "u") { return true }
-            // In JSON, the letter of an escape such as `\\n` would otherwise count as the first one of the next word.
+            // In JSON, the letter of an escape such as `\n` would otherwise count as the first letter of the next word.
             return ByteClass.isLetter(byte(1)) && byte(2) > UInt8(ascii: " ") && !isQuote(byte(2))
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
             // The last digit before a separator that is not ASCII.

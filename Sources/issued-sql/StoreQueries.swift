@@ -52,7 +52,7 @@ package final class StoreQueries: SQLDatabase {
             ?? Self.standardPath(
                 userID: CurrentProcess.userID, environment: { ProcessEnvironment[$0] },
                 home: UserDatabase.homeFolder(of: CurrentProcess.userID))
-        // SQLite rejects a symbolic link, because the WAL would be next to the link's target.
+        // `DatabaseConnection` rejects a symbolic link, because the WAL would be next to the link's target.
         self.path = (try? FileSystem.resolvedPath(name)) ?? name
         self.limits = limits
         // Opening a pipe would block until another process opens it for writing.

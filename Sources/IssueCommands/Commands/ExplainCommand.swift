@@ -226,8 +226,8 @@ struct ExplainCommand: Command {
         }
     }
 
-    /// Returns the record to explain. As in `issuectl report`, a JSON object with a `message` is taken as a record, and
-    /// any other text as a message.
+    /// Returns the record to explain. As on the standard input of `issuectl report`, a JSON object with a `message` is
+    /// taken as a record, and any other text as a message.
     private static func record(_ message: String, _ template: RecordTemplate) -> JSONValue {
         if message.hasPrefix("{"), let value = try? JSONValue(json: message), let members = value.asObject,
             value["message"]?.asString != nil

@@ -29,8 +29,8 @@ struct StatusCommand: Command {
 }
 
 extension DaemonStatus {
-    /// Whether no destination is in use and the configuration has an error. The error may be in the section of a
-    /// destination that is missing in the last valid configuration, which is used instead.
+    /// Whether no destination is in use and the configuration has an error. The daemon then uses its last valid
+    /// configuration, which may lack a destination of the new one.
     var lacksDestinations: Bool {
         destinations.allSatisfy(\.isRemoved) && store.faultsByKind.contains { $0.kind == .configuration }
     }

@@ -108,7 +108,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     /// Whether the destination asks the sender to slow down.
     var slowsDown: Bool { self == .tooManyRequests || self == .overloaded }
 
-    /// Whether the failure may be a timeout, of the connection or of the request.
+    /// Whether a timeout of the sender may have elapsed, for the connection or for the response. A 408 is a response.
     var mayHaveTimedOut: Bool {
         switch self {
         case .reset, .timeout, .unreachable, .noAnswer: true

@@ -69,7 +69,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let isDue = position.due.map { $0 <= record.at } ?? false
         if isDue {
             count(position.runs.takeCounted(), &scan)
-            // The next record of each series is evaluated. If it is suppressed, it opens a new window in time.
+            // The next record of each series is then evaluated, so that a suppressed one opens a new window at once.
             position.runs.endAll()
             scan.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }

@@ -114,8 +114,7 @@ final class AlertLogger: Sendable {
         }
     }
 
-    /// Returns the events to log for a record. There are none if the commit of the alert failed and an ordinary record
-    /// got the same row id.
+    /// Returns the events to log for a record.
     private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
         var events: [LogEvent] = []
         if (try? reader.isRegression(row: row.row)) == true { events.append(.issueRegressed) }

@@ -220,6 +220,8 @@ final class ReaderGate: Sendable {
         state.withLock { $0.isClosed = false }
         state.broadcast()
     }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
 }
 
 /// Keeps the write-ahead log (WAL) below its limit while queries hold snapshots of it.

@@ -125,8 +125,8 @@ package struct LimitStatus: Equatable, Sendable {
     /// The name of the destination; nil if the limit does not belong to one.
     package var destination: String?
     package var app: String?
-    /// The user of the limit or of the application. Nil for a limit of all users together, and for the total of a limit
-    /// that each user or application has.
+    /// The user of the limit or of the application. Nil for a limit that all users share, and for an entry that sums up
+    /// a limit that applies to each user or application separately.
     package var uid: UInt32?
     /// The id of the group; nil unless the limit is `group_rate`.
     package var group: String?

@@ -103,19 +103,22 @@ extension StoreReader {
                     AND id < coalesce((SELECT id FROM next), 9223372036854775807))
         """
 
-    /// Returns at most ten messages about ledgers in which not every record has exactly one fate.
+    /// Returns at most ten messages about ledgers that do not balance: the fates are not those of all records and
+    /// occurrences, or a count is negative.
     private func ledgerFaults() throws -> [String] {
         try connection.all(
             """
-            SELECT destinations.name, accounts.app, accounts.uid, received, fated
+            SELECT destinations.name, accounts.app, accounts.uid, received, fated,
+                   received_occurrences, fated_occurrences
             FROM ledger_check
             JOIN destinations ON destinations.id = ledger_check.destination
             JOIN accounts ON accounts.id = ledger_check.account
             ORDER BY destinations.id, accounts.id LIMIT 10
             """
         ) { row in
-            "\(StoreStatus.ledgerFaultPrefix)\(row.text(0)) does not balance: of \(row.int64(3)) records of \(row.text(1)) (user "
-                + "\(row.int64(2))), \(row.int64(4)) have a fate; please report this as a bug of issued"
+            "\(StoreStatus.ledgerFaultPrefix)\(row.text(0)) does not balance: \(row.text(1)) (user \(row.int64(2))) "
+                + "has \(row.int64(3)) records with \(row.int64(5)) occurrences, and fates of \(row.int64(4)) "
+                + "records with \(row.int64(6)) occurrences; please report this as a bug of issued"
         }
     }
 

@@ -315,8 +315,8 @@ struct PageCursor: Equatable {
 }
 
 extension StoreReader {
-    /// The queries that take most of the time of `List`, `Show`, `Records`, `Histogram` and `Status`, and queries of
-    /// two views, each with a name.
+    /// Queries like those that take most of the time of `List`, `Show`, `Records`, `Histogram` and `Status`, some of
+    /// them simplified, and queries of forwarding and of two views. Each has a name.
     ///
     /// Support bundles contain their query plans, which show a missing index or a bad plan. Parameters are not bound.
     package static var mainQueries: [(name: String, sql: String)] {
@@ -333,7 +333,7 @@ extension StoreReader {
                 "Status: ledgers",
                 "SELECT destination, account, fate, sum(records) FROM ledger GROUP BY destination, account, fate"
             ),
-            ("Status: levels of the limits", "SELECT kind, key, value FROM limits WHERE destination = ?1"),
+            ("Forwarding: levels of the limits", "SELECT kind, key, value FROM limits WHERE destination = ?1"),
             ("sqlite: view issues", "SELECT * FROM issues LIMIT 10"),
             ("sqlite: view recent", "SELECT * FROM recent LIMIT 10"),
         ]

@@ -29,8 +29,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         if error.isCorruption {
             self = .damaged(error)
         } else if error.isFull, !error.isCommitFailure || error.code == .full {
-            // If COMMIT failed with another code, the transaction may have been stored, and the errno that says that the
-            // disk is full may be that of an earlier failure.
+            // If COMMIT failed with another code, the transaction may have been stored, and `systemErrno` may be left
+            // over from an earlier failure.
             self = .noSpace
         } else if error.isInterrupted {
             self = .tooSlow

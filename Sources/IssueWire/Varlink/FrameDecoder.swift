@@ -159,8 +159,8 @@ package struct FrameDecoder: Sendable {
     /// The maximum number of buffered bytes that may be copied after each read.
     private static let maxCopied = 4 << 10
 
-    /// Swaps the current buffer for `borrowed`, and copies the buffered bytes into it, if `borrowed` then still has
-    /// more free space than the current buffer has in total. Decoders can thus share a receive buffer.
+    /// Copies the buffered bytes into `borrowed`, and swaps it with the current buffer. Does nothing unless the space
+    /// left in `borrowed` exceeds the size of the current buffer. In this way, decoders can share a receive buffer.
     package mutating func borrow(_ borrowed: inout [UInt8]) {
         precondition(wantsBytes, "All complete messages must be read before a buffer is borrowed")
         guard borrowed.count - (end - start) > buffer.count else { return }

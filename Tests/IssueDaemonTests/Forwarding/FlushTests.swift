@@ -10,7 +10,7 @@ import UnixIO
 struct FlushTests {
     /// Requests a flush from a service that is not running yet, calls `prepare`, and runs a loop of the service until
     /// it ends. Returns how often the flush was completed.
-    private func completions(_ prepare: (ForwardingService, _ path: String) throws -> Void) throws -> Int {
+    private func completions(_ prepare: (ForwardingService) throws -> Void) throws -> Int {
         let completed = Monitor(0)
         try ScanFixture.withPath { path in
             let destination = try ScanFixture(path, .withoutLimits, seed: 1).destination
@@ -32,7 +32,7 @@ struct FlushTests {
                 path: path, writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
             let loop = try ForwardingLoop(service, SilentShipper(), fatesChanged: {})
             service.flush { completed.withLock { $0 += 1 } }
-            try prepare(service, path)
+            try prepare(service)
             try loop.run()
         }
         return completed.withLock { $0 }
@@ -40,6 +40,6 @@ struct FlushTests {
 
     @Test("It is completed if the service stops before it has handled the request")
     func stopping() throws {
-        #expect(try completions { service, _ in service.stop() } == 1)
+        #expect(try completions { $0.stop() } == 1)
     }
 }

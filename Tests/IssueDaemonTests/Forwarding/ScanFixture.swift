@@ -38,6 +38,16 @@ final class ScanFixture {
         try body(folder.appending(path: "issues.db").path)
     }
 
+    /// Returns random lower-case letters, which hardly compress.
+    static func noise(_ count: Int, seed: UInt64) -> String {
+        var random = seed
+        let letters = (0..<count).map { _ in
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(ascii: "a") + UInt8(random >> 33 % 26)
+        }
+        return String(decoding: letters, as: UTF8.self)
+    }
+
     init(_ path: String, _ limits: LimitSettings, seed: UInt64) throws {
         self.path = path
         self.limits = limits

@@ -78,7 +78,7 @@ struct FailingCallTests {
         }
     }
 
-    @Test("A commit whose sync fails is uncertain, also after a checkpoint that found no space")
+    @Test("A commit whose sync fails is uncertain, even after a checkpoint that found no space")
     func fullSync() throws {
         try StoreFixture.with(seed: 12) { fixture, disk in
             try fixture.open()
