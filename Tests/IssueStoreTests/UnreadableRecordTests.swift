@@ -528,6 +528,9 @@ struct UnreadableRecordTests {
             #expect(removed.map(\.id) == [1, 2, 3])
             // Five of the records of each call are of the application.
             #expect(try fixture.ledger.expired == 25)
+            let usage = try fixture.reader.retentionUsage(retention.settings, freeBytes: nil, now: store.wall)
+            #expect(usage.portions.map(\.app) == [nil, "a"])
+            #expect(usage.portions.map(\.records) == [10, 0], "no removal of the kept records is announced")
             try fixture.sendAll()
             #expect(try fixture.ledger.pending == 0)
             #expect(try fixture.ledger.expired == 35)

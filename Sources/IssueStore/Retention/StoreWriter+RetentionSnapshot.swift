@@ -313,13 +313,13 @@ extension StoreReader {
             let age = retention.maxAge(uid: uid, application: app)
             if age == retention.maxAge { general.insert(id) } else { own.append((id, (uid, app), age)) }
         }
-        if let portion = try oldestPortion(of: own.isEmpty ? nil : general) {
+        if let portion = try oldestPortion(of: own.isEmpty ? nil : general, withRange: true) {
             usage.portions.append(
                 RetentionUsage.Portion(
                     maxAge: retention.maxAge, newest: portion.newest, records: portion.records))
         }
         for (account, name, age) in own.prefix(Self.maxApplications) {
-            let portion = try oldestPortion(of: [account])
+            let portion = try oldestPortion(of: [account], withRange: false)
             usage.portions.append(
                 RetentionUsage.Portion(
                     app: name.app, uid: name.uid, maxAge: age, newest: portion?.newest, records: portion?.records ?? 0))
@@ -329,26 +329,31 @@ extension StoreReader {
     /// Finds the oldest closed range with records of some accounts. Returns the highest time of receipt in that range,
     /// and the number of its records that belong to these accounts; nil if no range is found.
     ///
-    /// - Parameter accounts: The accounts; nil for all. Their records in damaged blocks that an earlier removal has kept
-    ///   do not count, because only the removal of the whole range removes them.
-    private func oldestPortion(of accounts: Set<AccountID>?) throws -> (newest: IssueTimestamp, records: Int64)? {
+    /// - Parameters:
+    ///   - accounts: The accounts; nil for all.
+    ///   - withRange: `true` if the records are removed together with their range. If only some of its records are
+    ///     removed, those in damaged blocks that an earlier removal has kept do not count.
+    private func oldestPortion(
+        of accounts: Set<AccountID>?, withRange: Bool
+    ) throws -> (newest: IssueTimestamp, records: Int64)? {
         let list = accounts.map { StoreWriter.list($0) }
+        let minBytes: Int64 = withRange ? 0 : 1
         let found = try connection.first(
             """
             SELECT postings.range FROM postings JOIN series ON series.id = postings.series
-            WHERE postings.records > 0
-                AND (?1 IS NULL OR postings.bytes > 0 AND series.account IN (SELECT value FROM json_each(?1)))
+            WHERE postings.records > 0 AND postings.bytes >= ?2
+                AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
             ORDER BY postings.range LIMIT 1
-            """, list
+            """, list, minBytes
         ) { $0.int64(0) }
         guard let found else { return nil }
         return try connection.first(
             """
             SELECT sum(postings.records), (SELECT last_at FROM ranges WHERE id = ?2)
             FROM postings JOIN series ON series.id = postings.series
-            WHERE postings.range = ?2
-                AND (?1 IS NULL OR postings.bytes > 0 AND series.account IN (SELECT value FROM json_each(?1)))
-            """, list, found
+            WHERE postings.range = ?2 AND postings.bytes >= ?3
+                AND (?1 IS NULL OR series.account IN (SELECT value FROM json_each(?1)))
+            """, list, found, minBytes
         ) { ($0.time(1), $0.int64(0)) }
     }
 }
