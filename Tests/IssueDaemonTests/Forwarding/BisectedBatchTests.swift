@@ -27,40 +27,35 @@ struct BisectedBatchTests {
         var ledger = Ledger()
         try ScanFixture.withPath { path in
             let destination = try store(count, at: path)
-            let writer = WriterService(
-                opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
-            let writing = try JoinableThread(name: "writer") {
-                writer.run(
-                    WriterService.Callbacks(
-                        stored: { _ in }, refused: { _ in }, changed: { _ in }, damaged: {}, removed: {})
-                ) { _ in }
-            }
-            var forward = ForwardSettings.withoutLimits
-            forward.batchDelay = .zero
-            let service = ForwardingService(
-                destination: destination,
-                settings: ForwardingService.Settings(forward: forward, limits: .withoutLimits, host: "h"), path: path,
-                writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
-            let moved = Monitor(0)
-            let forwarding = try JoinableThread(name: "forward") {
-                service.run({
-                    var shipper = RefusingShipper(refusing: Self.word, requests) { number in
-                        if number == 1 { try? writer.perform { try meanwhile($0) } }
+            try ScanFixture.withWriter(path) { writer in
+                var forward = ForwardSettings.withoutLimits
+                forward.batchDelay = .zero
+                let service = ForwardingService(
+                    destination: destination,
+                    settings: ForwardingService.Settings(forward: forward, limits: .withoutLimits, host: "h"),
+                    path: path,
+                    writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
+                let moved = Monitor(0)
+                let forwarding = try JoinableThread(name: "forward") {
+                    service.run({
+                        var shipper = RefusingShipper(refusing: Self.word, requests) { number in
+                            if number == 1 { try? writer.perform { try meanwhile($0) } }
+                        }
+                        shipper.breaksFirstBody = breakingFirstBody
+                        return shipper
+                    }) {
+                        moved.withLock { $0 += 1 }
+                        moved.broadcast()
                     }
-                    shipper.breaksFirstBody = breakingFirstBody
-                    return shipper
-                }) {
-                    moved.withLock { $0 += 1 }
-                    moved.broadcast()
                 }
+                // Once when the batch is stored, and once when it is finished.
+                let hasEnded = moved.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) {
+                    $0 >= 2 ? true : nil
+                }
+                #expect(hasEnded == true)
+                service.stop()
+                forwarding.join()
             }
-            // Once when the batch is stored, and once when it is finished.
-            let hasEnded = moved.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) { $0 >= 2 ? true : nil }
-            #expect(hasEnded == true)
-            service.stop()
-            forwarding.join()
-            writer.stop()
-            writing.join()
             ledger = try StoreReader(path: path).figures(viewer: .everything).ledgers[0].ledger
         }
         return (requests.withLock { $0 }, ledger)

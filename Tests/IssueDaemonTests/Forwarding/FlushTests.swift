@@ -14,26 +14,16 @@ struct FlushTests {
         let completed = Monitor(0)
         try ScanFixture.withPath { path in
             let destination = try ScanFixture(path, .withoutLimits, seed: 1).destination
-            let writer = WriterService(
-                opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
-            let writing = try JoinableThread(name: "writer") {
-                writer.run(
-                    WriterService.Callbacks(
-                        stored: { _ in }, refused: { _ in }, changed: { _ in }, damaged: {}, removed: {})
-                ) { _ in }
+            try ScanFixture.withWriter(path) { writer in
+                let service = ForwardingService(
+                    destination: destination,
+                    settings: ForwardingService.Settings(forward: .withoutLimits, limits: .withoutLimits, host: "h"),
+                    path: path, writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
+                let loop = try ForwardingLoop(service, SilentShipper(), fatesChanged: {})
+                service.flush { completed.withLock { $0 += 1 } }
+                try prepare(service)
+                try loop.run()
             }
-            defer {
-                writer.stop()
-                writing.join()
-            }
-            let service = ForwardingService(
-                destination: destination,
-                settings: ForwardingService.Settings(forward: .withoutLimits, limits: .withoutLimits, host: "h"),
-                path: path, writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
-            let loop = try ForwardingLoop(service, SilentShipper(), fatesChanged: {})
-            service.flush { completed.withLock { $0 += 1 } }
-            try prepare(service)
-            try loop.run()
         }
         return completed.withLock { $0 }
     }

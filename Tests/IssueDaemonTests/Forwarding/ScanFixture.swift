@@ -2,6 +2,7 @@ import Foundation
 import IssueProtocol
 import IssueStore
 import SQLiteKit
+import UnixIO
 
 @testable import IssueCore
 @testable import IssueDaemon
@@ -36,6 +37,23 @@ final class ScanFixture {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
         try body(folder.appending(path: "issues.db").path)
+    }
+
+    /// Calls `body` with a running writer of a database.
+    static func withWriter(_ path: String, _ body: (WriterService) throws -> Void) throws {
+        let writer = WriterService(
+            opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
+        let writing = try JoinableThread(name: "writer") {
+            writer.run(
+                WriterService.Callbacks(
+                    stored: { _ in }, refused: { _ in }, changed: { _ in }, damaged: {}, removed: {})
+            ) { _ in }
+        }
+        defer {
+            writer.stop()
+            writing.join()
+        }
+        try body(writer)
     }
 
     /// Returns random lower-case letters, which hardly compress.
