@@ -301,10 +301,11 @@ struct MaintenanceTests {
             let done = daemon.folder["state/issues.db.repaired-2026-11-21T00:00:00.000Z"]
             let left = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
             #expect(!left.contains { $0.hasSuffix("-shm") && !$0.hasPrefix("issues.db-") })
-            try FileManager.default.moveItem(atPath: done, toPath: daemon.folder["state/\(name)"])
+            try FileManager.default.copyItem(atPath: done, toPath: daemon.folder["state/\(name)"])
             #expect(
                 try issuectl(["repair"], daemon)
                     == "0 records recovered, 2 already stored, from:\n  \(name)\n")
+            for file in [done, done + "-2"] { #expect(FileManager.default.fileExists(atPath: file)) }
             #expect(try daemon.file.ledgerFaults == [])
         }
     }

@@ -154,14 +154,20 @@ struct RepairJob {
         return store
     }
 
-    /// Renames a finished database, so that it is not repaired again. It stays until an operator removes it.
+    /// Renames a finished database, so that it is not repaired again. It stays until an operator removes it. Adds a
+    /// number to its name if an earlier file has the name.
     private func markRepaired(_ name: String, _ run: JobRun) throws {
-        let path = "\(run.folder)/\(name)"
-        let beginning = "\(run.folder)/\(run.fileName)"
-        let done = beginning + ".repaired-" + path.dropFirst(beginning.count + ".damaged-".count)
+        let beginning = "\(run.fileName).repaired-" + name.dropFirst("\(run.fileName).damaged-".count)
+        let taken = Set(try FileSystem.names(in: run.folder))
+        var done = beginning
+        var number = 2
+        while taken.contains(done) || taken.contains(done + "-wal") {
+            done = "\(beginning)-\(number)"
+            number += 1
+        }
         for ending in ["", "-wal"] {
             do throws(Errno) {
-                try FileSystem.rename(path + ending, to: done + ending)
+                try FileSystem.rename("\(run.folder)/\(name)\(ending)", to: "\(run.folder)/\(done)\(ending)")
             } catch {
                 guard error == .noSuchFile else { throw error }
             }
