@@ -22,7 +22,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         let summaries = backlog.unsentSummaries - Int64(summariesInBatches.count) + backlog.corrections
         let records = Int(backlog.records + backlog.requeued + summaries)
-        var oldest = instant(backlog.oldest) ?? (summaries > 0 ? now : nil)
+        // Without an oldest record, only records in damaged blocks are left, which expire at once.
+        var oldest = instant(backlog.oldest) ?? (records > 0 ? now : nil)
         // An operator has requeued these records, so they are sent at once.
         if backlog.requeued > 0 { oldest = now.advanced(by: .zero - service.settings.forward.batchDelay) }
         return PendingCounts(

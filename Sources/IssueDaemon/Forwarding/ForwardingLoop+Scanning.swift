@@ -26,7 +26,10 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// series have moved to other groups before these rows.
     private func scanPage(_ position: inout ScanCursor, _ scan: inout OutboxScan) throws -> Bool {
         let page = try reader.page(after: position.row, limit: Self.pageRows)
-        guard let lowest = page.steps.first?.row, let highest = page.steps.last?.row else { return false }
+        guard let lowest = page.steps.first?.row, let highest = page.steps.last?.row else {
+            position.row = try lastUnreadable(after: position.row)
+            return false
+        }
         // The cached facts about series are valid until some series move to other groups. The scan ends there, and the
         // next one reads the facts again.
         if let move = position.move, move != page.move { return false }
@@ -48,6 +51,16 @@ extension ForwardingLoop where Destination: ~Copyable {
             try evaluateRow(step, number, ahead, offset: page.offset, &position, &scan)
         }
         return true
+    }
+
+    /// Returns the last row of the damaged blocks at the end of the record log; the given row if there are none. Without
+    /// this, their records would stay pending until another record is reported.
+    ///
+    /// - Parameter row: A row after which no record can be read.
+    private func lastUnreadable(after row: RowID) throws -> RowID {
+        let newest = try reader.newest()
+        guard newest > row else { return row }
+        return reader.blocks.unreadable(in: row + 1...newest).map(\.upperBound).max() ?? row
     }
 
     /// Evaluates a record that was not counted as part of a run.

@@ -316,7 +316,7 @@ package struct LogEvent: Hashable, Sendable {
         "destination.available", "Destination accepts records again",
         "The destination accepted records after an outage or pause, which may have begun before the daemon's last "
             + "start. `lasted=` is its duration, absent if it began before the start. `pending=` is the number of "
-            + "records and corrections that are still pending.",
+            + "records and corrections that must still be examined, including records that were removed meanwhile.",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationCredentialFound = LogEvent(
         "destination.credential-found", "Credential found",

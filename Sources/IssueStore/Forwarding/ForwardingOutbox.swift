@@ -79,6 +79,9 @@ struct ForwardingOutbox {
     /// Returns `true` if all records of the batch still exist and were not scanned before.
     private func isCurrent(_ batch: NewBatch, _ memory: WriterMemory) throws(SQLiteError) -> Bool {
         if let span = batch.span {
+            // If the last id of the newest block is damaged and too high, ids that are not assigned yet look like its
+            // records. The records that get them must be scanned.
+            guard span.upperBound < memory.open.nextID else { return false }
             guard try cursor(of: batch.destination) < span.lowerBound,
                 try allRecordsExist(batch, in: span, removedAhead: memory.values.removals.ahead)
             else {

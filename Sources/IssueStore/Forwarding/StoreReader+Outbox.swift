@@ -14,8 +14,7 @@ extension StoreReader {
 
     /// The amount of data that a destination has not processed yet.
     package struct Backlog: Equatable, Sendable {
-        /// The number of ids after the cursor, including those of records that are gone; 0 if no readable record is
-        /// left.
+        /// The number of ids after the cursor, including those of records that are gone; 0 if only such ids are left.
         package var records: Int64 = 0
         /// When the oldest readable record after the cursor was received, or nil if there is none.
         package var oldest: IssueTimestamp?
@@ -42,7 +41,11 @@ extension StoreReader {
             var backlog = Backlog()
             backlog.oldest = try time(
                 of: "SELECT received_at FROM records WHERE id > ?1 ORDER BY id LIMIT 1", after: cursor)
-            backlog.records = backlog.oldest == nil ? 0 : Int64(max(0, try newestRow() - cursor))
+            let newest = try newestRow()
+            // Records in damaged blocks count, because they must expire.
+            if newest > cursor, backlog.oldest != nil || !blocks.unreadable(in: cursor + 1...newest).isEmpty {
+                backlog.records = Int64(newest - cursor)
+            }
             backlog.oldestPriority = try time(
                 of: """
                     SELECT received_at FROM records

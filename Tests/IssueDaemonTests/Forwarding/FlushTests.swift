@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import SQLiteKit
 import Testing
 import UnixIO
 
@@ -31,5 +32,42 @@ struct FlushTests {
     @Test("It is completed if the service stops before it has handled the request")
     func stopping() throws {
         #expect(try completions { $0.stop() } == 1)
+    }
+
+    @Test("It is completed if all pending records are in damaged blocks, because they expire")
+    func damaged() throws {
+        try ScanFixture.withPath { path in
+            let destination = try ScanFixture(path, .withoutLimits, seed: 1).destination
+            try ScanFixture.withWriter(path) { writer in
+                let records = (0..<20).map { IssueRecord(message: "line \($0 % 4)") }
+                try writer.perform {
+                    _ = try $0.commit([Submission(records)], wall: Clock.wall, monotonic: Clock.monotonic)
+                }
+                let shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
+                try shell.execute("UPDATE blocks SET checksum = checksum + 1")
+                let service = ForwardingService(
+                    destination: destination,
+                    settings: ForwardingService.Settings(forward: .withoutLimits, limits: .withoutLimits, host: "h"),
+                    path: path, writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
+                let completed = Monitor(false)
+                service.flush {
+                    completed.withLock { $0 = true }
+                    completed.broadcast()
+                }
+                let forwarding = try JoinableThread(name: "forward") {
+                    service.run({ SilentShipper() }, fatesChanged: {})
+                }
+                let isCompleted = completed.wait(deadline: MonotonicClock.now.advanced(by: .seconds(30))) {
+                    $0 ? true : nil
+                }
+                #expect(isCompleted == true)
+                service.stop()
+                forwarding.join()
+                let ledger = try StoreReader(path: path).figures(viewer: .everything).ledgers[0].ledger
+                #expect(ledger.expired == 20)
+                #expect(ledger.pending == 0)
+                #expect(ledger.balances)
+            }
+        }
     }
 }
