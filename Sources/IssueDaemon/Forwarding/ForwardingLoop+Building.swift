@@ -22,10 +22,12 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         let summaries = backlog.unsentSummaries - Int64(summariesInBatches.count) + backlog.corrections
         let records = Int(backlog.records + backlog.requeued + summaries)
-        // Without an oldest record, only records in damaged blocks are left, which expire at once.
-        var oldest = instant(backlog.oldest) ?? (records > 0 ? now : nil)
-        // An operator has requeued these records, so they are sent at once.
-        if backlog.requeued > 0 { oldest = now.advanced(by: .zero - service.settings.forward.batchDelay) }
+        var oldest = instant(backlog.oldest) ?? (summaries > 0 ? now : nil)
+        // Records that an operator has requeued are sent at once. Records in damaged blocks expire at once if no others
+        // are left.
+        if backlog.requeued > 0 || backlog.records > 0 && backlog.oldest == nil {
+            oldest = now.advanced(by: .zero - service.settings.forward.batchDelay)
+        }
         return PendingCounts(
             records: records, bytes: 512 * records, oldest: oldest, priorityRecords: Int(backlog.priorityRecords),
             oldestPriority: instant(backlog.oldestPriority))

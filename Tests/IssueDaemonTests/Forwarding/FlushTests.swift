@@ -34,8 +34,10 @@ struct FlushTests {
         #expect(try completions { $0.stop() } == 1)
     }
 
-    @Test("It is completed if all pending records are in damaged blocks, because they expire")
-    func damaged() throws {
+    @Test(
+        "Records in damaged blocks expire if no others are pending, and a flush of them is completed",
+        arguments: [false, true])
+    func damaged(isFlushed: Bool) throws {
         try ScanFixture.withPath { path in
             let destination = try ScanFixture(path, .withoutLimits, seed: 1).destination
             try ScanFixture.withWriter(path) { writer in
@@ -50,12 +52,13 @@ struct FlushTests {
                     settings: ForwardingService.Settings(forward: .withoutLimits, limits: .withoutLimits, host: "h"),
                     path: path, writer: writer, statusRegistry: StatusRegistry(path: path), log: .silent)
                 let completed = Monitor(false)
-                service.flush {
+                @Sendable func complete() {
                     completed.withLock { $0 = true }
                     completed.broadcast()
                 }
+                if isFlushed { service.flush { complete() } }
                 let forwarding = try JoinableThread(name: "forward") {
-                    service.run({ SilentShipper() }, fatesChanged: {})
+                    service.run({ SilentShipper() }) { if !isFlushed { complete() } }
                 }
                 let isCompleted = completed.wait(deadline: MonotonicClock.now.advanced(by: .seconds(30))) {
                     $0 ? true : nil
