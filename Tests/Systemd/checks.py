@@ -82,6 +82,14 @@ def eventually(sentence, condition, timeout=PATIENCE):
         time.sleep(0.05)
 
 
+def listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+        return True
+    except ConnectionRefusedError:
+        return False
+
+
 def control(path, method="GET", body=None):
     request = urllib.request.Request(
         f"http://127.0.0.1:{CONTROL}{path}", method=method, data=None if body is None else json.dumps(body).encode())
@@ -497,6 +505,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), ClickHouse).serve_foreve
 
 def test_the_destinations(run_examples):
     run("systemd-run", "--quiet", "--unit=clickhouse", "/usr/bin/python3", "-c", CLICKHOUSE, str(WEBHOOK + 1))
+    eventually("ClickHouse listens", lambda: listens(WEBHOOK + 1))
     restart(listener() + f"[ClickHouse]\nURL=http://127.0.0.1:{WEBHOOK + 1}\n")
     run_examples(here={"listener-eu.logz.io:8071": f"127.0.0.1:{LISTENER}", **UNIT})
 
