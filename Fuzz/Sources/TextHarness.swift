@@ -11,13 +11,13 @@ enum TextHarness {
         let bytes = input.array()
         let text = bytes.asText
         let line = TerminalSanitizer.line(text)
-        require(!line.unicodeScalars.contains(where: TerminalSanitizer.isActive), "A line has a control sequence")
+        require(!line.unicodeScalars.contains(where: TerminalSanitizer.needsEscape), "A line has a control sequence")
         // Sanitizing the line again may change it: combining marks after an escaped character join the last letter of
         // the escape, and then there may be one mark too many.
         require(longestMarkRun(in: line) <= maxMarks, "A line has too many combining marks in a row")
         for line in TerminalSanitizer.lines(text) {
             require(
-                !line.unicodeScalars.contains(where: TerminalSanitizer.isActive),
+                !line.unicodeScalars.contains(where: TerminalSanitizer.needsEscape),
                 "One of several lines has a control sequence")
             require(longestMarkRun(in: line) <= maxMarks, "One of several lines has too many combining marks in a row")
         }
@@ -82,7 +82,7 @@ enum TextHarness {
     private static func checkJSON(_ bytes: [UInt8]) {
         let safe = TerminalSafeJSON.escape(bytes)
         require(
-            !safe.asText.unicodeScalars.contains { TerminalSanitizer.isActive($0) && $0 != "\n" && $0 != "\t" },
+            !safe.asText.unicodeScalars.contains { TerminalSanitizer.needsEscape($0) && $0 != "\n" && $0 != "\t" },
             "JSON for a terminal has a control sequence")
         guard let value = try? JSONValue(json: bytes) else { return }
         require((try? JSONValue(json: safe)) == value, "JSON has another meaning after escaping")
