@@ -8,7 +8,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     private static var pageRows: Int { 2048 }
 
     /// Scans from the cursor until the batch is full or the scan ends for another reason, such as the end of the record
-    /// log. Returns the last row that was scanned; the cursor if there was none.
+    /// log. Returns the last row that was scanned, or the last one of damaged blocks that follow it; the cursor if there
+    /// are none.
     func scanRows(_ scan: inout OutboxScan) throws -> RowID {
         var position = ScanCursor(row: cursor, due: admission.nextSummaryDue)
         while !scan.isFull, scan.scannedCount < Self.maxScanned {

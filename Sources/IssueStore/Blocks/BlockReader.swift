@@ -85,10 +85,7 @@ package final class BlockReader {
             guard let found else { return nil }
             if let block = try usable(found), let last = block.rows.last?.id, last >= start { return block }
             // The last id of a damaged block may be wrong, so the search continues with the first id of the next one.
-            let next = try connection.first(
-                "SELECT min(first_id) FROM blocks WHERE first_id > ?1", found.header.firstID
-            ) { $0.optionalID(0, as: RowID.self) }
-            guard let next = next ?? nil, next > start else { return nil }
+            guard let next = try firstID(after: found.header.firstID), next > start else { return nil }
             start = next
         }
     }
@@ -220,6 +217,13 @@ package final class BlockReader {
         return try damaged(found.header)
     }
 
+    /// Returns the first id of the next block after the one that begins with `first`; nil if there is none.
+    private func firstID(after first: RowID) throws(SQLiteError) -> RowID? {
+        try connection.first("SELECT min(first_id) FROM blocks WHERE first_id > ?1", first) {
+            $0.optionalID(0, as: RowID.self)
+        } ?? nil
+    }
+
     /// Handles a damaged block according to the policy: returns nil or throws.
     @discardableResult
     func damaged(_ header: BlockHeader) throws(SQLiteError) -> RecordBlock? {
@@ -227,10 +231,7 @@ package final class BlockReader {
         case .fail: throw SQLiteError(code: .corrupt, message: "the block of row \(header.firstID) is damaged")
         case .skip:
             // The last id may be wrong, but no block ends after the next one begins.
-            let next = try connection.first("SELECT min(first_id) FROM blocks WHERE first_id > ?1", header.firstID) {
-                $0.optionalID(0, as: RowID.self)
-            }
-            let last = min(header.lastID, (next ?? nil).map { $0 - 1 } ?? .max)
+            let last = min(header.lastID, try firstID(after: header.firstID).map { $0 - 1 } ?? .max)
             let block = DamagedBlock(
                 rows: header.firstID...max(header.firstID, last),
                 records: DamagedBlock.records(in: Int64(header.records)))

@@ -76,7 +76,8 @@ struct ForwardingOutbox {
         return StoredBatch(id: id, kind: batch.storedKind, summaries: batch.summaries, sent: batch.sent)
     }
 
-    /// Returns `true` if all records of the batch still exist and were not scanned before.
+    /// Returns `true` if all records of the batch still exist and were not scanned before, and its span has only ids that
+    /// are assigned.
     private func isCurrent(_ batch: NewBatch, _ memory: WriterMemory) throws(SQLiteError) -> Bool {
         if let span = batch.span {
             // If the last id of the newest block is damaged and too high, ids that are not assigned yet look like its
