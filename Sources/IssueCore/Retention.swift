@@ -294,8 +294,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
 /// average volume per range are skipped for now. Most such ranges have already lost records.
 package enum EvictionPolicy {
     /// The maximum number of records of a rare group in a range. Records of rare groups are kept longer than others.
-    /// The number is low because the blocks with such records must be rewritten without the other records.
-    package static let maxRareRecords: Int64 = 16
+    private static let maxRareRecords = 16
 
     /// Returns the user id and the range from which records are removed next; nil if no user has data.
     ///
@@ -331,9 +330,34 @@ package enum EvictionPolicy {
     ///
     /// - Parameter groups: The groups of one user in the range.
     package static func groupsToRemove(_ groups: [GroupID: GroupVolume]) -> Set<GroupID> {
-        let frequent = groups.filter { $0.value.records > maxRareRecords }
+        let limit = rareLimit(groups.values.lazy.map(\.records))
+        let frequent = groups.filter { $0.value.records > limit }
         let isFrequentEnough = 2 * volume(of: frequent) >= volume(of: groups)
         return Set((isFrequentEnough ? frequent : groups).keys)
+    }
+
+    /// Returns the maximum number of records of a rare group: at most 16, and less if all rare groups together would
+    /// have more than 64 records and more than a 512th of all records.
+    ///
+    /// A block that contains a record of a rare group must be rewritten without its other records. As a block has up to
+    /// 128 records, most blocks of a large range have no record of a rare group and can be deleted unread.
+    ///
+    /// - Parameter counts: The number of records of each group.
+    private static func rareLimit(_ counts: some Sequence<Int64>) -> Int64 {
+        var total: Int64 = 0
+        // The records of all groups of the same size, by this size.
+        var records = [Int64](repeating: 0, count: maxRareRecords + 1)
+        for count in counts {
+            total += count
+            if (1...Int64(maxRareRecords)).contains(count) { records[Int(count)] += count }
+        }
+        let budget = max(64, total / 512)
+        var rare: Int64 = 0
+        let tooLarge = (1...maxRareRecords).first { size in
+            rare += records[size]
+            return rare > budget
+        }
+        return Int64(tooLarge.map { $0 - 1 } ?? maxRareRecords)
     }
 
     private static func volume(of groups: [GroupID: GroupVolume]) -> Int64 {

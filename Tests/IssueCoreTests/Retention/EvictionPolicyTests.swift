@@ -95,8 +95,10 @@ struct FairnessTests {
             let left = groups.filter { !removed.contains($0.key) }
             func volume(_ groups: [GroupID: GroupVolume]) -> Int64 { groups.values.reduce(0) { $0 + $1.bytes } }
             #expect(2 * volume(left) <= volume(groups))
-            #expect(left.values.allSatisfy { $0.records <= 16 })
-            let rare = groups.filter { $0.value.records <= 16 }
+            let limit = (0...16).last { limit in
+                groups.values.map(\.records).filter { $0 <= limit }.reduce(0, +) <= 64
+            }
+            let rare = groups.filter { $0.value.records <= limit ?? 0 }
             #expect(left == (2 * volume(rare) <= volume(groups) ? rare : [:]))
         }
         func groups(_ records: Int64...) -> [GroupID: GroupVolume] {
@@ -108,5 +110,23 @@ struct FairnessTests {
         #expect(EvictionPolicy.groupsToRemove(groups(5, 5, 5)) == [0, 1, 2])
         #expect(EvictionPolicy.groupsToRemove(groups(100, 16, 17)) == [0, 2])
         #expect(EvictionPolicy.groupsToRemove(groups(17, 9, 9)) == [0, 1, 2])
+    }
+
+    @Test("All rare groups together have at most 64 records or a 512th of the records; then fewer groups are rare")
+    func rareRecordsInTotal() {
+        func kept(_ sizes: [Int64], _ frequent: Int64) -> [Int64] {
+            let groups = Dictionary(
+                uniqueKeysWithValues: (sizes + [frequent]).enumerated().map {
+                    (GroupID(Int64($0)), GroupVolume(records: $1, bytes: 100 * $1))
+                })
+            let removed = EvictionPolicy.groupsToRemove(groups)
+            return groups.filter { !removed.contains($0.key) }.map(\.value.records).sorted()
+        }
+        #expect(kept([16, 16, 16, 16], 10_000) == [16, 16, 16, 16])
+        #expect(kept([1, 16, 16, 16, 16], 10_000) == [1])
+        #expect(kept([1, 1, 9, 9, 9, 9, 9, 9, 9], 10_000) == [1, 1])
+        #expect(kept([1, 16, 16, 16, 16], 512 * 65 - 65) == [1, 16, 16, 16, 16])
+        #expect(kept([1, 16, 16, 16, 16], 512 * 65 - 66) == [1])
+        #expect(kept([Int64](repeating: 1, count: 65), 10_000) == [])
     }
 }
