@@ -502,7 +502,8 @@ package struct RetentionUsage: Equatable, Sendable {
             rules.first { $0.app == nil }?.at ?? oldest?.advanced(by: settings.maxAge)
         /// Returns the time at which more than `room` bytes will have been added; nil if this is not expected.
         func whenFull(_ room: Int64) -> IssueTimestamp? {
-            if room < 0 { return now }
+            // The open range is not removed.
+            if room < 0 { return largestUser == nil ? nil : now }
             guard let growth, growth > 0 else { return nil }
             let days = Double(room) / Double(growth)
             guard days < 36_525 else { return nil }

@@ -48,6 +48,17 @@ struct RetentionTests {
         #expect(lines.last?.contains(row) == true, "\(lines)")
     }
 
+    @Test("Above MaxSize=, records of the open range are said to be removed after it")
+    func sizeOfOpenRange() {
+        let reply = """
+            {"records": 1, "bytes": 8388609, "max_bytes": 8388608, "keep_free": 268435456, "rules": [
+                {"rule": "max_size"}, {"rule": "keep_free"}]}
+            """
+        let output = issuectl(["retention"], .reply(reply)).output
+        #expect(output.contains("\nMaxSize=   after the open range        -  -"), "\(output)")
+        #expect(output.contains("\nKeepFree=  unknown "))
+    }
+
     @Test("If the growth is not known, nothing is said about it, nor about limits on space")
     func unknownGrowth() {
         let unknown = Self.reply.replacing(#""growth": 2097152, "#, with: "")

@@ -261,14 +261,16 @@ struct RetentionCommand: Command {
                 Column("RULE", maximum: 60), Column("NEXT"), Column("RECORDS", alignment: .right),
                 Column("REMOVES", minimum: 8),
             ], width: context.width, painter: context.painter)
-        page.add(table.lines(reply.rules.map { row($0, isGrowthKnown: reply.growth != nil, in: context) }), indent: 0)
+        page.add(table.lines(reply.rules.map { row($0, of: reply, in: context) }), indent: 0)
         return page.lines
     }
 
-    private func row(_ rule: RetentionRule, isGrowthKnown: Bool, in context: CommandContext) -> [Cell] {
+    private func row(_ rule: RetentionRule, of reply: RetentionReply, in context: CommandContext) -> [Cell] {
         let name = RetentionRule.Name(rawValue: rule.name)
         let isDue = rule.at.map { $0 <= context.now } ?? false
-        let never = name == .maxAge ? "after the open range" : isGrowthKnown ? "not expected" : "unknown"
+        // Above MaxSize=, no time means that all records are in the open range.
+        let isLater = name == .maxAge || name == .maxSize && reply.bytes > reply.maxBytes
+        let never = isLater ? "after the open range" : reply.growth != nil ? "not expected" : "unknown"
         let next = rule.at.map { isDue ? "now" : RelativeTime.text($0, now: context.now) } ?? never
         let user = rule.uid.map { "user \(context.user($0))" }
         let (label, removes): (String, String)

@@ -67,6 +67,15 @@ struct RetentionForecastTests {
         #expect(usage.reply(settings(), now: now).rules.last?.at == nil)
     }
 
+    @Test("A limit on space removes nothing as long as all records are in the open range")
+    func fullWithOpenRange() {
+        var usage = usage(age: 1, bytes: 2 << 30)
+        usage.freeBytes = 100 << 20
+        #expect(usage.reply(settings(), now: now).rules.prefix(2).map(\.at) == [now, now])
+        (usage.largestUser, usage.portions) = (nil, [])
+        #expect(usage.reply(settings(), now: now).rules.map(\.at) == [nil, nil, nil])
+    }
+
     @Test("KeepFree= is expected to remove nothing if other files fill the disk")
     func otherFiles() {
         var usage = usage(age: 1)
