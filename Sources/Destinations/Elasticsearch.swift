@@ -28,7 +28,7 @@ package struct ElasticsearchFormat: HTTPFormat {
 
     package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
         request.url += request.url.hasSuffix("/") ? "_bulk" : "/_bulk"
-        // Requests only the members that `result` reads. A whole item repeats the index and the id, and an error may
+        // Leaves out members that `result` does not need. A whole item repeats the index and the id, and an error may
         // repeat a part of the document.
         request.url += "?filter_path=errors,items.*.status,items.*.error.type"
         request.headers = ["Content-Type": "application/x-ndjson"]

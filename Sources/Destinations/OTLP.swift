@@ -65,8 +65,8 @@ extension OTLPFormat {
         return DeliveryResult(.unconfirmed, summary, rejected: rejected)
     }
 
-    /// Returns `true` if the response may be that of an OTLP receiver: a JSON object, a Protobuf message, or an empty
-    /// body, which some receivers return on success. An HTML page is not one.
+    /// Returns `true` if an OTLP receiver may have sent the response, because its type is not HTML and its body is a
+    /// JSON object, a Protobuf message or empty. Some receivers return an empty body on success.
     private static func isFromReceiver(_ response: HTTPResponse) -> Bool {
         let type = response.headers["Content-Type"]?.lowercased() ?? ""
         if type.hasPrefix("text/html") { return false }
@@ -210,7 +210,7 @@ extension OTLPFormat {
         case .bool(let bool): .object([.init("boolValue", .bool(bool))])
         case .integer(let integer): .object([.init("intValue", .string("\(integer)"))])
         case .number(let spelling):
-            RecordColumns.isFraction(spelling) ? .object([.init("doubleValue", value)]) : text(spelling)
+            RecordColumns.isReadableDouble(spelling) ? .object([.init("doubleValue", value)]) : text(spelling)
         case .string(let string): text(string)
         case .array where depth >= maxDepth, .object where depth >= maxDepth:
             text(String(decoding: value.json, as: UTF8.self))

@@ -159,7 +159,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
     /// and no text has more characters than UTF-16 code units.
     private static let maxDiscordLength = 1900
 
-    /// Returns the beginning of a text that fits into a message for Discord. An escape is not split.
+    /// Returns as much of the beginning of a text as fits into a message for Discord. An escape is not split.
     private static func prefix(of text: String) -> String {
         var (end, length) = (text.startIndex, 0)
         for index in text.indices {
@@ -365,7 +365,7 @@ package struct WebhookTemplate: Hashable, Sendable {
     /// longer than 8 KiB.
     package init?(_ text: String) {
         self.text = text
-        // No escape such as `\\n` consists of a backslash and the beginning of one of these values.
+        // No escape such as `\n` consists of a backslash and the beginning of one of these values.
         var sample = NotificationMessage(
             id: "x1", notifier: "x", host: "x", at: .epoch, attempt: 1, mayBeRepetition: false)
         sample.counts = [.init(kind: .escalated, count: 1)]

@@ -296,7 +296,7 @@ final class TransferSockets: Sendable {
 
     /// Closes a socket, and returns the result of close(2).
     func close(_ socket: CInt) -> CInt {
-        // Removed first: afterwards, another file may have the same number.
+        // Removed first, because another file may get the same number as soon as the socket is closed.
         state.withLock { _ = $0.open.remove(socket) }
         return Glibc.close(socket)
     }

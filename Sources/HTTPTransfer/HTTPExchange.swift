@@ -124,7 +124,7 @@ extension HTTPAttempt {
             ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1),
             ccurl_set_long(easy, CURLOPT_NOPROGRESS, 1),
             ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
-            // Excludes the proxy's response to CONNECT.
+            // Withholds the proxy's response to CONNECT from the exchange.
             ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
             ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout)),
             ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds(request.totalTimeout)),
@@ -314,8 +314,8 @@ struct HeaderList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 
     /// Creates the list. Returns nil if memory is exhausted or a field is invalid. A valid name is not empty and
-    /// consists of printable ASCII characters except spaces, `:` and `;`. A valid value contains no control characters
-    /// except tabs.
+    /// consists of printable ASCII characters except spaces, `:` and `;`. A valid value contains no ASCII control
+    /// characters except tabs.
     init?(_ headers: HTTPHeaders, expectsContinue: Bool) {
         unsafe first = nil
         // Waiting for "100 Continue" costs a round trip, and a delay if the peer does not support it. The empty field

@@ -84,7 +84,7 @@ package struct HTTPResponse: Equatable, Sendable {
     package var headers: HTTPHeaders
     package var body: [UInt8]
     /// Whether the body is incomplete: it exceeded the limit, or the status is not a success and the transfer failed
-    /// within the body.
+    /// before the end of the body.
     package var isTruncated: Bool
     /// Whether the request may have been sent again because a reused connection ended. If so, the peer may have
     /// received it twice.

@@ -154,8 +154,8 @@ package protocol BrowserLink: AnyObject {
         _ method: CollectorMethod, parameters: [UInt8], receivesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile?
 
-    /// Sets a closure that is called once for each call whose first reply takes longer than `delay`. Has no effect on
-    /// calls whose timeout is not longer than `delay`.
+    /// Sets a closure that is called once for each call whose reply takes longer than `delay`. Has no effect on calls
+    /// with a timeout that is not longer than `delay`, or on `stream`.
     func onDelay(of delay: Duration, _ action: @escaping () -> Void)
 }
 

@@ -8,12 +8,13 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - isUntilNewerVersion: `true` to reopen the issue only if a record is from a version that is newer than the
-    ///     application's newest version so far.
+    ///     version that is the application's newest now.
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it;
-    ///   `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
+    ///   `.denied` if the caller may not change it; `.refused` if an argument is invalid; or another code if the daemon
+    ///   cannot be reached.
     @discardableResult
     public func resolve(
         _ group: String, untilNewerVersion isUntilNewerVersion: Bool = false, note: String? = nil
@@ -38,7 +39,8 @@ extension IssueBrowser {
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it;
-    ///   `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
+    ///   `.denied` if the caller may not change it; `.refused` if an argument is invalid; or another code if the daemon
+    ///   cannot be reached.
     @discardableResult
     public func resolve(_ group: String, in version: String?, note: String? = nil) async throws -> IssueGroup {
         try await setState(
@@ -54,14 +56,15 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - end: The time at which muting ends. Nil if it does not end at a certain time.
-    ///   - isUntilNewerVersion: `true` if muting ends with a record from a version that is newer than the application's
-    ///     newest version so far.
+    ///   - isUntilNewerVersion: `true` if muting ends with a record from a version that is newer than the version that
+    ///     is the application's newest now.
     ///   - count: The number of further occurrences after which muting ends. Nil if their number does not end it.
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already muted; an empty note removes it.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it;
-    ///   `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
+    ///   `.denied` if the caller may not change it; `.refused` if an argument is invalid; or another code if the daemon
+    ///   cannot be reached.
     @discardableResult
     public func mute(
         _ group: String, until end: IssueTimestamp? = nil, untilNewerVersion isUntilNewerVersion: Bool = false,
@@ -80,7 +83,8 @@ extension IssueBrowser {
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil for none.
     /// - Returns: The group after the change.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such group exists or the caller may not see it;
-    ///   `.denied` if the caller may not change it; or another code if the daemon cannot be reached.
+    ///   `.denied` if the caller may not change it; `.refused` if an argument is invalid; or another code if the daemon
+    ///   cannot be reached.
     @discardableResult
     public func reopen(_ group: String, note: String? = nil) async throws -> IssueGroup {
         try await setState(SetStateParameters(group: group, state: .open, note: note))
@@ -105,8 +109,9 @@ extension IssueBrowser {
     /// - Returns: `group` is the target after the change. `count` is the number of issues that were merged. Groups that
     ///   were one issue before count once; those that were part of `target` do not count.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if a group does not exist or the caller may not see it;
-    ///   `.denied` if the caller may not change it; `.refused` if the groups belong to different applications or users,
-    ///   or if there are too many corrections; or another code if the daemon cannot be reached.
+    ///   `.denied` if the caller may not change it; `.refused` if an argument is invalid, if the groups belong to
+    ///   different applications or users, or if there are too many corrections; or another code if the daemon cannot
+    ///   be reached.
     @discardableResult
     public func merge(
         _ groups: [String], into target: String, reason: String? = nil
@@ -124,7 +129,7 @@ extension IssueBrowser {
     ///   - reason: The reason, which is stored with the correction. At most 1,024 bytes. Nil for none.
     /// - Returns: The new group, then the old one.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it; `.denied` if the caller may not change it; `.refused` if the pattern is invalid, if no record matches, if
+    ///   it; `.denied` if the caller may not change it; `.refused` if an argument is invalid, if no record matches, if
     ///   all match or if there are too many corrections; or another code if the daemon cannot be reached.
     @discardableResult
     public func split(_ group: String, template: String, reason: String? = nil) async throws -> [IssueGroup] {
@@ -143,8 +148,8 @@ extension IssueBrowser {
     /// - Returns: `values` are the values of the field, oldest first; an empty string means records without a value.
     ///   `groups` are the groups in the same order, and empty after a dry run.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it; `.denied` if the caller may not change it; `.refused` if there is only one value or if there are too many
-    ///   values or corrections; or another code if the daemon cannot be reached.
+    ///   it; `.denied` if the caller may not change it; `.refused` if `reason` is too long, if there is only one value,
+    ///   or if there are too many values or corrections; or another code if the daemon cannot be reached.
     @discardableResult
     public func split(
         _ group: String, by field: IssueSplitField, reason: String? = nil, dryRun isDryRun: Bool = false
@@ -159,7 +164,7 @@ extension IssueBrowser {
     /// not undone.
     ///
     /// - Parameter group: The id of the group.
-    /// - Returns: The groups that the records belong to now.
+    /// - Returns: The groups that the records belong to now; at most 1,000 for each merge.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
     ///   it; `.denied` if the caller may not change it; `.refused` if there is no merge by a user to undo; or another
     ///   code if the daemon cannot be reached.
@@ -178,7 +183,7 @@ extension IssueBrowser {
     ///   - isDryRun: `true` to count the groups without merging them.
     /// - Returns: `group` is the group after the change. `count` is the number of other groups that match now.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if the group does not exist or the caller may not see
-    ///   it; `.denied` if the caller may not change it; `.refused` if the pattern is invalid, if more than 1,000 groups
+    ///   it; `.denied` if the caller may not change it; `.refused` if an argument is invalid, if more than 1,000 groups
     ///   match or if there are too many rules; or another code if the daemon cannot be reached.
     @discardableResult
     public func addRule(
@@ -272,8 +277,8 @@ extension IssueBrowser {
     /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of dead
     ///   letters that cannot be requeued, because their record cannot be read or their destination is no longer
     ///   configured.
-    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator, or another code if the
-    ///   daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.refused` if there are
+    ///   too many ids; or another code if the daemon cannot be reached.
     @discardableResult
     public func requeue(
         destination: String? = nil, records: [String]? = nil
@@ -343,7 +348,8 @@ extension IssueBrowser {
     /// Declares that a version of an application was deployed.
     ///
     /// A version counts as newer than another one if it was first deployed later, unless its number or build is lower.
-    /// If the version is already the one declared last, nothing is stored, so a program can call this at every start.
+    /// If the latest declared deployment up to `time` already has this version, nothing is stored, so a program can
+    /// call this at every start.
     ///
     /// - Parameters:
     ///   - app: The name of the application.
@@ -379,7 +385,8 @@ extension IssueBrowser {
     ///   - user: As in ``deploy(_:version:at:commit:note:user:)``.
     /// - Returns: The deployment that was removed.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such deployment was declared; `.denied` if the
-    ///   caller may not remove it; or another code if the daemon cannot be reached or is too old.
+    ///   caller may not remove it; `.refused` if an argument is invalid; or another code if the daemon cannot be
+    ///   reached or is too old.
     @discardableResult
     public func removeDeployment(
         _ app: String, version: String, user: UInt32? = nil

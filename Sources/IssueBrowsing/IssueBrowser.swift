@@ -89,8 +89,8 @@ public struct IssueBrowser: Sendable {
     /// }
     /// ```
     ///
-    /// The sequence ends when the task is cancelled. It throws `IssueDeliveryError` if the daemon cannot be reached or
-    /// stops.
+    /// The sequence ends when the task is cancelled. It throws `IssueDeliveryError` if the daemon cannot be reached,
+    /// refuses the filter or stops.
     ///
     /// - Parameter filter: Selects the records. If it has a `since`, stored records from that time on are returned
     ///   first.
@@ -202,8 +202,8 @@ extension IssueBrowser {
     ///     minimum is two minutes.
     ///   - dimension: The property that the series are split by.
     /// - Returns: The counts.
-    /// - Throws: `IssueDeliveryError` with the code `.refused` if the length of the buckets is invalid, or with another
-    ///   code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.refused` if the filter or the bucket length is invalid, or with
+    ///   another code if the daemon cannot be reached.
     public func histogram(
         _ filter: IssueFilter = IssueFilter(), bucket: Duration = .seconds(3600),
         by dimension: HistogramDimension = .total
@@ -260,8 +260,8 @@ extension IssueBrowser {
 
             /// Waits for the next record.
             ///
-            /// - Returns: The record; nil if the task was cancelled.
-            /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or stops.
+            /// - Returns: The record; nil if the task was cancelled and no received record is left.
+            /// - Throws: `IssueDeliveryError` if the daemon cannot be reached, refuses the filter or stops.
             public mutating func next() async throws -> StoredRecord? {
                 while nextIndex == page.count {
                     guard !Task.isCancelled else { return nil }

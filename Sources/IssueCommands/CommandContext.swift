@@ -70,7 +70,7 @@ struct CommandContext {
 
     /// Connects to the daemon.
     ///
-    /// - Parameter noticesDelay: Whether to tell the user if the first reply takes long.
+    /// - Parameter noticesDelay: `true` to tell the user if the reply to a query takes long.
     func connect(noticesDelay: Bool = true) throws(CollectorConnectionError) -> any BrowserLink {
         let link = try makeLink(socket)
         hasConnected.value = true
@@ -214,7 +214,7 @@ package struct CommandFailure: Error, Equatable, Sendable {
     }
 
     /// Ends the command because standard output cannot be written to. This is no failure if the reader has closed it,
-    /// as `head` does. `StandardOutput` reports all other errors, and the process then exits with 1.
+    /// as `head` does. `StandardOutput` reports any other error, and the process then exits with 1.
     static let outputClosed = CommandFailure(.success, nil)
 }
 
@@ -295,8 +295,8 @@ extension CommandFailure {
             self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
         case .invalidFilter("bucket", let reason):
             self.init(.usage, "invalid value for \(HistogramCommand.bucket.spelling): \(reason)")
-        // The pattern is well-formed, but matches none or all of the records of the group to split, or too many groups
-        // to merge.
+        // The pattern is invalid, or it matches none or all of the records of the group to split, or too many groups to
+        // merge.
         case .invalidFilter("template", let reason):
             self.init(.refused, "invalid value for \(GroupCommand.template.spelling): \(reason)")
         case .invalidFilter("field", let reason):

@@ -26,11 +26,11 @@ package struct IssueControl {
         "bugreport": "bundle", "support": "bundle", "unmerge": "group undo", "unsplit": "group undo",
     ]
 
-    /// The context without the values of the common options, which `run` sets.
+    /// The context without the values of the common options. `makeContext` adds them.
     private let context: CommandContext
 
-    /// Creates the program. `connect` takes the path of a socket; nil for `ISSUED_SOCKET` or, if it is not set, the
-    /// standard paths.
+    /// Creates the program. `connect` takes the path of a socket, or nil to use `ISSUED_SOCKET` or, if this variable is
+    /// not set, the standard paths.
     package init(
         environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,

@@ -103,7 +103,8 @@ package struct AccountID: Identifier {
 
 /// The id of a group: the records of an account that have the same fingerprint, apart from those moved by corrections.
 ///
-/// Clients see the key of a group instead of its id, because the id is valid only in the store that assigned it.
+/// Clients see the group's key (`Fingerprint.groupKey`) as text instead, because this id is valid only in the store
+/// that assigned it.
 package struct GroupID: Identifier {
     package var rawValue: Int64
 

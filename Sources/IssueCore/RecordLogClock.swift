@@ -38,7 +38,8 @@ package struct RecordLogClock: Equatable, Sendable {
 
     /// How far the wall clock may drift from the monotonic clock before it counts as having been set.
     package static let tolerance: Duration = .seconds(1)
-    /// The longest downtime that is added to log time. Only the wall clock measures the downtime, and it may be wrong.
+    /// The longest downtime that is added to log time. Only the wall clock measures the downtime, and that clock may be
+    /// wrong.
     package static let maxGap: Duration = .seconds(86_400)
 
     /// The state to store; nil before the first commit to an empty record log.

@@ -73,7 +73,7 @@ extension Redactor {
     ///   - bytes: The bytes that contain the message.
     ///   - start: The index of the message's first byte.
     ///   - end: The index after the message's last byte.
-    ///   - sent: The sender's template, if it describes the message.
+    ///   - sent: The sender's template; nil unless it describes the message or its beginning.
     ///   - limit: The maximum number of bytes that the template covers, counting a stand-in for each value.
     ///   - template: The buffer the template is appended to.
     ///   - parts: The buffer for the parts.

@@ -121,7 +121,7 @@ package struct RetentionSettings: Hashable, Sendable {
     package var maxAge: Duration
     /// The space that must stay free on the file system, in bytes.
     package var keepFree: Int64
-    /// The time after which an issue that has not occurred is resolved; zero for never.
+    /// The time without occurrences after which an issue is resolved; zero for never.
     package var resolveAfter: Duration
     /// The maximum ages of applications that have one of their own.
     package var applicationAges: [ApplicationAge] = []
@@ -345,7 +345,7 @@ package enum EvictionPolicy {
     /// - Parameter counts: The number of records of each group.
     private static func rareLimit(_ counts: some Sequence<Int64>) -> Int64 {
         var total: Int64 = 0
-        // The records of all groups of the same size, by this size.
+        // At index `n`, the total number of records of all groups that have `n` records.
         var records = [Int64](repeating: 0, count: maxRareRecords + 1)
         for count in counts {
             total += count
@@ -418,7 +418,7 @@ package struct UnreferencedSeries: Equatable, Sendable {
     }
 }
 
-/// The state of the store from which the next removals of retention are predicted. All sizes are in bytes.
+/// The state of the store from which the next removals by retention are predicted. All sizes are in bytes.
 package struct RetentionUsage: Equatable, Sendable {
     /// Records that have the same maximum age and are removed together.
     package struct Portion: Equatable, Sendable {

@@ -43,7 +43,7 @@ package final class Daemon {
     private static func main(_ arguments: [String]) -> Int32 {
         StandardStream.fillClosed()
         CurrentProcess.keepHeapsSmall()
-        // A core dump would contain the token, so this comes before the token is read.
+        // A core dump could contain tokens of destinations, so this comes before they are read.
         CurrentProcess.forbidDumps()
         let environment = HostEnvironment.current
         let start = DaemonStart.decide(
@@ -160,7 +160,7 @@ package final class Daemon {
             log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
             try? notification.ready(status: run.statusRegistry.summary)
         } else {
-            // Replaces the status of an earlier run, or of a database that could not be opened.
+            // Replaces the text about an earlier run, or about a database that could not be opened.
             try? notification.status(run.statusRegistry.summary)
         }
         if try serve(run, socket) == .storeDamaged {

@@ -145,7 +145,7 @@ package enum LogTarget: String, CaseIterable, Hashable, Sendable {
 /// The audit trail of requests that only operators may send. Dry runs are left out.
 ///
 /// The fields are stable. The lines for the start and the end of a request contain `request`, `uid`, `pid` and
-/// `command`. The kernel provides uid and pid; the command is the name that the process has given itself.
+/// `command`. The kernel provides uid and pid; `command` is the name of the process, which the process can change.
 extension Log {
     /// Logs the start of a request. `parameters` must not contain text of records.
     func began(_ request: String, by requester: Sender, _ parameters: String) {
@@ -262,8 +262,8 @@ extension LogForm {
 /// A journal entry in journald's native protocol, with fields that can be searched.
 ///
 /// Each field is `NAME=value` and a line feed. If a value contains a line feed, the name is followed by a line feed and
-/// the length of the value as a 64-bit little-endian integer instead of `=`. Source: "Native Journal Protocol" in
-/// systemd's documentation.
+/// the length of the value in bytes, as a 64-bit little-endian integer, instead of `=`. Source: "Native Journal
+/// Protocol" in systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
     /// Every value has room for this number of Unicode scalars, as in `LogLine`. A scalar has at most four bytes.

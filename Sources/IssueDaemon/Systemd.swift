@@ -199,7 +199,7 @@ final class Heartbeats: Sendable {
     /// The threads that have not answered the last request.
     private let missing = Mutex(Set<MonitoredThread>())
 
-    /// Requests a new heartbeat of each thread. Returns `true` if all have answered the previous request.
+    /// Requests a new heartbeat of each thread. Returns `true` if no answer to the previous request is missing.
     func request() -> Bool {
         missing.withLock { missing in
             let wereAnswered = missing.isEmpty

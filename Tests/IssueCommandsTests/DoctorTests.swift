@@ -49,7 +49,7 @@ struct DoctorTests {
         let facts = try facts()
         #expect(findings(facts).isEmpty)
         let report = DoctorReport(DoctorCheck.all, facts: facts)
-        #expect(report.hasNoProblem)
+        #expect(report.hasNoWarningOrProblem)
         let lines = report.lines(painter: Painter(isColored: false))
         #expect(lines.dropLast().allSatisfy { $0.hasSuffix("  ok") })
         #expect(lines.last == "No problem in 16 checks.")
@@ -149,7 +149,7 @@ struct DoctorTests {
         let facts = try facts { $0.store.bytes = nil }
         #expect(findings(facts)["groups"]?.map(\.severity) == [.note])
         let report = DoctorReport(DoctorCheck.all, facts: facts)
-        #expect(report.hasNoProblem)
+        #expect(report.hasNoWarningOrProblem)
         #expect(report.results.contains { $0.check.id == "database" && $0.findings == nil })
     }
 
@@ -282,7 +282,7 @@ struct DoctorTests {
         }
         #expect(try messages("3.39.1").count == 2)
         let debian = try facts { $0.store.sqliteVersion = "3.40.1" }
-        #expect(DoctorReport(DoctorCheck.all, facts: debian).hasNoProblem)
+        #expect(DoctorReport(DoctorCheck.all, facts: debian).hasNoWarningOrProblem)
     }
 
     @Test(

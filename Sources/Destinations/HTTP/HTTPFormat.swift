@@ -70,7 +70,7 @@ package protocol HTTPFormat: Sendable {
     /// Completes a request that tests the destination and stores nothing.
     func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?)
 
-    /// Returns `true` if the response to a probe shows that the destination would accept records.
+    /// Returns `true` if a probe with this response has succeeded.
     static func acceptsProbe(_ response: HTTPResponse) -> Bool
 
     /// Returns the meaning of a response beyond its status; nil if the status is enough.

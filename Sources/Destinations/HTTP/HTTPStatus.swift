@@ -110,7 +110,7 @@ extension HTTPTransferError {
 
 /// Parses a `Retry-After` header (seconds, or a date in one of the three formats of HTTP) or a `Date` header.
 package enum RetryAfter {
-    /// The maximum wait, in seconds. Callers apply lower limits of their own.
+    /// The maximum wait, in seconds. Callers limit the wait further.
     private static let maxRetryAfter: Int64 = 365 * 86_400
 
     /// Returns the requested wait; nil if the value is invalid.

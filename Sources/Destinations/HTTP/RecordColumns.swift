@@ -129,7 +129,7 @@ extension RecordColumns {
     private static let maxNumberBytes = 64
 
     /// Returns `true` if every receiver can read a number of JSON as a double. Any other number must be sent as text,
-    /// because some receivers would refuse the whole request. The other numbers are:
+    /// because some receivers would change it or refuse the whole request. The other numbers are:
     ///
     /// - numbers of more than 64 bytes,
     /// - integers that do not fit into 64 bits, because they would lose their last digits,
@@ -138,7 +138,7 @@ extension RecordColumns {
     ///   can't read the exponent.
     ///
     /// - Parameter spelling: The value of a `JSONValue.number`.
-    static func isFraction(_ spelling: String) -> Bool {
+    static func isReadableDouble(_ spelling: String) -> Bool {
         let bytes = spelling.utf8
         guard bytes.count <= maxNumberBytes, let number = Double(spelling),
             bytes.contains(where: { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") })
@@ -151,7 +151,7 @@ extension RecordColumns {
     static func portable(_ value: JSONValue) -> JSONValue {
         switch value {
         case .null, .bool, .integer, .string: value
-        case .number(let spelling): isFraction(spelling) ? value : .string(spelling)
+        case .number(let spelling): isReadableDouble(spelling) ? value : .string(spelling)
         case .array(let elements): .array(elements.map { portable($0) })
         case .object(let members): .object(ReservedKeys.unique(members).map { .init($0.key, portable($0.value)) })
         }

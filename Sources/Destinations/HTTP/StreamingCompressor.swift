@@ -103,7 +103,8 @@ final class StreamingCompressor: PreparedBody {
         return output
     }
 
-    /// Passes the bytes in `piece` to the thread. Waits while too many pieces are waiting.
+    /// Passes the bytes in `piece` to the thread, unless none can be started. Waits while the thread has `maxPieces`
+    /// pieces to compress.
     private func passPiece() {
         if !hasThread { startThread() }
         guard hasThread, !piece.isEmpty else { return }

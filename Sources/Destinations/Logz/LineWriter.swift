@@ -37,8 +37,8 @@ struct LineWriter {
         writer.object(members)
     }
 
-    /// Writes members that lines of the same series share. Copies them from the previous line or, if there is none,
-    /// calls `members`.
+    /// Writes members that lines of the same series share. Copies them from an earlier line or, if its parts were not
+    /// kept, calls `members`.
     mutating func put(_ shared: inout SharedParts, _ members: (inout LineWriter) -> Void) {
         if let part = shared.next() { return writer.raw(part) }
         // Other members precede these members, so a comma is written first. It is not part of the copy.
@@ -133,18 +133,18 @@ extension LineWriter {
     }
 }
 
-/// The parts of a line that other lines share, in order.
+/// The parts of a line that the other lines of its series share, in order.
 struct SharedParts {
     private let known: [[UInt8]]
     private var position = 0
     private(set) var written: [[UInt8]] = []
 
-    /// - Parameter known: All parts of the previous line; empty if there is none.
+    /// - Parameter known: All parts of an earlier line; empty if none were kept.
     init(_ known: [[UInt8]]) {
         self.known = known
     }
 
-    /// Returns the next part of the previous line; nil if there is none.
+    /// Returns the next part of the earlier line; nil if there is none.
     mutating func next() -> [UInt8]? {
         guard position < known.count else { return nil }
         defer { position += 1 }
@@ -187,6 +187,7 @@ struct LineDraft {
 }
 
 extension LineDraft {
+    // The maximum sizes of texts, in bytes, and the maximum numbers of frames and causes.
     private static let shortText = 1_000
     private static let messageText = 8_000
     private static let backtraceText = 4_000

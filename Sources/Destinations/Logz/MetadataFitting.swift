@@ -36,7 +36,7 @@ struct MetadataFitting {
     }
 
     /// - Parameters:
-    ///   - keyPrefix: The path from the metadata to the object, with a trailing dot.
+    ///   - keyPrefix: The path from the metadata to the object, with a trailing dot; empty for the metadata itself.
     ///   - whole: `true` to return nil unless all members fit.
     private mutating func fit(
         _ members: [JSONValue.Member], at path: String, keyPrefix: String, depth: Int, whole: Bool
@@ -72,7 +72,7 @@ struct MetadataFitting {
         case .integer:
             return scalar(value, .integer, at: path)
         case .number(let spelling):
-            guard Self.isFraction(spelling) else { return nil }
+            guard Self.isIndexableFloat(spelling) else { return nil }
             return scalar(value, .number, at: path)
         case .string(let text):
             guard types.record(.string, at: path, by: user) else { return nil }
@@ -141,8 +141,8 @@ struct MetadataFitting {
 
     /// Returns `true` if a floating-point field accepts a number. Such a field has single precision and rejects values
     /// that are infinite in single precision.
-    static func isFraction(_ spelling: String) -> Bool {
-        RecordColumns.isFraction(spelling) && Float(spelling)?.isFinite == true
+    static func isIndexableFloat(_ spelling: String) -> Bool {
+        RecordColumns.isReadableDouble(spelling) && Float(spelling)?.isFinite == true
     }
 }
 
@@ -198,7 +198,7 @@ struct PlainMetadata {
                     JSONWriter.append(integer, to: &json)
                 } else {
                     let spelling = scanner.string(JSONText(start: number.start, end: number.end, hasEscapes: false))
-                    guard kind == .number, MetadataFitting.isFraction(spelling) else { return false }
+                    guard kind == .number, MetadataFitting.isIndexableFloat(spelling) else { return false }
                     json.append(contentsOf: spelling.utf8)
                 }
             case .bool:
@@ -271,7 +271,8 @@ enum ReservedKeys {
         "mobile", "reported_at", "token", "type",
     ]
 
-    /// The names of the other members of a line, which the metadata object cannot have either.
+    /// The names of the other members of a line. Metadata keys may use them, but the name of the metadata object must
+    /// not begin with one.
     private static let others: Set<String> = [
         "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "request_id",
         "severity", "span_id", "suppressed_before", "trace_id", "truncated_fields", "uid", "unit", "user_id",

@@ -11,13 +11,13 @@ struct BundleCollector {
     /// The path of the database (`--database`). Nil uses the path in the configuration or, if that is unknown or may
     /// belong to another daemon, the path that the daemon reports.
     var database: String?
-    /// The maximum number of records to include, anonymised and the newest first.
+    /// The maximum number of anonymised records to include, the newest first.
     var recordCount = 0
-    /// Opens the database at a path, or at the default path if that is nil. Throws the reason why it cannot be opened.
+    /// Opens the database at `path`, or at the default path if `path` is nil. Throws the reason if that fails.
     var open: (_ path: String?) throws(CommandFailure) -> any SQLDatabase
 
     private static let statusTimeout: Duration = .seconds(10)
-    /// The maximum number of lines of the log.
+    /// The maximum number of lines of the log to include.
     private static let logLines = 5000
     /// The maximum duration of a query.
     private static let queryTime: Duration = .seconds(5)
@@ -32,7 +32,7 @@ struct BundleCollector {
         parts.append(service)
         parts.append(log)
         let warning = facts.daemon == nil && context.socket == nil ? nil : warning(configured: socket)
-        // After a warning, the database of the configuration may be that of another daemon.
+        // If there is a warning, the path in the configuration may be that of another daemon's database.
         parts += databaseParts(
             path: database ?? (warning == nil ? path : nil) ?? facts.daemon?.store.path,
             usesDefaultPath: warning == nil)
@@ -41,8 +41,8 @@ struct BundleCollector {
             userID: CurrentProcess.userID)
     }
 
-    /// Returns a warning if the socket in the configuration is not one of those that `issuectl` tries; nil if it is, or
-    /// if the configuration names no socket.
+    /// Returns a warning if `issuectl` does not try the socket in the configuration; nil if it does, or if the
+    /// configuration names no socket.
     private func warning(configured: String?) -> String? {
         let asked = SocketPath.candidates(context.socket)
         guard let configured, !asked.contains(configured) else { return nil }
@@ -229,7 +229,7 @@ struct BundleCollector {
         }
     }
 
-    /// Returns the mount point, type and options of the file system of a folder; nil if it is not listed.
+    /// Returns the mount point, type and options of the file system of a folder; nil if `mounts` does not list it.
     static func mount(of folder: String, in mounts: String) -> String? {
         let lines = mounts.split(separator: "\n").compactMap { line -> (point: Substring, text: String)? in
             let fields = line.split(separator: " ")
@@ -279,7 +279,7 @@ struct BundleCollector {
         return blocks.joined(separator: "\n")
     }
 
-    /// Returns the rows of a query as text, with a tab between values.
+    /// Returns the names of the columns and the rows of a query as text, with a tab between values.
     private static func table(_ sql: String, on database: any SQLDatabase) throws(CommandFailure) -> String {
         let result = try rows(sql, on: database)
         let lines =

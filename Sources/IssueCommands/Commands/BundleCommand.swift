@@ -71,7 +71,7 @@ struct BundleCommand: Command {
         case .library(let open):
             return try write(in: context) { (path) throws(CommandFailure) in try open(path) }
         case .program(let run):
-            // Checked first, so that `issuectl` itself reports an existing file, and not `issued-sql`.
+            // Checked first, so that `issuectl` reports an existing file before `issued-sql` runs.
             _ = try path(in: context)
             do throws(CommandFailure) {
                 return try run("issued-sql")
@@ -244,8 +244,8 @@ package enum BundleFilters {
     /// The text that replaces a removed value.
     static let removed = "(removed)"
 
-    /// The fields of log lines that never contain reported messages or metadata. The values of other fields are
-    /// removed, even if only a newer daemon logs them, except for the status code in `answer`.
+    /// The fields of log lines that never contain reported messages or metadata. The values of all other fields are
+    /// removed, also those of fields that only newer daemons log. Of `answer`, the status code is kept.
     private static let plainFields: Set<String> = [
         "advice", "app", "before", "bytes", "changed", "checked", "closed", "connections", "correction", "count",
         "critical", "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first",
@@ -358,10 +358,11 @@ package enum BundleFilters {
         return "\(url[..<mark.upperBound])\(host)\(isWhole ? "" : "/\(removed)")"
     }
 
-    /// Returns a command line without the arguments, which may contain a token.
+    /// Returns a command line without the arguments, which may contain a token. Returns `(removed)` if the path of the
+    /// program is not absolute, or contains quotation marks or escapes.
     private static func program(of command: Substring) -> String {
         let path = command.prefix { $0 != " " && $0 != "\t" }
-        // A path with quotation marks or escapes may continue after the space.
+        // A path with quotation marks or escapes may contain spaces.
         guard path.hasPrefix("/"), !path.contains(where: { "\"'\\".contains($0) }) else { return removed }
         return path.endIndex == command.endIndex ? String(path) : "\(path) \(removed)"
     }

@@ -25,7 +25,7 @@ struct DeployCommand: Command {
                 + "the version declared last, nothing is stored, so a service can run this command at every start.",
             "TIME is \(TimeExpression.forms). It must not be in the future.",
             "--remove does not change the states of issues. If VERSION was reported and no other deployment "
-                + "declares it, issuectl deploys lists it as seen in a report afterwards. Operators need --user to "
+                + "declares it, issuectl deploys then lists it as seen in a report. Operators need --user to "
                 + "remove a deployment that was declared for one user.",
         ],
         examples: [

@@ -14,7 +14,8 @@ package struct DoctorCheck: Sendable {
     package static let all: [DoctorCheck] = [
         .init(id: "socket", summary: "The daemon replies at its socket", findings: socket),
         .init(
-            id: "permissions", summary: "Every user can report; only root, you and the socket's owner can replace it"
+            id: "permissions",
+            summary: "Every user can report; only root, you and the owner of the socket can replace it"
         ) {
             permissions($0)
         },
@@ -56,7 +57,7 @@ package struct DoctorFinding: Equatable, Sendable {
     package var severity: Severity
     /// The fault, as a clause.
     package var message: String
-    /// The command or the change that fixes it.
+    /// The command or the change that fixes the fault.
     package var fix: String
 
     package init(_ severity: Severity, _ message: String, fix: String) {
@@ -123,7 +124,7 @@ extension DoctorCheck {
         }
         let folder = FileSystem.parentFolder(of: path)
         // To connect, users need search permission for the folder, but no read permission. A folder with the database
-        // must be closed to others: the socket in it is for its owner only.
+        // must be closed to other users, so only its owner can use a socket in it.
         let hasDatabase = facts.daemon?.store.path.map { FileSystem.parentFolder(of: $0) == folder } ?? false
         if !isOwn, !hasDatabase, socket.folderMode & 0o001 == 0 {
             findings.append(

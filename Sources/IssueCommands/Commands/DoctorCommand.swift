@@ -51,7 +51,7 @@ struct DoctorCommand: Command {
         case .json: try context.print(json: JSONValue.object([.init("checks", .array(report.json))]).json)
         case .lines: for check in report.json { try context.print(json: check.json) }
         }
-        return report.hasNoProblem ? .success : .refused
+        return report.hasNoWarningOrProblem ? .success : .refused
     }
 
     private func json(_ check: DoctorCheck) -> JSONValue {
@@ -77,7 +77,7 @@ extension CommandContext {
 
 /// The results of the checks that were chosen.
 struct DoctorReport {
-    /// Each check with its findings; nil if the check was not possible.
+    /// Each check with its findings, which are nil if the check was not possible.
     let results: [(check: DoctorCheck, findings: [DoctorFinding]?)]
     private let facts: DoctorFacts
 
@@ -99,8 +99,8 @@ struct DoctorReport {
             ? "only root, readers and operators see this" : "the daemon does not report this"
     }
 
-    /// Whether there is no warning and no problem.
-    var hasNoProblem: Bool { count(.warning) + count(.problem) == 0 }
+    /// Whether no check has found a warning or a problem.
+    var hasNoWarningOrProblem: Bool { count(.warning) + count(.problem) == 0 }
 
     private func count(_ severity: DoctorFinding.Severity) -> Int {
         results.reduce(0) { $0 + ($1.findings ?? []).count { $0.severity == severity } }
@@ -162,7 +162,7 @@ struct DoctorReport {
 package struct DoctorFacts: Sendable {
     /// The status, or the error of the call.
     package var status: Result<DaemonStatus, CollectorConnectionError>
-    /// The first existing socket among the possible paths; nil if there is none.
+    /// The first existing file among the possible paths of the socket; nil if none was found.
     package var socket: SocketFile?
     package var now: IssueTimestamp
     package var userID: UInt32

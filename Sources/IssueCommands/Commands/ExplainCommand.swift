@@ -270,8 +270,7 @@ struct ExplainedEntry: Sendable {
             || message == nil && name.split(separator: ".").last?.lowercased() == wanted
     }
 
-    /// Returns `true` if the word has the form of a full name. It is then not treated as a message, even if nothing has
-    /// this name.
+    /// Returns `true` if the word has the form of a full name, even if nothing has this name.
     static func mayName(_ word: String) -> Bool {
         if word.hasPrefix("org.issued.Collector.") || word.hasPrefix("org.varlink.service.") { return true }
         let parts = word.split(separator: ".", omittingEmptySubsequences: false)

@@ -95,7 +95,8 @@ struct FlushCommand: Command {
         !destination.isRemoved && isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
 
-    /// Returns `true` if records or corrections became dead letters during the wait.
+    /// Returns `true` if records or corrections became dead letters during the wait. Returns `false` for a destination
+    /// that is no longer configured.
     ///
     /// - Parameters:
     ///   - before: The status before the wait; nil if it is not known.
@@ -299,7 +300,7 @@ struct DeadLettersCommand: Command {
             left = left.map { $0 - Int64(lines.count) }
             after = lines.isEmpty ? nil : answer.value.next
         } while after != nil && left != 0
-        // If the limit ended the search, the other ids may have dead letters.
+        // If the limit ended the search, ids that were not found may still have dead letters.
         return left == 0 ? .success : warnOfMissing(found, context)
     }
 }

@@ -40,9 +40,9 @@ struct GroupCommand: Command {
             "merge GROUP GROUP... merges issues of one application into the first GROUP. merge GROUP with filter "
                 + "options merges all matching issues into GROUP.",
             "split GROUP --template PATTERN moves the records whose title matches PATTERN to a new issue. split "
-                + "GROUP --by FIELD gives the records of each value of FIELD an issue of their own, except that the "
-                + "records with the oldest value stay. split GROUP without these options undoes the merges into the "
-                + "issue.",
+                + "GROUP --by FIELD gives the records of each value of FIELD an issue of their own; only those with "
+                + "the value that was reported first stay. split GROUP without these options undoes the merges into "
+                + "the issue.",
             "rule lists corrections. rule add GROUP --template PATTERN merges into GROUP all issues of its application "
                 + "whose titles match PATTERN, including future ones. rule remove NUMBER... and undo NUMBER... undo "
                 + "corrections. suggest lists pairs of issues whose titles differ in one word; of the filter options, "
@@ -167,7 +167,7 @@ struct GroupCommand: Command {
         }
     }
 
-    /// Returns the failure of the command. If an operand is the id of a record, the message names its issue.
+    /// Returns the failure of the command. If an operand is the id of a record, the message names the record's issue.
     private func failure(
         _ failure: CommandFailure, in context: CommandContext
     ) throws(CommandFailure) -> CommandFailure {
@@ -282,8 +282,8 @@ struct GroupCommand: Command {
         return .success
     }
 
-    /// Prints the number of groups that would be merged, as JSON in the form of the reply. Text for users was
-    /// printed before.
+    /// Prints the number of groups that would be merged, as JSON in the form of the reply. Prints nothing in the format
+    /// for users, because the caller has printed the number.
     private func showCount(
         of groups: [String], _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
@@ -422,8 +422,8 @@ enum CorrectionText {
     /// The maximum number of corrections whose numbers are listed.
     private static let maxListed = 10
 
-    /// Returns a line that tells how to undo corrections of a group; no line if there are none, or if an older daemon
-    /// does not report them.
+    /// Returns a line that tells how to undo corrections of a group; an empty array if there are no corrections, or if
+    /// an older daemon does not report them.
     static func undoing(_ corrections: [Int64]?, of group: String) -> [String] {
         guard let corrections, !corrections.isEmpty else { return [] }
         guard corrections.count <= maxListed else {
@@ -443,7 +443,7 @@ enum CorrectionText {
         return TerminalSanitizer.line(text)
     }
 
-    /// Returns what a correction does, such as `merged g1 into g2`. The caller must sanitize it for the terminal.
+    /// Returns what a correction does, such as `merged g1 into g2`. The caller must sanitize the text for the terminal.
     static func change(_ correction: GroupCorrection) -> String {
         let (other, template) = (correction.other ?? "", correction.template ?? "")
         switch correction.kind {

@@ -31,7 +31,7 @@ struct HistogramCommand: Command {
     private static let bucketMinutes: [Int64] = [
         1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 40_320,
     ]
-    /// The approximate maximum number of buckets of a default size. A partial bucket at the end is not counted.
+    /// The maximum number of whole buckets of a default size. A partial bucket may follow them.
     private static let maxBuckets: Int64 = 30
 
     private let filter: IssueFilter?
@@ -135,7 +135,7 @@ struct HistogramPage {
             })
     }
 
-    /// Returns the deployments during a bucket. They appear below it.
+    /// Returns the deployments during a bucket.
     private func deploys(inBucket index: Int) -> [IssueDeployment] {
         let start = reply.start.advanced(by: bucket * index)
         let end = start.advanced(by: bucket)
@@ -216,7 +216,7 @@ struct HistogramPage {
 package enum Bar {
     private static let eighths: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
-    /// Returns a bar that fills the width for the highest count. It is empty only for zero.
+    /// Returns a bar that fills the width for the highest count. It is empty only if `count` or `width` is 0.
     package static func text(_ count: Int, highest: Int, width: Int) -> String {
         guard count > 0, highest > 0, width > 0 else { return "" }
         let share = min(1, Double(count) / Double(highest))

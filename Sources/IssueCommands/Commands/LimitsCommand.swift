@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// `issuectl limits`: shows how full each limit is and what it has held back.
+/// `issuectl limits`: shows what each limit has left and what it has held back.
 struct LimitsCommand: Command {
     static let all = OptionSpecification("all", "Show all limits that the daemon returns, not only the first 20")
 

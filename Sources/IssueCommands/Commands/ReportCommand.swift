@@ -217,8 +217,8 @@ struct RecordTemplate {
         .object([JSONValue.Member("message", .string(message))] + members)
     }
 
-    /// Returns the record with the members of the template that it lacks or has as null. An object that both have, such
-    /// as the metadata, gets only the members that it lacks.
+    /// Returns the record with the members of the template that it lacks or has as null. Objects that both have, such
+    /// as the metadata, are completed in the same way.
     func record(completing record: [JSONValue.Member]) -> JSONValue {
         var result = record
         for member in members {

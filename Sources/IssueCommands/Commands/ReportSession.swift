@@ -21,7 +21,7 @@ struct ReportSession {
         var echoes: Bool
         /// The maximum time for each call, including retries.
         var timeout: Duration
-        /// Whether to keep records for the next run if the daemon does not accept them in time.
+        /// Whether to save records that the daemon does not accept in time.
         var spools: Bool
         /// The UUID under which the records are numbered.
         var producer: String
@@ -39,7 +39,7 @@ struct ReportSession {
     private var nextNumber: Int64 = 1
     private var receipts: [[UInt8]] = []
     /// Whether a record was rejected.
-    private var hasFailed = false
+    private var hasRejection = false
     /// Whether there was a message or a line that is not blank.
     private var hasInput = false
     /// Whether a call has failed and its records were kept. Further records are then kept without an attempt to send
@@ -50,8 +50,9 @@ struct ReportSession {
     /// Whether writing to standard output has failed. Reporting continues.
     private var hasOutputFailed = false
 
-    /// A record to send, with its line number and the time it was read.
+    /// A record to send, and the time at which it was read.
     private struct Entry {
+        /// The number of the input line; nil for a message of the command line.
         var line: Int?
         var json: [UInt8]
         var time: IssueTimestamp
@@ -82,7 +83,7 @@ struct ReportSession {
 
     /// Reports the lines of the input as soon as they are complete.
     ///
-    /// - Parameter areAllJSON: Whether to reject lines that are not JSON objects. Otherwise, they are messages.
+    /// - Parameter areAllJSON: Whether to reject lines that are not JSON objects instead of reporting them as messages.
     mutating func report(linesOf input: any CommandInput, areAllJSON: Bool) throws(CommandFailure) {
         var reader = LineReader(input, limit: Self.recordBytes)
         while let lines = reader.next() {
@@ -95,7 +96,7 @@ struct ReportSession {
     mutating func finish() -> ExitCode {
         if !hasInput, !options.isQuiet { context.warn("standard input is empty or blank: nothing was reported") }
         if context.format == .json, !options.isQuiet { output(PrettyJSON.document("receipts", receipts)) }
-        return hasFailed ? .refused : .success
+        return hasRejection ? .refused : .success
     }
 
     /// Prints the receipts so far as a JSON document, after a call has failed.
@@ -228,11 +229,11 @@ struct ReportSession {
 
     // MARK: Spooling
 
-    /// Keeps records for the next run, with their numbers.
+    /// Saves records with their numbers, so that a later program can send them.
     private mutating func spool(
         _ entries: [Entry], from sequence: Int64, because failure: CollectorConnectionError?
     ) throws(CommandFailure) {
-        // The records may be sent much later. Those without a time get the one at which they were read.
+        // The records may be sent much later. A record without a time gets the time at which it was read.
         let records = entries.map { entry -> [UInt8] in
             guard let value = try? JSONValue(json: entry.json), let members = value.asObject,
                 value["occurred_at"]?.isNull ?? true
@@ -316,7 +317,7 @@ struct ReportSession {
     }
 
     private mutating func warnRejected(_ reason: String, line: Int?) {
-        hasFailed = true
+        hasRejection = true
         context.warn(line.map { "line \($0) was rejected: \(reason)" } ?? "the report was rejected: \(reason)")
     }
 
@@ -359,8 +360,8 @@ package struct ReportEnvironment {
     package var caller: String?
     /// Keeps a call for the next program of this user that reports.
     ///
-    /// Takes the message, the producer and the number of the first record. Returns the folder, or nil if the call could
-    /// not be kept.
+    /// Takes the encoded call, the producer and the number of the first record. Returns the folder, or nil if the call
+    /// could not be kept.
     package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
     /// Sends the calls that earlier runs have kept, to the given socket or to the default ones.
     package var sendSpooled: (_ socket: String?) -> Void

@@ -43,8 +43,8 @@ struct SQLCommand: Command {
     private static let defaultLimit = 1000
     /// The maximum size of a query from standard input, in bytes.
     private static let maxQueryBytes = 1 << 20
-    /// The size of the input that was not run yet, in bytes, up to which each line with a semicolon is followed by a
-    /// check for a complete query. Larger input is checked less often.
+    /// After each line with a semicolon, the input that was not run yet is checked for a complete query. Input larger
+    /// than this size, in bytes, is checked less often.
     private static let maxCheckedBytes = 16 << 10
 
     private let query: String?
@@ -198,7 +198,7 @@ struct SQLCommand: Command {
 package enum SQLAccess {
     /// Replaces this process with the named program, with the same arguments. Returns only in tests.
     case program((_ name: String) throws(CommandFailure) -> ExitCode)
-    /// Opens a database in this process. `path` is nil for the daemon's database.
+    /// Opens a database in this process. `path` is nil for the database at its standard path.
     case library((_ path: String?) throws(CommandFailure) -> any SQLDatabase)
 }
 
@@ -246,7 +246,7 @@ package struct SQLBounds: Equatable, Sendable {
 
 /// The result of a query.
 package struct SQLResult: Sendable {
-    /// The names of the columns; empty for a statement that returns no rows.
+    /// The names of the columns; empty if the statement has none.
     package var columns: [String]
     package var rows: [[SQLValue]]
     /// Whether there are more rows.
@@ -350,8 +350,8 @@ extension CommandContext {
         return table.lines(rows)
     }
 
-    /// Returns the maximum width of a column with which all columns fit a terminal, but at least 8. Columns that are
-    /// wider share the width that the others leave.
+    /// Returns the maximum width of a column with which all columns fit a terminal, but at least 8; `.max` if they fit
+    /// without a maximum. Wider columns share the width that the narrower ones leave.
     static func columnMaximum(_ widths: [Int], in width: Int) -> Int {
         var left = width - 2 * max(0, widths.count - 1)
         var count = widths.count
@@ -404,7 +404,7 @@ extension SQLValue {
         guard case .text = self else { return text }
         let needsQuotes = text.utf8.contains { [0x0A, 0x0D, 0x20, 0x22, 0x2C].contains($0) }
         guard text.isEmpty || needsQuotes else { return text }
-        // A quotation mark may be part of a character that a combining mark follows.
+        // Not by characters: a quotation mark and a combining mark after it are one character.
         var quoted = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar == "\"" { quoted.append(scalar) }

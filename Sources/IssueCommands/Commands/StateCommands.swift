@@ -233,7 +233,8 @@ enum RecordOperand {
         return CommandFailure(.refused, "'\(operand)' is a record, not an issue: use issuectl \(command) \(group)")
     }
 
-    /// Returns the id of the group of a record; nil if the operand is not the id of a record that the user may see.
+    /// Returns the id of the group of a record; nil if the operand is not the id of a record, or if the daemon does not
+    /// return the record.
     static func group(of operand: String, _ collector: Collector) -> String? {
         guard operand.contains("-"),
             let details = try? collector.call(CollectorCalls.show, IDParameters(id: operand)).value,

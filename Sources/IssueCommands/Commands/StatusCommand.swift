@@ -30,7 +30,7 @@ struct StatusCommand: Command {
 
 extension DaemonStatus {
     /// Whether no destination is in use and the configuration has an error. The daemon then uses its last valid
-    /// configuration, which may lack a destination of the new one.
+    /// configuration or, if there is none, the lines without errors. Both may lack a configured destination.
     var lacksDestinations: Bool {
         destinations.allSatisfy(\.isRemoved) && store.faultsByKind.contains { $0.kind == .configuration }
     }

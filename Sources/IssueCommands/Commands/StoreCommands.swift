@@ -36,7 +36,8 @@ struct BackupCommand: Command {
         guard let copy else {
             let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
             throw CommandFailure(
-                .refused, "the daemon returned no copy\(path): it may be older than issuectl (see issuectl status)")
+                .refused,
+                "the daemon returned no copy\(path): the daemon may be older than issuectl (see issuectl status)")
         }
         let path = try context.files.save(copy, file, "issues.db.backup-\(context.now.description)")
         answer.value.path = path

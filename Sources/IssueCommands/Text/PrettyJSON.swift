@@ -10,11 +10,11 @@ enum PrettyJSON {
         return lines
     }
 
-    /// Returns a JSON object with one member: an array whose elements are given as JSON.
+    /// Returns a JSON object that contains an array.
     ///
     /// - Parameters:
-    ///   - member: The name of the member.
-    ///   - elements: The elements.
+    ///   - member: The name of the member whose value is the array.
+    ///   - elements: The elements of the array, as JSON.
     ///   - hasMore: Whether there are further elements. The object then has the member `more`, too.
     ///   - unreadable: The number of elements that cannot be read. If it is above 0, the object has the member
     ///     `unreadable`.

@@ -9,7 +9,7 @@ struct Table {
     private let columns: [Column]
     private let width: Int?
     private let painter: Painter
-    /// The width of each column; nil if it was removed.
+    /// The width of each column; nil for a removed column.
     private var widths: [Int?] = []
     private var isHeaded = false
 
@@ -214,7 +214,7 @@ package enum DisplayWidth {
         text.reduce(0) { $0 + of($1) }
     }
 
-    /// Returns the width of the widest scalar, so that combining marks and joined emoji count once.
+    /// Returns the width of a character: 2 with the emoji presentation, otherwise the width of its widest scalar.
     static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {

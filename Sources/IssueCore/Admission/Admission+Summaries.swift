@@ -48,8 +48,8 @@ extension Admission {
         set { global[summaryRole] = newValue }
     }
 
-    /// Closes the ended windows without suppressed records. Summarises and renews the other ended windows, as many as
-    /// the rate limit of summaries allows.
+    /// Closes the ended windows without suppressed records. Summarises the other ended windows, as many as the rate
+    /// limit of summaries allows, and renews or closes them.
     private mutating func flush(at now: RecordLogInstant) -> [SummaryDraft] {
         let due = windows.values.filter { $0.due <= now }
         // Suppression has ended if a whole window has no suppressed record.
@@ -377,7 +377,7 @@ struct DirtySet: Sendable {
     var windows: Set<WindowRow.Key> = []
     var closedWindows: Set<WindowRow.Key> = []
     var sequences: [AccountID: Int64] = [:]
-    /// Groups that were evicted from the table before they were stored.
+    /// Groups that were evicted from the table before their changes were stored.
     var evictedGroups: [GroupID: GroupRow] = [:]
     var evictedBuckets: [BucketRow.Key: BucketRow] = [:]
 
@@ -388,7 +388,7 @@ struct DirtySet: Sendable {
         buckets.subtract(changed)
     }
 
-    /// Removes and returns the buckets of an application that returns to the table before they were stored.
+    /// Removes and returns the evicted buckets that are not stored yet, of an application that returns to the table.
     mutating func takeEvictedBuckets(of account: AccountID) -> [BucketRow] {
         let rows = evictedBuckets.filter { $0.key.account == account }
         for key in rows.keys {

@@ -231,7 +231,7 @@ package struct Admission: Sendable {
             maxLevel: group.bucket.maxLevel, at: group.bucket.at)
     }
 
-    /// Returns the state of the candidate's group, or the state of a new group if it is not in memory.
+    /// Returns the state of the candidate's group, or a new state if the group is not in memory.
     mutating func group(of candidate: AdmissionCandidate, limits: ApplicationLimits, at now: RecordLogInstant) -> Group
     {
         if let known = groups.peek(candidate.group) { return known }

@@ -174,7 +174,8 @@ package struct CardinalityGuard: Sendable {
         min(Self.end(of: newGroups, at: now), Self.end(of: newSeries, at: now))
     }
 
-    /// Returns the log time at which the window for application names and sender kinds ends.
+    /// Returns the log time at which the window for application names and sender kinds ends. A window without a limit
+    /// never ends.
     package func namesEnd(at now: RecordLogInstant) -> RecordLogInstant { Self.end(of: applications, at: now) }
 
     /// Restores an application's counters from what the store has counted since the current windows began. Must not be
@@ -192,14 +193,14 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(owner, for: user)
     }
 
-    /// Adds to a user's number of new application names since the start of the current window.
+    /// Counts new application names of a user that were stored since the start of the current window.
     package mutating func restore(uid: UInt32, newApplications: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
         Self.count(&user.applications, applications, at: now, by: newApplications)
         _ = users.insert(user, for: uid)
     }
 
-    /// Adds to a user's number of new sender kinds since the start of the current window.
+    /// Counts new sender kinds of a user that were stored since the start of the current window.
     package mutating func restore(uid: UInt32, newSenders: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
         Self.count(&user.senders, senders, at: now, by: newSenders)
@@ -284,7 +285,7 @@ package struct CardinalityOverflow: Hashable, Sendable {
         case variants
     }
 
-    /// The user id of the record's sender.
+    /// The user id of the sender of these records.
     package var uid: UInt32
     package var kind: Kind
 
@@ -344,7 +345,8 @@ package struct OverflowHistory: Sendable {
             entry.window = (number, 0, entry.window.number == number - 1 ? entry.window.count : 0)
         }
         entry.window.count += 1
-        // The guard's windows may begin at other times than these periods, but each window lies within two of them.
+        // `now` may come from another clock than the guard's, so the guard's windows may begin at other times than these
+        // periods. However, each window lies within two of them.
         entry.hours.add(held: 1, peak: entry.window.count.clampedSum(entry.window.before), at: now)
         entries[overflow] = entry
     }

@@ -107,8 +107,8 @@ package struct FairBucket: Equatable, Sendable {
         guard !has(for: user, at: now) else { return now }
         let start = max(now, tokens.at)
         let missing = scale.capacity - tokens.filled(at: start)
-        // A full bucket has a token for any user. Until it is full, the result changes only once, from no to yes, so
-        // a binary search finds the time.
+        // A full bucket has a token for any user. Until it is full, the result of `has` changes at most once, from
+        // `false` to `true`, so a binary search finds the time.
         var (no, yes) = (Int64(0), missing / scale.partsPerMillisecond + 1)
         while yes - no > 1 {
             let middle = no + (yes - no) / 2
@@ -136,8 +136,8 @@ package struct FairBucket: Equatable, Sendable {
 
     /// Returns the parts that the refill since `tokens.at` credits to each user with outstanding tokens.
     ///
-    /// The refill is divided equally. A user who has nothing outstanding any longer gets no further part, so the others
-    /// get more.
+    /// The refill is divided equally. A user who has nothing outstanding any longer gets no further credit, so the
+    /// others get more.
     private func credit(at now: RecordLogInstant) -> Int64 {
         guard let scale = tokens.scale, let maxParts = shares.last?.parts else { return 0 }
         let filled = tokens.filled(at: now)

@@ -94,6 +94,7 @@ package struct LimitHistory: Sendable {
 
     /// The assumed size of a line in bytes, until the first line has been sent.
     private static let assumedLineBytes: Int64 = 512
+    /// The maximum size of `users` and of `byteUsers`. Further users are not counted.
     private static let maxUsers = 256
 
     package init(settings: LimitSettings) {
@@ -273,7 +274,7 @@ package struct LimitView: Sendable {
     private let groupLimits: [AccountID: ApplicationLimits]
     /// Log time minus wall time, in milliseconds.
     private let offset: Int64
-    /// The names of `accounts`, set by the caller. Accounts without a name are not listed.
+    /// The applications of `accounts`, set by the caller. Accounts without an entry are not listed.
     package var names: [AccountID: Application] = [:]
     /// The ids that clients see for the groups in `groupIDs`, set by the caller. Groups without such an id are not
     /// listed.

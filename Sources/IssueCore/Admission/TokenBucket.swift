@@ -5,7 +5,7 @@ package import IssueProtocol
 /// It counts in integer parts of a token. Many small refills therefore add up exactly to one large refill, and storing
 /// and restoring a bucket does not change it.
 package struct TokenBucket: Equatable, Sendable {
-    /// The maximum level in parts. Levels up to this are exact after they are stored as floating-point numbers.
+    /// The maximum level in parts. Lower levels remain exact when they are stored as floating-point numbers.
     private static let maxParts: Int64 = 1 << 51
 
     /// The limit of a bucket, in parts of a token.

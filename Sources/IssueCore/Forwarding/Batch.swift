@@ -77,7 +77,7 @@ struct BatchProgress: Sendable {
     var bisection: Bisection
     /// Measures how long the batch has been retried without success.
     var clock: RetryStopwatch
-    /// The time of the first response that refused lines since the last failure or pause; nil if there was none.
+    /// The time at which lines were first refused after the last failure or pause; nil if none were.
     var bisectingSince: MonotonicInstant?
     var requests = 0
     var requestsSinceStored = 0

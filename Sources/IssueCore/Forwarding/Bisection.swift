@@ -23,8 +23,8 @@ package struct Bisection: Equatable, Sendable {
         var isKnownBad = false
         /// The number of requests with only this line that got no response.
         var unansweredCount = 0
-        /// The number of these requests that are proofs: each came directly after `acceptedNeeded` accepted requests.
-        /// Reset when a request that does not consist of a suspect fails.
+        /// The number of proofs: requests with only this line that got no response, directly after `acceptedNeeded`
+        /// accepted requests. Reset when a request that does not consist of a suspect fails.
         var provenCount = 0
         /// Whether the line, since its last proof, also got no response to a request that did not come directly after
         /// an accepted one.
@@ -99,7 +99,7 @@ package struct Bisection: Equatable, Sendable {
     /// The number of requests of this batch without a response since the last accepted request of any batch.
     private var unansweredInSequence = 0
     /// Whether `maxUnanswered` requests got no response without an accepted one in between, or all remaining lines
-    /// became suspects, and no request of this batch was accepted since.
+    /// became suspects. Reset when a request of this batch is accepted.
     private(set) var isStuck = false
     /// The users of lines that were given up because they got no response, in this batch or earlier ones.
     package private(set) var unansweredUsers: Set<UInt32>
@@ -305,7 +305,8 @@ package struct Bisection: Equatable, Sendable {
         if hasSuspects, !part.isSuspect { discardProofs() }
     }
 
-    /// Discards the proofs after a failed request with other lines, because the destination may be the cause.
+    /// Discards the proofs after a failed request with other lines, because the destination may be the cause of all
+    /// failures.
     private mutating func discardProofs() {
         for index in parts.indices {
             parts[index].provenCount = 0
@@ -313,8 +314,8 @@ package struct Bisection: Equatable, Sendable {
         }
     }
 
-    /// After enough accepted requests, moves a suspect to the top of the stack. Otherwise replaces a suspect at the top
-    /// with a part that is not one, unless there is none or, without a proof, `maxSuspects` is reached.
+    /// After enough accepted requests, moves a suspect to the top of the stack. Otherwise, if a suspect is at the top,
+    /// moves other lines above it, unless there are none or, without a proof, `maxSuspects` is reached.
     private mutating func orderSuspects() {
         guard parts.contains(where: \.isSuspect) else {
             hasSuspects = false
@@ -423,8 +424,8 @@ package struct Bisection: Equatable, Sendable {
         guard evidence.isSystemicFailure(delivered: deliveredCount, refused: refusedCount) else {
             return isDone ? .done : .proceed
         }
-        // One user's lines may be bad however many there are. The lines of other users show whether the destination
-        // refuses everything.
+        // All lines of one user may be bad, however many there are. The lines of other users show whether the
+        // destination refuses everything.
         let tried = triedUsers
         if tried.isMajorityAccepted { return isDone ? .done : .proceed }
         if tried.refused.count == 1, moveToTop(otherThan: tried.refused) { return .proceed }

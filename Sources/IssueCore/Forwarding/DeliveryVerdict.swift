@@ -61,7 +61,7 @@ package struct DeliveryResult: Equatable, Sendable {
     }
 }
 
-/// A destination's response as text for people. Never contains its URL, which may include the token.
+/// A destination's response as text for people. Never contains the destination's URL, which may include the token.
 package struct ResponseSummary: Hashable, Sendable, CustomStringConvertible {
     package static let maxCharacters = 300
 
@@ -139,7 +139,7 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
     case forbidden
     /// 404 or 410, an unknown table, an invalid URL, or a response that is not from this kind of destination.
     case notFound = "not_found"
-    /// 405 or another 4xx: this address does not accept records. Also a table or user of ClickHouse that is read-only.
+    /// 405 or another 4xx: this address does not accept records. Also for a read-only table or user of ClickHouse.
     case methodNotAllowed = "method_not_allowed"
     /// 3xx. Redirects are never followed, since the token could be sent to the wrong server.
     case redirected

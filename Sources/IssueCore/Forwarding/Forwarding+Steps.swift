@@ -141,8 +141,8 @@ extension Forwarding {
     }
 }
 
-/// Preemption: an unfinished batch does not hold up priority records, or any other records if the destination probably
-/// does not respond to the lines of the batch.
+/// Preemption: priority records may be sent before an unfinished batch. If the destination probably does not respond to
+/// the lines of the batch, any other records may be sent before it too.
 extension Forwarding {
     /// Returns how many priority records may be sent now, before the current batch, or when the next one may be sent;
     /// nil if none are waiting or if the batch can't be preempted.
@@ -212,8 +212,8 @@ extension Forwarding {
     }
 
     /// Retries the batch. If no batch is preempted yet, priority records may be sent first, or any other records if the
-    /// destination probably does not respond to the lines of the batch. If two batches are unfinished, the lines of
-    /// only one of them may cause the failures, so a batch that gets no response is swapped with the other one.
+    /// destination probably does not respond to the lines of the batch. If two batches are unfinished, perhaps only one
+    /// of them causes the failures, so a batch that gets no response is swapped with the other one.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         if let action = mergeBlocked(at: now) { return action }
         if canPreempt(at: now) { return preempt(at: now) }
@@ -305,13 +305,13 @@ extension Forwarding {
         }
     }
 
-    /// Ends a pause with a probe. Sends priority records first if there are any.
+    /// Ends a pause with a probe. Sends priority records first if any may be sent now.
     mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
         // A flush may come before the planned end of the pause. The pause ends now, so that the probe follows as soon
         // as the priority records are sent or none are found.
         state = .paused(reason, until: now)
         if canPreempt(at: now) { return preempt(at: now) }
-        // The lines of only one of the batches may be the cause.
+        // Perhaps only one of the two batches is the cause.
         if reason == .manyLinesRefused, preempted != nil { swap(&current, &preempted) }
         return .send(probe(reason, at: now))
     }
@@ -346,7 +346,7 @@ package struct BatchBuilder: Equatable, Sendable {
 
     package var isFull: Bool { count >= limit.records || bytes >= limit.bytes }
 
-    /// Adds a record. The last record of a batch may exceed the byte limit.
+    /// Adds a record. With its last record, a batch may exceed the byte limit.
     ///
     /// - Parameter size: The size of its line in bytes.
     package mutating func add(bytes size: Int) {

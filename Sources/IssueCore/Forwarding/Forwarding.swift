@@ -12,6 +12,8 @@ package struct Forwarding: Sendable {
         case idle
         /// Records are pending, but they have not waited long enough, the send rate does not allow them yet, the
         /// destination has requested a wait, or the last build made no progress.
+        ///
+        /// - Parameter isPaced: `true` if the send rate does not allow them yet.
         case batching(until: MonotonicInstant, isPaced: Bool)
         /// The caller builds and stores a batch.
         case preparing
@@ -297,7 +299,7 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// Handles a reload of the credential.
+    /// Handles a reload of the credential. `changed` is `true` if the credential is no longer the same.
     package mutating func credentialReread(changed: Bool, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .paused(let reason, let until):

@@ -179,8 +179,8 @@ package struct CircuitBreaker: Equatable, Sendable {
 /// The beginning of an outage or pause, each change of its reason, and its end are logged once. At most `maxEntries`
 /// entries about waiting or rejecting, and as many about pauses, are logged per `period`, so that a destination whose
 /// state keeps changing does not flood the log. A condition that was left out is logged later if it lasts, with the
-/// number of changes that were left out. The end of an outage or pause that was not logged is not logged
-/// either. An outage or pause that lasts across a restart is logged once more after the restart.
+/// number of changes that were left out. If an outage or pause was not logged, its end is not logged either. An outage
+/// or pause that lasts across a restart is logged once more after the restart.
 package struct OutageLog: Equatable, Sendable {
     /// The logged part of a destination's state.
     package enum Condition: Hashable, Sendable {

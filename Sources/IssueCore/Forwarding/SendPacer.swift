@@ -3,12 +3,13 @@ package import IssueProtocol
 /// Limits the number of records sent per period of real time.
 ///
 /// It counts records and not requests, because services count records to detect abuse, and one request may hold one
-/// record or five hundred. Records that are sent again count again. The backlog additionally has a bucket of its
-/// own with its share of rate and burst. A third bucket counts only records that are sent for the first time. It alone
-/// limits priority records that preempt a batch, so that they need not wait because lines of that batch are resent.
+/// record or five hundred. Records that are sent again count again. A token bucket limits all records. A second one
+/// limits the backlog to its share of rate and burst. A third one counts only records that are sent for the first time.
+/// It alone limits priority records that preempt a batch, so that they need not wait because lines of that batch are
+/// resent.
 ///
-/// The rate is halved each time the destination asks the sender to slow down, down to a tenth. An accepted request then
-/// raises it by a twentieth of the full rate for each minute since its last change.
+/// The rate is halved each time the destination asks the sender to slow down, but not below a tenth of the full rate.
+/// Accepted requests then raise it by a twentieth of the full rate per minute.
 package struct SendPacer: Equatable, Sendable {
     package enum Pace: Equatable, Sendable {
         /// This many records may be sent now.
@@ -20,7 +21,7 @@ package struct SendPacer: Equatable, Sendable {
     package struct Saved: Equatable, Sendable {
         /// The factor applied to the rate, from 0.1 to 1.
         package var factor: Double
-        /// The level of the bucket for all records. Negative if more records were sent than were available.
+        /// The level of the bucket for all records, in records. Negative if more were sent than were available.
         package var level: Double
         /// The level of the backlog's bucket, in records.
         package var backlog: Double
@@ -200,7 +201,7 @@ package struct DailyBudget: Equatable, Sendable {
     package private(set) var day: Int64
     /// All bytes sent, including summaries and resent records.
     package private(set) var bytes: Int64
-    /// The bytes sent for each user. Not counted without a limit.
+    /// The bytes sent for each user. Not counted if there is no limit.
     package private(set) var users: [UInt32: Int64]
     /// The sum of the bytes sent for all users.
     package private(set) var charged: Int64
@@ -238,7 +239,7 @@ package struct DailyBudget: Equatable, Sendable {
         for (user, count) in shares.sorted(by: { $0.key < $1.key }) { charge(count, to: user) }
     }
 
-    /// Counts bytes for a user on `day`, without adding them to `bytes`.
+    /// Counts bytes for a user on `day`, without adding them to `bytes`. Does nothing if there is no limit.
     package mutating func charge(_ count: Int, to user: UInt32) {
         guard !isUnlimited, count > 0 else { return }
         charged = charged.clampedSum(Int64(count))

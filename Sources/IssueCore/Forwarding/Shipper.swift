@@ -77,7 +77,7 @@ package struct CachedLine: Sendable {
 
     /// Encoded members of the line, in order.
     package var parts: [[UInt8]] = []
-    /// The name of the object that contains the metadata.
+    /// The name of the object that contains the metadata; empty until it is chosen.
     package var metadataName = ""
     /// The keys of the last metadata that was copied to a line unchanged, without duplicates.
     package var fields: [Field] = []
@@ -290,8 +290,8 @@ package struct OutboundCorrection: Equatable, Sendable {
     /// The id of the line. It is the same at each destination and each time the line is sent.
     package var eventID: String
     package var host: String
-    /// The correction. If `isUndone` is set, author, time and reason are those of the undo. A rule with `other` is the
-    /// merge of an existing issue by that rule.
+    /// The correction. If `isUndone` is set, author, time and reason are those of the undo. If `kind`
+    /// is `rule` and `other` is set, the rule merged that existing group.
     package var correction: GroupCorrection
     /// Whether the correction was undone.
     package var isUndone: Bool

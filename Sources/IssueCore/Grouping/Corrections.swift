@@ -135,7 +135,7 @@ package enum MergeSuggestions {
     ///
     /// The search keeps at most one table entry per word of each title. Titles of fewer than three words are
     /// left out, because too few of their words would be equal. A group is compared only with the first group that has
-    /// the same other words, so a thousand similar groups make about a thousand pairs, not half a million.
+    /// the same words except one, so a thousand similar groups make about a thousand pairs, not half a million.
     ///
     /// - Parameter limit: The maximum number of pairs, at least 1.
     package static func pairs(among candidates: [Candidate], limit: Int) -> [Pair] {

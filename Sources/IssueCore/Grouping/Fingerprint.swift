@@ -33,7 +33,8 @@ package enum Fingerprint {
 
     /// Returns the key of a group, from which the id that clients see is made.
     ///
-    /// It depends only on user, application and fingerprint, so the same group has the same id in a new database.
+    /// It depends only on user, application and fingerprint, so the same group has the same id in a new database,
+    /// unless `Regrouping` has changed the group's fingerprint.
     package static func groupKey(uid: UInt32, app: String, fingerprint: String) -> UInt64 {
         var hash = SipHash(key0: 1)
         hash.append(UInt64(uid))
@@ -71,7 +72,7 @@ package enum Regrouping {
         case keep
         /// The group gets this fingerprint and keeps its id.
         case change(fingerprint: String)
-        /// The series of the group move to another group. The group's id then refers to that group.
+        /// The series of the group move to this other group, to which the id of the emptied group then refers.
         case merge(into: GroupID)
     }
 
@@ -80,7 +81,7 @@ package enum Regrouping {
     /// - Parameters:
     ///   - fingerprint: The group's current fingerprint.
     ///   - newFingerprint: Its fingerprint by the newest rule; nil if it was chosen by the sender or can't be computed.
-    ///   - holder: The other group of the account that has the new fingerprint; nil if there is none.
+    ///   - holder: Another group of the account that already has the new fingerprint; nil if there is none.
     package static func decision(fingerprint: String, newFingerprint: String?, holder: GroupID?) -> Decision {
         guard let newFingerprint, newFingerprint != fingerprint else { return .keep }
         if let holder { return .merge(into: holder) }
@@ -101,7 +102,7 @@ package enum Regrouping {
         return Fingerprint.of(series, app: subject.app)
     }
 
-    /// Returns a message that has this template, with an example for each placeholder.
+    /// Returns a template with an example in place of each placeholder.
     ///
     /// The placeholders may come from any version of the rule.
     package static func example(of template: [UInt8]) -> [UInt8] {
@@ -117,7 +118,7 @@ package enum Regrouping {
     }
 
     /// Returns the template that a title shows; nil if the title may have been cut. A title shows only the first line
-    /// of the group's template.
+    /// of the group's template, or the domain if that line is empty.
     ///
     /// - Parameters:
     ///   - title: The title of the group.

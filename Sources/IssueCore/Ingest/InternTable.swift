@@ -20,6 +20,7 @@ struct InternTable: Sendable {
     /// A run found in the table.
     struct Run {
         var number: Int
+        /// The number of its bytes.
         var count: Int
         /// The tag given when the run was inserted.
         var tag: UInt32

@@ -17,7 +17,7 @@ package struct OpenRange: Sendable {
 
     /// The first row id of the range.
     package private(set) var firstID: RowID
-    /// The size of the records, and the bytes added with ``grow(by:)``.
+    /// The size of the records in bytes, plus the bytes added with ``grow(by:)``.
     package private(set) var byteCount = 0
     /// One entry per id, in order.
     private var entries: [Entry] = []
@@ -35,7 +35,8 @@ package struct OpenRange: Sendable {
     package var nextID: RowID { firstID + entries.count }
     package var lastID: RowID { nextID - 1 }
 
-    /// The id of the first record in the range, and when it was received; nil if there is none.
+    /// The id of the first record in the range, and when it was received, in milliseconds since 1970-01-01 UTC; nil if
+    /// there is none.
     package var first: (id: RowID, receivedAt: Int64)? {
         entries.firstIndex { $0.series != 0 }.map { (firstID + $0, entries[$0].receivedAt) }
     }
@@ -199,7 +200,7 @@ package struct RangePostings: Equatable, Sendable {
     package var postings: [Posting] = []
     /// The concatenated posting lists, each in the form of `PostingList`.
     package private(set) var ids: [UInt8] = []
-    /// In the order of `postings`. The same minute may occur more than once.
+    /// In the order of `postings`. A series may have several entries for the same minute; their numbers add up.
     package private(set) var minutes: [Minute] = []
 
     private var current = Posting(series: 0, ids: 0..<0)
@@ -218,7 +219,7 @@ package struct RangePostings: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - series: The series.
-    ///   - base: The id from which the first difference is taken.
+    ///   - base: The id that is subtracted from that of the first record.
     mutating func begin(_ series: SeriesID, after base: RowID) {
         current = Posting(series: series, ids: ids.count..<ids.count)
         previous = base
@@ -256,7 +257,7 @@ package struct RangePostings: Equatable, Sendable {
     }
 }
 
-/// A posting list: the ids of a series in a range, stored as differences. One id usually takes one or two bytes.
+/// A posting list: the row ids of a series in a range, stored as differences. One id usually takes one or two bytes.
 ///
 /// Each difference is a variable-length integer (LEB128): groups of seven bits, lowest first; all bytes but the last
 /// have the high bit set.
@@ -293,7 +294,7 @@ package enum PostingList {
     ///
     /// - Parameters:
     ///   - ids: The ids, in ascending order.
-    ///   - base: The number from which the first difference is taken.
+    ///   - base: The id that is subtracted from the first one.
     package static func encode(_ ids: some Sequence<RowID>, base: RowID) -> [UInt8] {
         var output: [UInt8] = []
         var previous = base.rawValue

@@ -153,7 +153,8 @@ extension ProducerMark {
         for _ in 0..<count {
             guard let sequence = Self.number(from: &rest), let length = Self.number(from: &rest), length > 0,
                 let row = Self.number(from: &rest), let rejected = Self.number(from: &rest),
-                // Each number takes at least one byte, so a higher count is corrupt. A negative one would trap below.
+                // Each index takes at least one byte, so a count above `rest.count` is corrupt. A negative count would
+                // trap below.
                 (0...Int64(rest.count)).contains(rejected)
             else { return nil }
             var call = Call(

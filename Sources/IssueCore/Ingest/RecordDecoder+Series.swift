@@ -172,7 +172,7 @@ struct SeriesKeyCache: Sendable {
         directory = SeriesDirectory(generation: generation)
     }
 
-    /// The low 32 bits of the directory's generation. A note has no room for more.
+    /// The low 32 bits of the directory's generation. A note in `ObjectCache` has no room for more.
     var generation: UInt32 { UInt32(truncatingIfNeeded: directory.generation) }
 
     /// Whether a new directory must be started before the next record.
@@ -281,8 +281,8 @@ struct ObjectCache: Sendable {
             room: container == .source ? InternTable.noteHeaderSize + Self.maxExpected : 0)
     }
 
-    /// Returns the number of the series that was last noted for a source, if this is its short key and the generation
-    /// is the same; otherwise nil.
+    /// Returns the series number last noted for a source if it was noted with this short key and generation; otherwise
+    /// nil.
     @inline(__always)
     func expected(_ key: Span<UInt8>, from source: Int, generation: UInt32) -> UInt32? {
         guard let note = table.note(for: key, after: source), UInt32(truncatingIfNeeded: note >> 32) == generation
@@ -290,7 +290,7 @@ struct ObjectCache: Sendable {
         return UInt32(truncatingIfNeeded: note)
     }
 
-    /// Notes the last series of a source, unless its short key is too long. The same source location usually reports
+    /// Notes the last series of a source, unless the short key is too long. The same source location usually reports
     /// the same series.
     mutating func expect(_ series: UInt32, for key: Span<UInt8>, from source: Int, generation: UInt32) {
         guard key.count <= Self.maxExpected else { return }

@@ -464,7 +464,7 @@ extension RecordDecoder {
             case .wrongType: "the value has the wrong type"
             case .notAnInteger: "the number is not a 64-bit integer"
             case .tooManyKeys(let limit): "the record has more than \(limit) keys"
-            case .tooDeep: "the record is nested deeper than \(limits.depth)"
+            case .tooDeep: "the record is nested deeper than \(limits.depth) levels"
             case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .trailingBytes: "the JSON is malformed"
             }
         return RecordRejection(field: member?.path, reason: reason)

@@ -2,8 +2,8 @@ import IssueProtocol
 
 /// Host names, network addresses, mailbox addresses and URLs.
 extension TemplateReader {
-    /// Returns the dotted name around a full stop, with what belongs to it (`takeHost`), if a path follows the name or
-    /// the name looks like that of a host (`isHost`); otherwise nil.
+    /// Returns the dotted name around a full stop, together with what `takeHost` adds to it. Returns nil unless a path
+    /// follows the name, or the name may be that of a host (`isHost`).
     mutating func takeName() -> Token? {
         let dot = position
         position += 1
@@ -67,7 +67,8 @@ extension TemplateReader {
         return .part(.address, from: first, to: last)
     }
 
-    /// Returns the URL, Windows path, IPv6 or hardware address around a colon, or the truth value after it.
+    /// Returns the URL, Windows path, IPv6 or hardware address around a colon, or the truth value after it; nil if
+    /// there is none.
     mutating func takeColon() -> Token? {
         let first = lettersStart()
         if first < position {
@@ -83,7 +84,7 @@ extension TemplateReader {
         return takeTruthValue(after: position)
     }
 
-    /// Returns an IPv6 or hardware address around a digit.
+    /// Returns the IPv6 or hardware address around a digit; nil if there is none.
     mutating func takeColonGroups(_ digit: Int) -> Token? {
         var index = digit + 1
         while index < end, index <= digit + 4, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }

@@ -2,8 +2,8 @@ import IssueProtocol
 
 /// Numbers, dates and other words that contain a digit, and lists of these.
 extension TemplateReader {
-    /// Returns the word around a digit, with the list that it begins: a number with its sign and unit, a date, an
-    /// identifier, or an address. Returns nil if the word stays in the template.
+    /// Returns the number (with its sign and unit), date, identifier or address around a digit, with the list that it
+    /// begins. Returns nil if the word around the digit stays in the template.
     mutating func takeValue() -> Token? {
         let digit = position
         // Most numbers are between two spaces.
@@ -160,7 +160,7 @@ extension TemplateReader {
 
     // MARK: Lists
 
-    /// Returns the end of the list of values that begins before an index, or the index if no value follows.
+    /// Returns the end of the list whose first value ends at an index, or the index if no further value follows.
     ///
     /// Spaces and commas separate the values. A list is one token, because the number of its values varies too.
     /// Identifiers that begin with a letter do not continue a list of numbers.

@@ -73,8 +73,9 @@ struct TemplateReader: ~Escapable {
 
     /// Returns a quotation with its quotation marks; nil if the mark does not begin one.
     ///
-    /// A mark after a letter or digit, or without a closing mark, is an apostrophe. The request in an access log does
-    /// not count as a quotation, so that its method is kept. Nor does the value of a text key (`isText`) or empty text.
+    /// A mark after a letter or digit, or without a closing mark, may be an apostrophe and begins none. The request in
+    /// an access log does not count as a quotation, so that its method is kept. Nor does the value of a text key
+    /// (`isText`) or empty text.
     private mutating func takeQuoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
@@ -199,8 +200,8 @@ struct TemplateReader: ~Escapable {
 
     // MARK: Paths
 
-    /// Returns the path that the slash begins or is in, or the IPv4 addresses after the slash together with the slash
-    /// and any name before it, as in `db/10.0.0.1`; otherwise nil.
+    /// Returns the path that the slash begins or is in. If an IPv4 address follows the slash, as in `db/10.0.0.1`,
+    /// returns it with the slash, any name before the slash, and the IPv4 addresses that follow. Otherwise returns nil.
     private mutating func takePath() -> Token? {
         let slash = position
         position += 1
@@ -283,6 +284,7 @@ struct TemplateReader: ~Escapable {
         return index
     }
 
+    /// Returns `true` if a letter or digit is at an index.
     func isWordByte(_ index: Int) -> Bool {
         ByteClass.isLetter(bytes[index]) || ByteClass.isDigit(bytes[index])
     }

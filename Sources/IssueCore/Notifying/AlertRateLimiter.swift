@@ -7,7 +7,7 @@ package import IssueProtocol
 /// refills as fast as the limits of `noisyUsers` users together. The shared limit reserves one alert for each of
 /// `quietUsers` quiet users.
 package struct AlertRateLimiter: Sendable {
-    /// Two buckets, one for new groups and one for critical and regressed records.
+    /// A bucket, or its demand, for new groups and another for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
         private var (new, urgent): (Bucket, Bucket)
 

@@ -1,7 +1,6 @@
 package import IssueProtocol
 
-/// An entry of a notifier's queue: an event to report, or the number of events of one user, or of the daemon, that are
-/// only counted.
+/// An entry of a notifier's queue: an event to report, or a count of further events of one user or of the daemon.
 package struct Notice: Equatable, Sendable {
     package var id: Int64
     package var kinds: NotificationKinds

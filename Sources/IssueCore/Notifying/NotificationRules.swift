@@ -18,7 +18,8 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     package static let destinationPaused = NotificationKinds(rawValue: 8)
     /// The store does not accept reports, or was damaged.
     package static let storeFault = NotificationKinds(rawValue: 16)
-    /// A limit of a destination starts or stops holding back records, or a user reports too many different names.
+    /// A limit of a destination starts or stops holding back records, or a user exceeds a limit on names, groups or
+    /// series.
     package static let limitReached = NotificationKinds(rawValue: 32)
 
     /// A group has had many occurrences within the period that the notifier's configuration sets.
@@ -200,7 +201,7 @@ package struct EscalationCounter: Sendable {
         }
     }
 
-    /// The changes since the last call of `takeChanges()`.
+    /// The changes since the last call of `takeChanges(at:)`.
     package struct Changes: Equatable, Sendable {
         /// The entries that were added or changed.
         package var entries: [Entry] = []
@@ -248,6 +249,7 @@ package struct EscalationCounter: Sendable {
     ///
     /// - Parameters:
     ///   - occurrences: The number of occurrences in the record.
+    ///   - group: The group of the record.
     ///   - uid: The user accountable for the record.
     ///   - now: The log time of the record.
     package mutating func count(

@@ -4,7 +4,7 @@ package import IssueProtocol
 ///
 /// Any filter within these limits takes time linear in the number of series and of records.
 package enum QueryLimits {
-    /// The maximum number of terms in `text`.
+    /// The maximum number of words and quoted phrases in `text`.
     package static let maxWords = 16
     /// The maximum number of words in `text` when it is also split at punctuation. `a.b/c` counts as three.
     package static let maxTokens = 64

@@ -4,8 +4,7 @@ package import IssueProtocol
 package struct RecordMatcher: Equatable, Sendable {
     /// The text to find; nil for any.
     package let text: TextMatcher?
-    /// The conditions on metadata, all of which must hold; nil for any metadata. An empty list matches no record, as
-    /// for the other lists of a filter.
+    /// The conditions on metadata, all of which must hold; nil for any metadata. An empty list matches no record.
     package let metadata: [MetadataCondition]?
     /// The conditions on the ids of the context, all of which must hold.
     package let context: [ContextCondition]

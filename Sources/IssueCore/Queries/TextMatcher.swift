@@ -188,8 +188,8 @@ package struct TextTerm: Equatable, Sendable {
 
     // MARK: Fast search
 
-    /// Returns the first index at which the term's anchor occurs, or an earlier one if there is no anchor or finding it
-    /// would take too long.
+    /// Returns the first index at which the term's anchor occurs. If there is no anchor, returns `start`. If finding
+    /// the anchor would take too long, returns an earlier index.
     ///
     /// The anchor need not be at the start of the term, so an occurrence of the term may begin before the index.
     ///
@@ -208,7 +208,7 @@ package struct TextTerm: Equatable, Sendable {
     private enum Candidate {
         case none
         case at(Int)
-        /// The search ended at this index, because there is no anchor or finding it would take too long.
+        /// The search ended at this index, because there is no anchor or the search would take too long.
         case unknown(Int)
     }
 
@@ -451,8 +451,8 @@ package enum LetterCase {
 }
 
 extension TextTerm {
-    /// Returns `true` if the term may occur in a message with this template. Occurrences within a single part don't
-    /// count.
+    /// Returns `true` if the term may occur in a message with this template. Occurrences within a single part (the text
+    /// for one placeholder of the template) don't count.
     ///
     /// The result is `true` if a run of fixed text contains the term, or if the term can extend across a boundary of a
     /// part. This depends on the bytes that a part of each kind can contain, but not on the length of parts.
@@ -495,8 +495,8 @@ extension TextTerm {
         return false
     }
 
-    /// Returns `true` if the term can begin in a part, or before it, and continue in the fixed text after the part or,
-    /// if there is none, in the next part.
+    /// Returns `true` if the term can begin in a part, or before it, and continue in the fixed text after the part. If
+    /// the fixed text is empty, the term can continue in the next part.
     ///
     /// - Parameters:
     ///   - fixed: The text up to the next part, or up to the end of the template.

@@ -17,7 +17,7 @@ package struct ConnectionState: Equatable, Sendable {
         case closed
     }
 
-    /// The message that has been received, at least in part, but has not begun.
+    /// The message that has been received, at least in part, and whose call has not begun.
     private enum Intake: Equatable, Sendable {
         case none
         /// - Parameter isReport: `true` if the message is known to be a report, so it may be larger than a query.

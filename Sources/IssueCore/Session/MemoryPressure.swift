@@ -164,7 +164,7 @@ package struct ConnectionBytes: Equatable, Sendable {
     /// The size of calls that were received but have not begun, including partial messages.
     package private(set) var received = 0
     /// The size of unread replies and running queries.
-    package private(set) var unread = 0
+    package private(set) var replies = 0
     /// The memory of the received bytes.
     package private(set) var receivedMemory = 0
     /// The memory of replies and running queries.
@@ -213,18 +213,18 @@ package struct ConnectionBytes: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The size of both.
-    ///   - replyMemory: The memory of unread replies.
+    ///   - unreadMemory: The memory of unread replies.
     ///   - queryMemory: The memory of running queries.
     /// - Returns: How much the size and the memory of both have changed, and how much the memory of unread replies has.
     package mutating func set(
-        unread bytes: Int, replyMemory: Int, queryMemory: Int
+        replies bytes: Int, unreadMemory: Int, queryMemory: Int
     ) -> (change: Change, unreadMemory: Int) {
         let before = self
-        unread = bytes
-        unreadMemory = replyMemory
-        self.replyMemory = replyMemory + queryMemory
+        replies = bytes
+        self.unreadMemory = unreadMemory
+        replyMemory = unreadMemory + queryMemory
         return (
-            Change(bytes: unread - before.unread, memory: self.replyMemory - before.replyMemory, activity: .unchanged),
+            Change(bytes: replies - before.replies, memory: replyMemory - before.replyMemory, activity: .unchanged),
             unreadMemory - before.unreadMemory
         )
     }
@@ -268,8 +268,8 @@ package struct MemoryBudget: Sendable {
 
 /// Decides which queries may be answered now, so that all replies fit into memory.
 ///
-/// A reply counts from the time at which a query thread begins to create it until the client has received it: first
-/// with `maxReply`, then with its real size.
+/// A reply counts from the time at which a query thread begins to create it until it has been sent: first with
+/// `maxReply`, then with its real size.
 package struct ReplyBudget: Sendable {
     package enum Decision: Equatable, Sendable {
         case begin

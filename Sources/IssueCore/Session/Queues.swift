@@ -238,7 +238,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 
     /// The number of users in memory above which all users without work are forgotten, even those whose spent time
     /// would still affect the order.
-    private static var maxIdleUsers: Int { 4096 }
+    private static var maxRememberedUsers: Int { 4096 }
 
     /// - Parameters:
     ///   - slice: The time after which an item must end if a user who has spent less is waiting.
@@ -306,7 +306,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
             // No user competes for the threads now.
             users = [:]
             level = .zero
-        } else if users.count > Self.maxIdleUsers {
+        } else if users.count > Self.maxRememberedUsers {
             users = users.filter { !$0.value.items.isEmpty || $0.value.running > 0 }
         }
     }

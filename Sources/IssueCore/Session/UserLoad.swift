@@ -99,7 +99,7 @@ package struct UserLoad: Sendable {
     ///
     /// - Parameters:
     ///   - own: The bytes of its unanswered calls.
-    ///   - unread: The bytes of its unread replies.
+    ///   - unread: The bytes of its unread replies and running query.
     ///   - allowance: The current allowance.
     package func mayBegin(unanswered own: Int, unread: Int, within allowance: Allowance) -> Bool {
         mayQuery(unread: unread, within: allowance) && (unanswered <= allowance.calls || own < limits.little)
@@ -168,7 +168,7 @@ package struct UserLoad: Sendable {
     /// - Parameters:
     ///   - allowance: The current allowance.
     ///   - own: Returns the bytes that a connection has in flight.
-    ///   - unread: Returns the bytes of a connection's unread replies.
+    ///   - unread: Returns the bytes of a connection's unread replies and running query.
     package mutating func takeResumable(
         within allowance: Allowance, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
     ) -> [UInt64] {

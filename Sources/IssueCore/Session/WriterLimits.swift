@@ -254,11 +254,11 @@ package struct GrowthReserve: Equatable, Sendable {
 
     /// - Parameters:
     ///   - plenty: The free space above which no check is needed, in bytes.
-    ///   - log: The size that the WAL usually does not exceed before it is reset, in bytes.
+    ///   - maxWALBytes: The size that the WAL usually does not exceed before it is reset, in bytes.
     ///   - minFreeBytes: The bytes that must stay free for other files, unless a commit may use the reserve.
-    package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
+    package init(plenty: Int64 = 256 << 20, maxWALBytes: Int64 = 12 << 20, minFreeBytes: Int64 = 1 << 20) {
         self.plenty = plenty
-        maxWALBytes = log
+        self.maxWALBytes = maxWALBytes
         self.minFreeBytes = minFreeBytes
     }
 
@@ -267,20 +267,20 @@ package struct GrowthReserve: Equatable, Sendable {
     /// - Parameters:
     ///   - databaseBytes: The size of the database after the commit, in bytes.
     ///   - fileBytes: The current size of the database file, in bytes.
-    ///   - logBytes: The current size of the WAL file, in bytes.
-    ///   - logGrows: `true` if the commit may enlarge the WAL file.
+    ///   - walBytes: The current size of the WAL file, in bytes.
+    ///   - walGrows: `true` if the commit may enlarge the WAL file.
     ///   - freeBytes: The free space on the file system, in bytes; nil if unknown.
     ///   - mayUseReserve: `true` if the commit may use the space that is kept for the WAL, because the commit will
     ///     eventually free space.
     package func committing(
-        databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
+        databaseBytes: Int64, fileBytes: Int64, walBytes: Int64, walGrows: Bool = false, freeBytes: Int64?,
         mayUseReserve: Bool
     ) -> Step {
         let growth = max(0, databaseBytes - fileBytes)
-        guard growth > 0 || logGrows, let freeBytes, freeBytes - growth < plenty else {
+        guard growth > 0 || walGrows, let freeBytes, freeBytes - growth < plenty else {
             return .commit
         }
-        guard freeBytes - growth >= (mayUseReserve ? 0 : max(minFreeBytes, maxWALBytes - logBytes)) else {
+        guard freeBytes - growth >= (mayUseReserve ? 0 : max(minFreeBytes, maxWALBytes - walBytes)) else {
             return .refuse
         }
         return growth > 0 ? .extend : .commit

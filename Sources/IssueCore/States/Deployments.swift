@@ -72,9 +72,10 @@ package struct DeploymentHistory: Equatable, Sendable {
 /// therefore does not make an old version newer. In addition, a version with a lower number or build is never later: a
 /// hotfix of an old branch may be deployed after a fix in a newer branch, but does not contain the fix.
 ///
-/// A version that was only observed does not affect the order of other versions, because any report can claim it. Its
-/// own place in the order is the time of its first report. A version without any deployment is later than all declared
-/// ones.
+/// A version that was only observed does not affect the order of other versions, because any report can claim it. It is
+/// later than a declared version if its first report was later than that version's deployment. A declared version is
+/// later than an observed one only if its number or build is known not to be lower. A version without any deployment is
+/// later than all declared ones.
 extension DeploymentHistory {
     /// The version whose first declared deployment is the latest; nil if none was declared.
     package var newestDeclared: ApplicationVersion? { declared.max { $0.value < $1.value }?.key }
@@ -109,8 +110,8 @@ extension DeploymentHistory {
         return own > fixedPosition
     }
 
-    /// Returns `true` if two versions certainly differ; `false` if `version` is unknown or may be the same as the other
-    /// one.
+    /// Returns `true` if the names of two versions differ, or if both builds are known and differ. Returns `false` if
+    /// `version` has neither a name nor a build.
     private func isOther(_ version: ApplicationVersion, than other: ApplicationVersion) -> Bool {
         let (own, other) = (version.spelledUniformly, other.spelledUniformly)
         guard own.name != nil || own.build != nil else { return false }

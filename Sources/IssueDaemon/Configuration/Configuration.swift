@@ -41,7 +41,7 @@ package struct Configuration: Hashable, Sendable {
         return retention
     }
 
-    /// The configuration if there is no file.
+    /// The configuration in which each key has its default.
     package static let `default` = Configuration()
 }
 

@@ -230,7 +230,8 @@ private struct TargetResolver {
     let purpose: ConfigurationPurpose
     private(set) var problems: [ConfigurationProblem] = []
 
-    /// Returns the destination; nil if its address or the value of `Credential=` is invalid.
+    /// Returns the destination; nil if it has no valid address, or if the default credential would replace an invalid
+    /// value of `Credential=`.
     mutating func destination(
         _ kind: DestinationKind, _ settings: DestinationSettings
     ) -> DestinationConfiguration? {

@@ -125,7 +125,8 @@ struct OnlineCheck {
 }
 
 extension NotifierConfiguration {
-    /// Connects to the host of the webhook without sending anything, or checks that the program can be run.
+    /// Connects to the webhook's host, or only to its proxy, without sending a notification. For a program, checks that
+    /// it can be run.
     func probe() -> DestinationProbe {
         if let program = settings.command?.arguments.first {
             return FileSystem.isExecutable(program)

@@ -110,8 +110,8 @@ package enum ConfigurationSource: Hashable, Sendable {
 
 /// The valid part of the configuration files, and the errors in them.
 package struct ConfigurationReading: Sendable {
-    /// The values of all lines without an error. A destination with an error is in `misconfigured`, unless the only
-    /// error is about its credential.
+    /// The valid values. A destination with an error is in `misconfigured`, unless the only error is about its
+    /// credential.
     package var configuration: Configuration
     /// In the order of the files, and from top to bottom in each.
     package var problems: [ConfigurationProblem]
@@ -402,8 +402,8 @@ enum UnknownKeyMessage {
                 return isNamed ? "[\(other.name) NAME]" : "[\(other.name)]"
             }
         }
-        // If the first section in the list is not a destination's, the message names only that section. The others are
-        // usually destinations that can override the key.
+        // If the first section in the list has no NAME and is not a destination's, the message names only that section.
+        // The others are usually destinations that can override the key.
         let isShared = others.first.map { first in
             ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
         }

@@ -17,10 +17,10 @@ package struct DestinationKind: Sendable {
         DestinationKind(OTLPFormat.self),
     ]
 
-    /// The name of its configuration section.
+    /// The name of the kind's configuration section.
     package var section: String { format.section }
 
-    /// The name of the kind in `status`, and the name of a destination whose section has none.
+    /// The name of the kind in `status`, and the name of a destination whose section has no name.
     package var name: String { format.kind }
 }
 
@@ -103,7 +103,7 @@ package struct DestinationSettings: Hashable, Sendable {
 
 /// The records that a new destination starts with.
 package enum InitialBacklog: String, CaseIterable, Hashable, Sendable {
-    /// Records that are stored after it was configured.
+    /// Records that are stored after the destination was configured.
     case new
     /// All records in the store.
     case all

@@ -36,7 +36,7 @@ package struct EffectiveConfiguration: Sendable {
         basis = .files
         let isGeneral = problems.contains { $0.scope.isGeneral }
         // A destination or notifier whose section becomes invalid while a valid configuration is in use keeps running
-        // with the last valid configuration. In any other case, a destination or notifier with an error is paused.
+        // with the last valid configuration. Otherwise, it is paused, unless there are general errors.
         let isValidInUse = running.map { $0.isValid || $0.basis == .lastValid } ?? false
         let keepsRunning = isValidInUse && !reading.isValid
         guard isGeneral || keepsRunning else { return }
@@ -70,7 +70,8 @@ extension EffectiveConfiguration {
     /// An age that no record reaches, and the upper bound of `MaxAge=`.
     private static let unlimitedAge: Duration = .seconds(36_525 * 86_400)
 
-    /// Reads the files and, if they have errors and `lastValid` is nil, the saved copy of the last valid configuration.
+    /// Reads the files. If they are invalid and `lastValid` is nil, also reads the saved copy of the last valid
+    /// configuration.
     package init(
         _ source: ConfigurationSource, in environment: HostEnvironment, lastValid: Configuration? = nil,
         running: EffectiveConfiguration? = nil

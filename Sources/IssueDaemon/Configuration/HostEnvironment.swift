@@ -61,7 +61,7 @@ extension HostEnvironment {
     /// Whether the daemon belongs to an ordinary user, and not to the host.
     var isOrdinaryUser: Bool { userID != 0 && stateFolders.isEmpty }
 
-    /// The folder for a user without a runtime folder, in a directory that other users can write to.
+    /// The folder for a user without a runtime folder. Other users can write to its parent folder.
     var userTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }
 
     private var userRuntimeFolder: String {
@@ -143,10 +143,10 @@ struct ServiceUnit: Equatable {
 
 /// A folder that no other user may enter.
 package enum DaemonFolder {
-    /// Creates the folder if it is missing.
+    /// Creates the folder if it is missing, and checks that it is private to this user.
     ///
-    /// - Throws: `notDirectory` if the path exists but is not a folder, `accessDenied` if the folder is not private to
-    ///   this user, or the error of creating it. In /tmp, another user could have created the folder.
+    /// - Throws: `notDirectory` if the path exists but is not a folder, `accessDenied` if the folder is not private,
+    ///   or the error of creating it. In /tmp, another user could have created the folder.
     package static func prepare(_ path: String, userID: UInt32 = CurrentProcess.userID) throws(Errno) {
         try FileSystem.makeFolders(path, mode: 0o700)
         let status = try FileSystem.status(of: path, followingLinks: false)

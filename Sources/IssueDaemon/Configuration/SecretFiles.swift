@@ -98,7 +98,7 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// The file with the key for hashing redacted values, next to the database.
+/// The file, next to the database, with the key for hashing redacted values.
 ///
 /// The key is not part of the database, so that a copy of the database alone does not allow anyone to test guesses of a
 /// redacted value.
@@ -114,7 +114,7 @@ struct RedactionKeyFile {
 
     /// Returns the redactor for the settings. Creates the key if it is needed and missing.
     ///
-    /// If the key can't be read or created, or is invalid, logs an error, and values are masked instead of hashed.
+    /// If the key is invalid, or can't be read or created, an error is logged, and values are masked instead of hashed.
     func redactor(_ settings: RedactionSettings, _ log: Log) -> Redactor {
         guard settings.needsKey else { return Redactor(settings) }
         do throws(Errno) {

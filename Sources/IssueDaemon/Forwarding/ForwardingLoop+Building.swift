@@ -127,7 +127,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return try unsent()
     }
 
-    /// The ids of summaries and lines of corrections that are in an unfinished batch.
+    /// The ids of the lines of summaries and corrections that are in an unfinished batch.
     private var summariesInBatches: Set<Int64> {
         Set((current?.batch.summaries ?? []) + (preempted?.batch.summaries ?? []))
     }
@@ -196,9 +196,9 @@ extension ForwardingLoop where Destination: ~Copyable {
 
 /// Batches that are built before the record log is scanned further.
 extension ForwardingLoop where Destination: ~Copyable {
-    /// The number of priority records that are put into round-robin order at once.
+    /// The maximum number of priority records in a portion. Each portion is put into round-robin order.
     private static var priorityPortion: Int { 4096 }
-    /// The maximum number of such portions per batch.
+    /// The maximum number of portions per batch.
     private static var maxPriorityPortions: Int { 64 }
 
     /// Stores a batch of priority or requeued records. Returns nil if there are none to send, so that the scan is next.
@@ -349,7 +349,7 @@ struct BatchLines {
     private(set) var users: [UInt32: Int] = [:]
     /// The user of each line; nil for a summary or a correction.
     private(set) var lineUsers: [UInt32?] = []
-    /// All lines as one request body; nil if lines were changed, removed or merged since it was built.
+    /// All lines as one request body; nil if a line is missing, or after lines were changed or merged.
     private(set) var whole: (any PreparedBody)?
     /// The individual lines; nil if they have not been needed yet. An element is nil if the line's record was removed.
     var all: [[UInt8]?]?
@@ -437,7 +437,7 @@ struct BatchInFlight {
     var refusal: String?
     /// The last reply with the verdict `accepted` or `unconfirmed`; nil if there was none.
     var acceptance: String?
-    /// Whether some of the batch's lines were delivered.
+    /// Whether some of the batch's lines were delivered since it was built or loaded.
     var hasDelivered = false
     /// The number of attempts until the batch was preempted.
     var attempts: Int64 = 0

@@ -8,8 +8,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     private static var pageRows: Int { 2048 }
 
     /// Scans from the cursor until the batch is full or the scan ends for another reason, such as the end of the record
-    /// log. Returns the last row that was scanned, or the last one of damaged blocks that follow it; the cursor if there
-    /// are none.
+    /// log. Returns the last row that was scanned or, if only damaged blocks follow, their last row. Returns the cursor
+    /// if there is neither.
     func scanRows(_ scan: inout OutboxScan) throws -> RowID {
         var position = ScanCursor(row: cursor, due: admission.nextSummaryDue)
         while !scan.isFull, scan.scannedCount < Self.maxScanned {
@@ -54,8 +54,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         return true
     }
 
-    /// Returns the last row of the damaged blocks at the end of the record log; the given row if there are none. Without
-    /// this, their records would stay pending until another record is reported.
+    /// Returns the last row of the damaged blocks at the end of the record log; the given row if there are none. If the
+    /// scan did not pass these blocks, their records would stay pending until another record is reported.
     ///
     /// - Parameter row: A row after which no record can be read.
     private func lastUnreadable(after row: RowID) throws -> RowID {
@@ -113,7 +113,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             if let line = try line(of: sent) {
                 scan.batch.sent.append(sent)
                 scan.add(line, of: candidate.user)
-                // Charged even if the request fails later, since the following records of this batch depend on it.
+                // Charged even if the request fails later, since the decisions on the following records depend on the
+                // charge.
                 admission.charge(line.count + 1, to: candidate.user, at: record.at)
             } else {
                 scan.withhold(candidate)
@@ -313,7 +314,7 @@ struct SuppressedRuns {
     }
 }
 
-/// Publishes the state of the limits for `Limits`, so that no query needs this thread.
+/// Publishes the state of the limits for the method `Limits`, so that no query needs this thread.
 extension ForwardingLoop where Destination: ~Copyable {
     /// The time of the last publication, the rows that had been examined by then, and the names in it.
     struct PublishedLimits {

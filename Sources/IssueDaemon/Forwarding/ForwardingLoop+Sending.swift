@@ -52,7 +52,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Requests
 
-    /// Makes a batch the current one, and keeps the other one, if there is one, as the preempted batch.
+    /// If this is the preempted batch, makes it the current one. The previous current batch, if there is one, becomes
+    /// the preempted one.
     func makeCurrent(_ id: BatchID) {
         guard current?.batch.id != id, let other = preempted else { return }
         preempt()
@@ -60,7 +61,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.batchAttempts = other.attempts
     }
 
-    /// Keeps the current batch, if there is one, as the preempted batch, so that another one can be sent first.
+    /// Keeps the current batch, if there is one, as the preempted batch, so that another batch can be sent first.
     func preempt() {
         preempted = current
         preempted?.attempts = state.batchAttempts
@@ -219,7 +220,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let now = Clock.monotonic
         state.progress = machine.progress(at: now)
         updatePace(at: now)
-        // Nil if one of the batches has no entry, so that each of its lines may have been delivered.
+        // Nil if one of the batches has no entry, because each of its lines may have been delivered.
         var unacknowledged: LineSet?
         if state.unacknowledged[firstID] != nil, state.unacknowledged[secondID] != nil {
             let known = machine.unacknowledged
@@ -272,7 +273,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         updatePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead where !removed.contains(line.line) { dead[line.line] = try allLines()[line.line] }
-        // The last reply may be only about rejected or only about accepted lines, so the last reply of either kind was
+        // The last reply may be only about rejected or only about accepted lines, so the last reply of each kind was
         // kept.
         let rejection = dead.isEmpty ? answer : current.refusal ?? answer
         let acceptance =
@@ -407,7 +408,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 }
 
 extension DeliveryResult {
-    /// Whether the verdict is to send the same lines again later.
+    /// `true` if the same request is made again after a delay; `false` for a pause.
     fileprivate var isFailure: Bool {
         switch verdict {
         case .again, .ambiguous: true

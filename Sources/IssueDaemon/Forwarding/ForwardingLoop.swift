@@ -23,7 +23,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var state: DestinationRow.State
     var outages: OutageLog
     var current: BatchInFlight?
-    /// The other unfinished batch, which waits while `current` is sent; nil if there is none.
+    /// An unfinished batch that waits while `current` is sent; nil if there is none.
     var preempted: BatchInFlight?
     /// The part of the machine's count of resent lines that `state.resent` already includes.
     var countedResent: Int64 = 0
@@ -32,7 +32,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     private var flushes: [(row: RowID, completed: @Sendable () -> Void)] = []
     /// The completions of flushes whose rows are not known yet.
     private var requestedFlushes: [@Sendable () -> Void] = []
-    /// Whether the last attempt to store a batch failed because some of its records had been removed.
+    /// Whether the last attempt to store a batch failed with `StoreFailure.outdated`.
     var wasOutdated = false
     var deadline: MonotonicInstant?
     var published = PublishedLimits(at: Clock.monotonic)

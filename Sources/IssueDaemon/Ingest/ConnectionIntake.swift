@@ -11,7 +11,7 @@ struct ConnectionIntake {
     var frames: FrameDecoder
     /// The records that were decoded but not handed to the writer yet.
     private(set) var batch = RecordBatch()
-    /// The reports that contain these records.
+    /// The reports that contain the records in `batch`.
     private(set) var calls: [ReportCall] = []
     var replies = ReplyQueue()
     /// The tokens of calls that want no reply.

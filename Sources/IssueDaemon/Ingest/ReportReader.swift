@@ -288,7 +288,7 @@ struct NumberingReader {
     private var before = ByteBuffer()
     private var producer: ProducerID?
 
-    /// The maximum size of these bytes. Longer ones are parsed each time.
+    /// The maximum number of bytes that are remembered. If there are more, they are parsed each time.
     private static let maxBytes = 96
 
     /// If the next bytes are the remembered ones, advances past them to the sequence number and returns the producer;

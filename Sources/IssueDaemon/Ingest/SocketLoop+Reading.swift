@@ -106,7 +106,7 @@ extension SocketLoop {
     /// when its user's load, or the memory of all users, has dropped.
     func mayBegin(_ connection: ClientConnection) -> Bool {
         if connection.user.load.mayBegin(
-            unanswered: connection.bytes.inFlight, unread: connection.bytes.unread,
+            unanswered: connection.bytes.inFlight, unread: connection.bytes.replies,
             within: allowance(of: connection.user))
         {
             return true
@@ -168,17 +168,18 @@ extension SocketLoop {
         }
     }
 
-    /// Counts the bytes of replies that are ready but not sent, and those that a running query counts as.
+    /// Counts the bytes of replies that are ready but not sent. A running query counts as `queryReplyBytes`.
     func settleSending(of connection: ClientConnection) {
         guard !connection.state.isClosed else { return }
         let query = connection.state.hasJob ? service.limits.queryReplyBytes : 0
         count(
-            unread: connection.intake.replies.unsentCount + query, replyMemory: connection.intake.replies.memory,
+            replies: connection.intake.replies.unsentCount + query, unreadMemory: connection.intake.replies.memory,
             queryMemory: query, of: connection)
     }
 
-    private func count(unread bytes: Int, replyMemory: Int, queryMemory: Int, of connection: ClientConnection) {
-        let (change, unread) = connection.bytes.set(unread: bytes, replyMemory: replyMemory, queryMemory: queryMemory)
+    private func count(replies bytes: Int, unreadMemory: Int, queryMemory: Int, of connection: ClientConnection) {
+        let (change, unread) = connection.bytes.set(
+            replies: bytes, unreadMemory: unreadMemory, queryMemory: queryMemory)
         if unread != 0 {
             memory.changed(unread: unread)
             handlers.repliesChanged(connection.user.uid, unread)
@@ -207,7 +208,7 @@ extension SocketLoop {
             let woken = user.load.takeResumable(
                 within: allowance(of: user),
                 underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 },
-                unread: { connections[$0]?.bytes.unread ?? 0 })
+                unread: { connections[$0]?.bytes.replies ?? 0 })
             for id in woken {
                 guard let connection = connections[id] else { continue }
                 connection.state.resumed()
@@ -274,7 +275,7 @@ extension SocketLoop {
         let user = connection.user
         count(received: 0, memory: 0, of: connection)
         if connection.bytes.underWay > 0 { user.load.ended() }
-        count(unread: 0, replyMemory: 0, queryMemory: 0, of: connection)
+        count(replies: 0, unreadMemory: 0, queryMemory: 0, of: connection)
         user.load.disconnected(connection.id)
         users.closed(
             connection.id, of: user, reports: connection.state.closed(), bytes: connection.bytes.inFlight)

@@ -271,7 +271,7 @@ struct ReplyQueue {
         return size
     }
 
-    /// Adds one of several replies to a call. Such a call is always the only unanswered one.
+    /// Adds one of several replies to a call. A call with several replies is always the only unanswered one.
     mutating func add(_ reply: [UInt8]) {
         bytes.append(contentsOf: reply)
     }

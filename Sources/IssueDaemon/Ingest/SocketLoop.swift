@@ -49,7 +49,7 @@ final class SocketLoop {
     static let listenerToken: UInt64 = 0
     static let inboxToken: UInt64 = 1
     static let metricsListenerToken: UInt64 = 2
-    /// While the daemon stops, the maximum time until the loop checks again whether it can end.
+    /// After a stop has begun, the maximum time until the loop checks again whether it can end.
     static let stopCheckInterval: Duration = .milliseconds(250)
     /// The maximum number of bytes that are read from a connection at once.
     static let chunk = 128 << 10
@@ -71,7 +71,7 @@ final class SocketLoop {
         try poller.add(service.wakeUp.descriptor, token: Self.inboxToken, for: [.read])
     }
 
-    /// Runs the loop until the daemon stops.
+    /// Runs the loop until the service has stopped.
     ///
     /// - Throws: The error of epoll_wait(2).
     func run() throws(Errno) {

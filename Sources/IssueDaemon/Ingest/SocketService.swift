@@ -196,7 +196,7 @@ final class ListenerMonitor {
     }
 
     /// Checks whether the path still leads to the socket. If not, recreates the socket, or logs once that the service
-    /// manager must recreate it. Does not check if the identity of the socket file is unknown.
+    /// manager must recreate it. Does nothing while the identity of the socket file is unknown.
     ///
     /// - Returns: The new listener; nil if the socket was not recreated.
     func checkSocketFile() -> ListeningSocket? {
@@ -246,8 +246,9 @@ final class ListeningSocket: Sendable {
 
 /// Serves the socket while the store can't be opened.
 ///
-/// Reports and most queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry. The
-/// reply to `Status` contains the reason. Queries for metrics are answered from the same status.
+/// Reports and most queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry.
+/// `Status` and metrics are answered without the store. For operators and readers, the status contains the reason why
+/// the store can't be opened.
 final class UnavailableStoreServer {
     private let socket: SocketService
     private let thread: JoinableThread

@@ -56,7 +56,7 @@ final class JobService: Sendable {
         return isTaken
     }
 
-    /// Enqueues a job that removes unreferenced rows, unless too many jobs are waiting.
+    /// Enqueues a job that removes unreferenced rows, unless too many jobs are waiting or the service is stopping.
     func collect() {
         _ = enqueue(Job(connection: 0, queryToken: 0, requester: nil, wantsProgress: false, work: .collect))
     }
@@ -291,7 +291,7 @@ struct JobRun {
 }
 
 extension Array {
-    /// Returns arrays with at most `count` elements each, for transactions between which others may commit.
+    /// Splits the array into arrays with at most `count` elements, one for each transaction.
     func portions(of count: Int) -> [[Element]] {
         stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min(self.count, $0 + count)]) }
     }

@@ -51,7 +51,7 @@ struct PurgeJob {
 
     /// Calls `body` with the matching rows, a portion at a time, and reports the count that `body` returns as progress.
     ///
-    /// - Returns: The damaged blocks that may contain further matching rows, by their first ids.
+    /// - Returns: The damaged blocks that may contain further matching rows, keyed by the id of their first row.
     private func walk(
         _ reader: StoreReader, through last: RowID, _ run: inout JobRun, _ body: ([RowID]) throws -> Int64
     ) throws -> [RowID: DamagedBlock] {
@@ -88,7 +88,7 @@ struct PurgeJob {
 
     /// Erases the rows that only erased records referenced, and the deployments that the purge includes.
     ///
-    /// - Returns: A text if something is kept because of damaged blocks; otherwise none.
+    /// - Returns: A text if something is kept because of damaged blocks; otherwise an empty array.
     private func finish(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
         let writer = run.writer
         let isWhole =

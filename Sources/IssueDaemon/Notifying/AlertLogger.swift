@@ -52,14 +52,14 @@ final class AlertLogger: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - timeout: How long suppressed alerts are counted before their number is logged.
+    ///   - reportDelay: How long suppressed alerts are counted before their number is logged.
     init(
         path: String, snapshots: SnapshotGate = SnapshotGate(),
-        timeout: Duration = AlertRateLimiter.suppressionReportDelay,
+        reportDelay: Duration = AlertRateLimiter.suppressionReportDelay,
         log: Log
     ) {
         (self.path, self.snapshots, self.log) = (path, snapshots, log)
-        queue = Monitor(AlertQueue(limit: AlertRateLimiter(reportDelay: timeout, at: Clock.sinceBoot)))
+        queue = Monitor(AlertQueue(limit: AlertRateLimiter(reportDelay: reportDelay, at: Clock.sinceBoot)))
     }
 
     /// Remembers the alerts of the commit in progress until `committed()` is called. Called on the writer thread.
@@ -139,7 +139,7 @@ final class AlertLogger: Sendable {
 
     private func write(_ suppressed: SuppressedAlerts) {
         guard !suppressed.isEmpty else { return }
-        // Such as `1001: 140, 1002: 3, 2 more`.
+        // The counts by user id, and the number of other users. For example, `1001: 140, 1002: 3, 2 more`.
         let users =
             suppressed.users.map { "\($0.uid): \($0.count)" }
             + (suppressed.otherUsers > 0 ? ["\(suppressed.otherUsers) more"] : [])

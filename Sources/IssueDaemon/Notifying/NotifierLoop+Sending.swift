@@ -233,7 +233,7 @@ struct CommandNotifier: Sendable {
         }
     }
 
-    /// Returns how the program ended, and the end of its output.
+    /// Returns how the program ended, and the last part of its output.
     static func summary(of run: CommandRun) -> String {
         let end =
             switch run.end {

@@ -14,7 +14,7 @@ final class NotifierLoop {
     let settings: NotifierSettings
     let webhook: Webhook
     var pacer: NotificationPacer
-    /// The reader and the stored state; nil until the first step, and after an error of the store.
+    /// The reader and the stored state; nil while they are not open.
     var opened: (reader: StoreReader, row: NotifierRow)?
     /// The start of the delay before the waiting events are sent; nil if none waits.
     var waitingSince: RecordLogInstant?
@@ -24,7 +24,7 @@ final class NotifierLoop {
     var lastMessage: (id: Int64, at: IssueTimestamp, age: MessageAge)?
     /// When the next message may be sent; nil if this is unknown, if no events wait or if a message is pending already.
     var nextMessage: MonotonicInstant?
-    /// The scan of the record log; nil until the first one, and after an error of the store.
+    /// The scan of the record log; nil if the next scan must begin with reading the stored counts.
     private var escalations: EscalationScan?
     /// When the record log is scanned next; nil if no scan is planned.
     private var nextScan: MonotonicInstant?
@@ -38,7 +38,7 @@ final class NotifierLoop {
 
     /// How long to wait before the store is read again if the WAL was too large.
     private static let busyTime: Duration = .milliseconds(200)
-    /// The maximum number of changes of groups that are examined in one step.
+    /// The maximum number of changes of groups that are examined and stored at a time.
     private static let maxAlerts = 256
     /// The minimum time between two scans of the record log.
     private static let scanInterval: Duration = .milliseconds(500)
@@ -224,7 +224,8 @@ final class NotifierLoop {
         self.nextScan = nil
         service.inbox.withLock { ($0.isScanPlanned, $0.hasRecords) = (false, false) }
         lastScan = Clock.monotonic
-        // There is no scan if a later service of this notifier, without this event, has ended counting in the store.
+        // There is no scan if the notifier no longer exists, or if its next service, which reports no escalations, has
+        // ended counting in the store.
         guard let scan = try escalations ?? EscalationScan(of: service.id, rate, try open().reader) else { return }
         escalations = scan
         scan.begin()
@@ -251,7 +252,7 @@ final class NotifierLoop {
     /// Whether events are being gathered for `Delay=`.
     private var isGathering: Bool { waitingSince.map { Clock.sinceBoot < $0.advanced(by: settings.delay) } ?? false }
 
-    /// Publishes the status of the notifier, unless the stored state is not open.
+    /// Publishes the status of the notifier. Does nothing while the stored state is unknown.
     func publish(isSending: Bool = false) {
         guard let row = opened?.row else { return }
         var status = NotifierStatus(name: service.name, format: settings.shownFormat)
@@ -332,7 +333,7 @@ extension NotificationSubject {
 /// Counts the occurrences of all groups for one notifier, by reading the record log.
 ///
 /// The counts are stored together with the position up to which records were counted: when a group is reported, and
-/// otherwise every ten seconds while records arrive. After a crash, the records since then are counted again.
+/// otherwise every ten seconds while records arrive. After a crash, the records after that position are counted again.
 final class EscalationScan {
     private let rate: Rate
     private var counter: EscalationCounter

@@ -205,7 +205,7 @@ struct NotifierInbox: Sendable {
     /// The maximum number of events. Further events are dropped; they are in the log.
     private static let maxEvents = 100
 
-    /// Whether changes of groups were stored. `true` at first, because the store may have changes from the last run.
+    /// Whether changes of groups were stored. `true` at first, because the store may contain changes from the last run.
     var hasChanges = true
     /// Whether records were stored that the notifier has to count. Set only by the first commit after a scan begins.
     var hasRecords = false
@@ -254,8 +254,7 @@ final class NotifierService: Sendable {
     let writer: WriterService
     let statusRegistry: StatusRegistry
     let log: Log
-    /// The time before the store is tried again after an error, and before a message that can't be stored is sent
-    /// again.
+    /// The time before the store is tried again after an error, and before events that can't be stored are sent again.
     let recoveryTime: Duration
     /// Cancels the request in flight, or kills the command that runs.
     let cancellation = HTTPCancellation()

@@ -42,7 +42,7 @@ struct GroupingQueries {
 
     /// The maximum number of groups that a rule merges when it is added.
     private static let maxMerged = 1000
-    /// The maximum number of values of a field by which a group can be split.
+    /// A group can't be split by a field with more values than this.
     private static let maxSplit = StoreWriter.maxRules
     private static let defaultSuggestions = 20
     private static let maxSuggestions = 200
@@ -126,7 +126,7 @@ struct GroupingQueries {
             guard !groups.isEmpty else {
                 throw QueryFailure.invalidFilter(
                     field: "group",
-                    reason: "no user has merged this group with another one, so there is no merge to undo")
+                    reason: "there is no merge of this group to undo; a split or rule is undone by its number")
             }
         }
         return (
@@ -245,7 +245,8 @@ struct GroupingQueries {
 
     /// Undoes a correction in steps, so that reports need not wait until all records have moved.
     ///
-    /// - Returns: The groups that the records belong to now, at most 1,000; nil if the correction does not exist.
+    /// - Returns: The groups that the correction's records belong to now, at most 1,000; nil if the correction does not
+    ///   exist.
     private func undo(correction id: Int64, by author: StoreWriter.CorrectionAuthor) throws -> [GroupID]? {
         var undoing = StoreWriter.Undoing(correction: id, by: author)
         while !undoing.isDone {

@@ -9,7 +9,7 @@ struct QueryInbox: Sendable {
     enum Lane: Sendable {
         /// Only queries of users who are not operators, so that operators can't keep this thread busy.
         case shared
-        /// Queries of users who are not operators. If there are none, those of operators.
+        /// Queries of users who are not operators. If none of these may begin, queries of operators.
         case mixed
         /// Only queries of operators.
         case privileged
@@ -99,7 +99,7 @@ struct QueryInbox: Sendable {
 
     /// Adds a difference, which may be negative, to the memory of the replies to a user.
     ///
-    /// - Returns: `true` if a query waited for memory or for its user, so that the threads must be woken.
+    /// - Returns: `true` if a query waited because replies took too much memory, so that threads must be woken.
     mutating func repliesChanged(of user: UInt32, by difference: Int) -> Bool {
         replies.changed(user: user, by: difference)
         defer { (lacksRoom, isWaiting, hasRequestedMemory) = (false, false, false) }
@@ -109,7 +109,7 @@ struct QueryInbox: Sendable {
     /// Charges a user for the time of a query. The user's next query may then start.
     ///
     /// - Parameter bytes: The size of the reply, which counts until `repliesChanged` subtracts it.
-    /// - Returns: `true` if a query waited for memory or for its user, so that the other threads must be woken.
+    /// - Returns: `true` if a query waited because replies took too much memory, so that other threads must be woken.
     mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
         self[keyPath: Self.queue(isPrivileged: payer.isPrivileged)].finished(user: payer.user, after: time)
         return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)

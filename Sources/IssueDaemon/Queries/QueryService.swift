@@ -4,9 +4,9 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers queries on threads of their own, each with a read-only connection.
+/// Answers queries on several query threads, each with a read-only connection to the database.
 ///
-/// A `StatusService` answers `Status`, metrics, `Limits` and `Flush`. It does not wait for any of these threads.
+/// A `StatusService` answers `Status`, metrics, `Limits` and `Flush`, without waiting for the query threads.
 final class QueryService: Sendable {
     private let inbox: Monitor<QueryInbox>
     private let watch = QueryWatchdog(slice: QueryInbox.slice)
@@ -87,8 +87,8 @@ final class QueryService: Sendable {
         if inbox.withLock({ $0.repliesChanged(of: user, by: difference) }) { inbox.broadcast() }
     }
 
-    /// Interrupts the queries on the query threads, now and later. They are answered with `Busy`, or with the records
-    /// found so far. Queries that wait for a change by the writer continue, and the status service still answers.
+    /// Interrupts all current and later queries on the query threads. They are answered with `Busy`, or with the
+    /// records found so far. Queries that wait for a change by the writer continue. The status service still answers.
     func refuseAll() {
         watch.stop()
     }
@@ -214,7 +214,7 @@ final class QueryService: Sendable {
     static let maxRecords = 500
     /// The maximum number of groups in one reply.
     static let maxGroups = 1000
-    /// The number of results in a reply if the query sets no limit.
+    /// The maximum number of results in a reply if the query sets no limit.
     static let defaultLimit = 50
     /// The time after which a page of records ends, so that a long search shows what it has found.
     private static let pageTime: Duration = .milliseconds(500)

@@ -83,7 +83,7 @@ final class CorruptionCheck: Sendable {
         let isOver = Monitor(false)
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let finding = StoreCheck.check(at: path, within: timeout) { end in
-            // StoreCheck does not look at the clock during a step, so this thread ends a step that takes too long.
+            // StoreCheck does not look at the clock during a step, so another thread ends a step that takes too long.
             _ = try? JoinableThread(name: "check") {
                 var next = MonotonicClock.now
                 while isOver.wait(deadline: next, until: { $0 ? true : nil }) == nil {

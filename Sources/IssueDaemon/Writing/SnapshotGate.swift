@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Tracks the snapshots of the database for which readers ask permission, so that the writer can end them.
+/// Controls when readers may take snapshots of the database, and lets the writer end these snapshots.
 ///
 /// When the write-ahead log (WAL) becomes large, the writer closes the gate: new snapshots wait. If the WAL grows
 /// further, queries, jobs and backups that hold a snapshot are interrupted. Once all snapshots have ended, the writer
@@ -64,7 +64,8 @@ final class SnapshotGate: Sendable {
     /// Called when the last snapshot ends while the gate is closed or after `end(timeout:)`.
     private let emptied: @Sendable () -> Void
 
-    /// The interval at which interruptions are repeated. SQLite forgets one that arrives between two statements.
+    /// The interval at which interruptions are repeated. SQLite ignores one that arrives just before a statement
+    /// starts to run.
     private static let interval: Duration = .milliseconds(10)
 
     /// Called on the reader's thread for each damaged block that it has found.

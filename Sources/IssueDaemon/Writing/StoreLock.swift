@@ -15,7 +15,8 @@ final class StoreLock: Sendable {
         let lock: FileLock?
         /// The lock of the database; nil if there is no database yet or it could not be taken.
         var databaseLock: FileLock?
-        /// The identity of the last database whose lock was taken or could not be taken; nil if there was none yet.
+        /// The last database that was locked, or could not be locked for a reason other than a second daemon; nil if
+        /// there was none yet.
         var database: FileStatus?
         /// The number of frames in the WAL of the last run that SQLite must recover; 0 if there are none, their number
         /// is unknown, or the recovery was checked already.
@@ -26,14 +27,14 @@ final class StoreLock: Sendable {
         var isLossReported = true
 
         /// Whether the `.lock` file could be locked.
-        var hasLocks: Bool {
+        var hasLock: Bool {
             switch lock {
             case .some: true
             case .none: false
             }
         }
 
-        /// Locks the database, unless it is missing or already locked.
+        /// Locks the database. Does nothing if it is missing, or if it is the file in `database`.
         ///
         /// - Throws: `wouldBlock` if another daemon has the lock.
         mutating func lockDatabase() throws(Errno) {
@@ -81,13 +82,13 @@ final class StoreLock: Sendable {
                 guard held?.path != path else {
                     // If even the `.lock` file can't be locked, `lockDatabase()` could fail and close its descriptor of
                     // the database. That would release the locks of SQLite, which may have the database open.
-                    if held?.hasLocks == true { try held?.lockDatabase() }
+                    if held?.hasLock == true { try held?.lockDatabase() }
                     return true
                 }
                 let lock = try Self.lock(path + ".lock", create: true)
                 var new = Held(path: path, lock: lock, walFrames: 0)
                 try new.lockDatabase()
-                // The process has not opened the database yet, so the index may be read. After a restart of the host,
+                // SQLite has not opened the database yet, so the index may be read. After a restart of the host,
                 // the index may not match the WAL.
                 if BootMark(path + ".lock").replace() { new.walFrames = WALIndex(of: path)?.frames ?? 0 }
                 held = consume new
@@ -143,8 +144,8 @@ private struct WALIndex {
 
     /// Reads the file. Returns nil if there is none or it is invalid.
     ///
-    /// The process must not have the database open: closing any descriptor of the file releases all locks of the
-    /// process on it (fcntl(2)).
+    /// SQLite must not have the database open in this process: closing any descriptor of the file releases all locks of
+    /// the process on it (fcntl(2)).
     init?(of path: String) {
         var bytes: [UInt8] = []
         guard let file = try? FileDescriptor.open(path + "-shm", [.noFollow]), (try? file.fill(&bytes, to: 136)) != nil,

@@ -38,9 +38,9 @@ struct StoreMaintenance {
 
     /// The next step of counting or removing series without records.
     private enum CollectionStep {
-        /// Count the series above an id.
+        /// Count unreferenced series, beginning above the id `above`.
         case counting(UnreferencedSeries, above: SeriesID)
-        /// Remove the series of some users above an id.
+        /// Remove unreferenced series of these users, beginning above the id `above`.
         case series(of: Set<UInt32>, above: SeriesID, removed: Int = 0)
         /// Remove the counts of series that no longer exist.
         case counts(fromMinute: Int64)
@@ -87,7 +87,7 @@ struct StoreMaintenance {
     /// The age after which producer marks are deleted.
     private static let markAge: Duration = .seconds(30 * 86_400)
     /// The interval between searches for old producer marks, and between removals of unreferenced rows.
-    private static let markInterval: Duration = .seconds(3600)
+    private static let cleanupInterval: Duration = .seconds(3600)
     private static let singlesInterval: Duration = .seconds(60)
     /// The time before the next check after a failure.
     private static let pause: Duration = .seconds(60)
@@ -198,12 +198,12 @@ struct StoreMaintenance {
             ? Self.longTurn : excess > writer.retention.maxSize / 16 ? Self.turn : .zero
         if hasUnreferencedRows, now >= nextCollection {
             hasUnreferencedRows = false
-            nextCollection = now.advanced(by: Self.markInterval)
+            nextCollection = now.advanced(by: Self.cleanupInterval)
             removed()
         }
         if now >= nextMarkCheck {
             hasOldMarks = true
-            nextMarkCheck = now.advanced(by: Self.markInterval)
+            nextMarkCheck = now.advanced(by: Self.cleanupInterval)
         }
         if let interval = QuietPeriod(writer.retention.resolveAfter).interval, now >= nextQuietPass {
             (quietGroup, quietCount) = (0, 0)

@@ -228,7 +228,7 @@ struct StoreLocation {
         try check()
     }
 
-    /// Throws `unusableLocation` if the database must not be opened there.
+    /// Throws `unusableLocation` if the database must not be opened at this path.
     func check() throws(StoreFailure) {
         try checkAncestors()
         // If the folder is missing or its disk fails, opening the database reports that.
@@ -240,8 +240,8 @@ struct StoreLocation {
             case .symbolicLink:
                 throw .unusableLocation(
                     "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
-            // In a folder that only the daemon uses, a folder with the database's name is moved aside. Elsewhere, it
-            // may be in use, like /tmp.
+            // In a folder that only the daemon uses, a folder with the database's name is moved aside. Elsewhere, that
+            // folder may be in use, like /tmp.
             case .directory where isPrivate: break
             case .directory:
                 throw .unusableLocation("\(path + ending) is a folder; [Store] Path= must name a file in it")

@@ -60,7 +60,7 @@ final class WriterRun {
     private var checkpointFailure: StoreFailure?
     private var relief: WALRelief
     private var maintenance: StoreMaintenance
-    /// Tries again to add damaged blocks to `damaged_blocks`, if that failed before.
+    /// Tries again to add damaged blocks to the table `damaged_blocks`, if that failed before.
     private let storeDamage: (StoreWriter) -> Void
     /// The time of the next attempt.
     private var nextDamageAttempt: MonotonicInstant
@@ -146,8 +146,8 @@ final class WriterRun {
 
     /// Checks whether the database and its WAL are still at their paths, and notes if the WAL is not.
     ///
-    /// Abandons a database that is not at its path once reports, tasks or a report of damage arrive. Abandons a database
-    /// that was reported as damaged if both files are at their paths.
+    /// If the database is not at its path, abandons it once reports, tasks or a report of damage arrive. If both files
+    /// are at their paths, abandons a database that was reported as damaged.
     private func checkFiles(before work: WriterInbox) {
         guard !isAbandoned else { return }
         nextFileCheck = Clock.monotonic.advanced(by: Self.fileCheckInterval)
@@ -164,8 +164,8 @@ final class WriterRun {
         }
     }
 
-    /// Copies a WAL that was removed or replaced into the database, which is possible as long as the WAL is open. If
-    /// only a part was copied, for example because another program reads the database, a later call tries again.
+    /// Copies a removed or replaced WAL into the database, which is possible as long as the WAL is open. If only a part
+    /// was copied, for example because another program reads the database, a later call tries again.
     private func rescueWAL() {
         let now = Clock.monotonic
         guard nextRescue <= now else { return }
@@ -364,8 +364,8 @@ final class WriterRun {
         return refusals
     }
 
-    /// Checkpoints the WAL or performs a step of maintenance. Does not do both, because all reports wait meanwhile, and
-    /// does nothing if a due checkpoint must wait for a commit.
+    /// Checkpoints the WAL or performs a step of maintenance, but not both, because all reports wait meanwhile. Does
+    /// nothing if a due checkpoint must wait for a commit.
     ///
     /// - Parameter isIdle: `true` if this pass has no reports and no tasks.
     private func maintain(isIdle: Bool) {

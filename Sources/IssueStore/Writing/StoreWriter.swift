@@ -232,7 +232,7 @@ package final class StoreWriter {
         let walGrows = Int64(walPages) * pageBytes + Self.typicalCommitBytes > walBytes
         guard walGrows || pages * pageBytes > fileBytes else { return }
         let step = GrowthReserve().committing(
-            databaseBytes: pages * pageBytes, fileBytes: fileBytes, logBytes: walBytes, logGrows: walGrows,
+            databaseBytes: pages * pageBytes, fileBytes: fileBytes, walBytes: walBytes, walGrows: walGrows,
             freeBytes: settings.freeBytes(), mayUseReserve: mayUseReserve)
         switch step {
         case .commit: break

@@ -444,7 +444,7 @@ package struct FieldError: Error, Equatable, Sendable {
             switch error {
             case .wrongType: "must be \(expected)"
             case .notAnInteger: "must be a 64-bit integer"
-            case .tooDeep(let limit): "is nested deeper than \(limit)"
+            case .tooDeep(let limit): "is nested deeper than \(limit) levels"
             case .tooManyKeys(let limit): "has more than \(limit) keys"
             case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .trailingBytes: "is malformed JSON"
             }

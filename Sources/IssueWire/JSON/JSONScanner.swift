@@ -452,7 +452,7 @@ extension JSONError: CustomStringConvertible {
         case .unexpectedByte(let position): "the byte at offset \(position) is not allowed there in JSON"
         case .invalidUTF8(let position): "the bytes at offset \(position) are not valid UTF-8"
         case .invalidEscape(let position): "the escape at offset \(position) is invalid"
-        case .tooDeep(let limit): "the JSON text is nested deeper than \(limit)"
+        case .tooDeep(let limit): "the JSON text is nested deeper than \(limit) levels"
         case .tooManyKeys(let limit): "the JSON text has more than \(limit) keys"
         case .wrongType(let position): "the value at offset \(position) has another type than expected"
         case .notAnInteger(let position): "the number at offset \(position) is not a 64-bit integer"

@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Growth of the database")
 struct GrowthReserveTests {
-    private let reserve = GrowthReserve(plenty: 1000, log: 100, minFreeBytes: 0)
+    private let reserve = GrowthReserve(plenty: 1000, maxWALBytes: 100, minFreeBytes: 0)
 
     private func step(
         by growth: Int64, free: Int64?, log: Int64 = 0, mayUseReserve: Bool = false
     ) -> GrowthReserve.Step {
         reserve.committing(
-            databaseBytes: 500 + growth, fileBytes: 500, logBytes: log, freeBytes: free,
+            databaseBytes: 500 + growth, fileBytes: 500, walBytes: log, freeBytes: free,
             mayUseReserve: mayUseReserve)
     }
 

@@ -125,10 +125,10 @@ struct MemoryPressureTests {
         #expect(bytes.set(received: 0, memory: 0) == .init(bytes: -10, memory: -64, activity: .unchanged))
         #expect(bytes.changed(inFlight: -5) == .ended)
         #expect(bytes == ConnectionBytes())
-        let first = bytes.set(unread: 30, replyMemory: 50, queryMemory: 100)
+        let first = bytes.set(replies: 30, unreadMemory: 50, queryMemory: 100)
         #expect(first.change == .init(bytes: 30, memory: 150, activity: .unchanged) && first.unreadMemory == 50)
-        #expect(bytes.unread == 30 && bytes.replyMemory == 150 && bytes.unreadMemory == 50)
-        let second = bytes.set(unread: 20, replyMemory: 0, queryMemory: 100)
+        #expect(bytes.replies == 30 && bytes.replyMemory == 150 && bytes.unreadMemory == 50)
+        let second = bytes.set(replies: 20, unreadMemory: 0, queryMemory: 100)
         #expect(second.change == .init(bytes: -10, memory: -50, activity: .unchanged) && second.unreadMemory == -50)
     }
 }

@@ -26,7 +26,7 @@ struct ReportReaderTests {
         let (inside, message) = (Array(tooDeep.utf8), Self.message(tooDeep))
         let call = try reader.read(inside.span, token: 0, into: &batch)
         #expect(call.rejected.map(\.rejection.field) == ["metadata"])
-        #expect(call.rejected.map(\.rejection.reason) == ["the record is nested deeper than 4"])
+        #expect(call.rejected.map(\.rejection.reason) == ["the record is nested deeper than 4 levels"])
         let fast = try reader.readInOnePass(message.span, token: 0, into: &batch)
         #expect(fast?.call.rejected == call.rejected)
     }

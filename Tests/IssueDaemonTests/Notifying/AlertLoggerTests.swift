@@ -25,7 +25,7 @@ struct AlertLoggerTests {
 
     private func alertLogger(timeout: Duration, _ lines: LineCollector) -> AlertLogger {
         let log = Log(level: .notice, form: .plain) { lines.add($0) }
-        return AlertLogger(path: "/nonexistent/issues.db", timeout: timeout, log: log)
+        return AlertLogger(path: "/nonexistent/issues.db", reportDelay: timeout, log: log)
     }
 
     private func records(_ count: Int, _ reason: PriorityReason) -> [PriorityRecord] {
