@@ -202,7 +202,7 @@ extension Redactor {
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the JSON.
-    ///   - range: The range of the JSON, which must be valid.
+    ///   - range: The range of the JSON in `bytes`. The JSON must be valid.
     ///   - isCode: `true` if the texts are names in a program. Rules that look for names of secrets do not apply then.
     ///   - isData: `true` if the JSON may have any members. A text that becomes empty is then replaced with null, and a
     ///     key that becomes empty is replaced with a mark.

@@ -33,7 +33,7 @@ extension SecretReader {
     }
 
     /// Returns the password of an option `-p` at an index of a command line, or the mark in its place; nil if neither
-    /// is found.
+    /// is found, or if the rule is not used.
     mutating func optionPassword(at index: Int) -> RedactionMatch? {
         guard rules.contains(.password), has("-p", at: index), let option = passwordOption(before: index) else {
             return nil
@@ -62,8 +62,8 @@ extension SecretReader {
         var program: (index: Int, option: PasswordOption)?
     }
 
-    /// Returns how the program before an index reads `-p`; nil if there is none in the same command within
-    /// `maxDistance`.
+    /// Returns how the program before an index reads `-p`; nil if none of `programs` precedes the index in the same
+    /// command within `maxDistance`.
     ///
     /// The search ends at the previous option `-p`, whose program is known, so the work is linear.
     private mutating func passwordOption(before index: Int) -> PasswordOption? {
@@ -99,7 +99,8 @@ struct ArgumentList {
     /// The meaning of an element.
     enum Element: Equatable {
         case plain
-        /// The whole element is the value of the preceding option.
+        /// The whole element is the value of the preceding option. A value with `isVague` is removed only if it looks
+        /// like a secret.
         case value(RedactionRule, isVague: Bool)
         /// The element is `-p` and a password.
         case attachedPassword

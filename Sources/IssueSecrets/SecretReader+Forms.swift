@@ -41,7 +41,7 @@ extension SecretReader {
     // MARK: Addresses
 
     /// Returns the user and password of a URL whose at sign is at an index (RFC 3986, section 3.2.1), or the mark in
-    /// their place; nil if there is neither.
+    /// their place; nil if there is neither, or if the rule is not used.
     func urlUser(before sign: Int) -> RedactionMatch? {
         guard rules.contains(.urlauth) else { return nil }
         var first = sign
@@ -191,7 +191,7 @@ extension SecretReader {
         guard hasGap ? groups >= 1 && groups <= 7 : groups == 8, hasDigit, index == end || !isWordByte(index) else {
             return nil
         }
-        // The address of this host.
+        // The loopback address.
         guard !(index - first == 3 && has("::1", at: first)) else { return nil }
         return RedactionMatch(rule: .ip, start: first, end: index)
     }
@@ -244,7 +244,7 @@ extension SecretReader {
     /// Returns the access token of a service whose prefix is at or around an index: of GitHub (`ghp_` and similar,
     /// `github_pat_`), GitLab (`glpat-`) or Slack (`xoxb-` and similar).
     ///
-    /// GitHub's tokens have at least 36 characters after the prefix, GitLab's 20
+    /// GitHub's tokens have at least 36 characters after the prefix, GitLab's at least 20
     /// (https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/).
     mutating func serviceToken(at index: Int) -> RedactionMatch? {
         guard rules.contains(.servicetoken) else { return nil }
@@ -313,7 +313,8 @@ extension SecretReader {
     }
 
     /// Returns the content of a private key in PEM (RFC 7468) whose first line is at an index, or the mark in its
-    /// place; nil if there is neither. If the last line is missing, the content extends to the end of the text.
+    /// place; nil if there is neither, or if the rule is not used. If the last line is missing, the content extends to
+    /// the end of the text.
     func privateKey(at index: Int) -> RedactionMatch? {
         guard isKeyStart(at: index) else { return nil }
         var position = index + 11

@@ -27,7 +27,7 @@ extension SecretReader {
     }
 
     /// Returns the name around an index; nil if no rule applies to it, if the characters around the index were already
-    /// examined for another candidate, or if the run of these characters continues too far.
+    /// examined for another candidate, or if their run ends more than `SensitiveNames.maxBytes` after the index.
     mutating func name(around index: Int) -> Name? {
         guard index >= nameRunEnd else { return nil }
         var first = index
@@ -36,7 +36,7 @@ extension SecretReader {
         while first < index, !ByteClass.inWord(bytes[first]) { first += 1 }
         nameRunEnd = index + 1
         while nameRunEnd < end, inName(bytes[nameRunEnd]) { nameRunEnd += 1 }
-        // In a run that continues for more than `maxBytes`, only candidates in its last bytes are examined.
+        // In a run that continues for more than `maxBytes`, only candidates in its last `maxBytes` are examined.
         guard nameRunEnd - index <= SensitiveNames.maxBytes else {
             nameRunEnd -= SensitiveNames.maxBytes
             return nil
@@ -189,15 +189,16 @@ extension SecretReader {
         }
     }
 
-    /// Returns the value of a name, or the mark in its place; nil if no value follows, or if the value does not look
-    /// like one of this rule.
+    /// Returns the value of a name, or the mark in its place; nil if no value follows, or if the rule does not
+    /// apply to the value.
     func value(of name: Name, _ rule: RedactionRule) -> RedactionMatch? {
         guard let (link, first) = link(after: name), first < end else { return nil }
         if let mark = mark(startingAt: first) { return mark }
         if rule == .authorization, link != .space, let match = credentials(from: first) {
             if !name.isVague || match.isMark || looksSecret(from: match.start, to: match.end) { return match }
         }
-        // The value of a cookie header extends to the end of the line, unless it begins with a word such as "missing".
+        // The value of a cookie header extends to the end of the line or to a quotation mark, unless it begins with a
+        // word such as "missing".
         let isHeader =
             rule == .cookie && link == .colon && !name.isVague
             && !isPlaceholder(from: first, to: valueEnd(from: first), link, isQuoted: false)

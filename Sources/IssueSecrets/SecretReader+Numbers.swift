@@ -1,7 +1,7 @@
 /// Numbers with a checksum: payment cards and bank accounts.
 extension SecretReader {
     /// Returns the card number that starts at an index or, if the next byte is not ASCII, the one whose first group
-    /// ends at the index; nil if there is none.
+    /// ends at the index; nil if there is none, or if the rule is not used.
     mutating func number(at index: Int) -> RedactionMatch? {
         guard rules.contains(.creditcard) else { return nil }
         if index + 1 < end, bytes[index + 1] >= 0x80 {

@@ -19,16 +19,18 @@ struct SecretReader: ~Escapable {
     /// The start of the window of sixteen bytes that was searched last, and the remaining candidates in it.
     private var windowStart: Int
     private var candidatesLeft: (UInt64, UInt64) = (0, 0)
-    /// The end of the last value or mark. No value extends back across it.
+    /// The end of the value or mark that was found last. No value extends back across it.
     var lowest: Int
-    /// The index after the last at sign. Neither the user of a URL nor an e-mail address extends back across it.
+    /// The index after the at sign that was examined last. Neither the user of a URL nor an e-mail address extends back
+    /// across it.
     var signEnd: Int
-    /// The last option `-p`, and the program before it.
+    /// The option `-p` that was examined last, and the program before it.
     var lastOption: CommandOption?
     /// The end of the last run of token characters that has no digit. That run is not searched for further tokens of
     /// services.
     var digitlessEnd: Int
-    /// The end of the last run of name characters that was examined. All candidates in a run have the same name.
+    /// The first index at which a name is searched: usually the end of the run of name characters that was examined
+    /// last, because all candidates in a run have the same name.
     var nameRunEnd: Int
     /// The index up to which the text after the name of Logz.io was searched for a token.
     var logzEnd: Int

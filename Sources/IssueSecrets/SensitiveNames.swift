@@ -139,7 +139,7 @@ final class ConfiguredNames: Sendable {
     private let texts: [[UInt8]]
     /// Whether the values of the name in each slot are secret.
     private let secrecy: [Bool]
-    /// Whether names of secrets are configured. If not, there are only plain names.
+    /// Whether `Keys=` has names. If not, only plain names are configured.
     let hasSecretNames: Bool
 
     /// Returns nil if no names are configured.

@@ -76,7 +76,7 @@ package enum TerminalSanitizer {
         return harmless
     }
 
-    /// The maximum number of scalars of a character that are shown. Real characters have fewer; a family emoji with
+    /// The maximum number of unescaped scalars shown per character. Real characters have fewer; a family emoji with
     /// skin tones has eleven.
     private static let maxScalars = 16
 

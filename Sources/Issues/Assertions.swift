@@ -22,7 +22,7 @@ internal import IssueWire
 public enum Reported {
     /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// Unlike Swift's `assert`, the condition is evaluated in release builds too.
+    /// Unlike Swift's `assert`, this function evaluates the condition in release builds too.
     ///
     /// - Parameters:
     ///   - condition: The condition to check.

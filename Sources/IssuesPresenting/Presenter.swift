@@ -121,8 +121,8 @@ public struct IssuePresenterTexts: Hashable, Sendable {
         set { storage.withLock { $0 = newValue } }
     }
 
-    /// Returns the texts for the language in the first value that is not empty, for example `de_AT.UTF-8`: German, or
-    /// English for all other languages.
+    /// Returns the German texts if the first value that is not empty begins with `de`, for example `de_AT.UTF-8`;
+    /// otherwise the English texts.
     static func forLanguage(of variables: [String?]) -> IssuePresenterTexts {
         let language = variables.lazy.compactMap(\.self).first { !$0.isEmpty }
         return language?.hasPrefix("de") == true ? .german : .english
@@ -131,8 +131,9 @@ public struct IssuePresenterTexts: Hashable, Sendable {
 
 /// A presenter that asks on the terminal.
 ///
-/// If standard input or standard error is not a terminal, or the process runs in the background, it shows nothing and
-/// returns ``IssuePrompt/ordinaryOption``. A prompt with a single option is shown, but the user is not asked.
+/// If standard input or standard error is not a terminal, or the process runs in the background, the presenter shows
+/// nothing and returns ``IssuePrompt/ordinaryOption``. A prompt with a single option is shown, but the user is not
+/// asked.
 public struct IssueTerminalPresenter: IssuePresenter {
     init() {}
 
@@ -180,8 +181,9 @@ extension IssuePresenter where Self == IssueTerminalPresenter {
 extension ErrorResponder {
     /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
-    /// The error is sent to the reporters first. An error without a message for users is not handled. If the recovery
-    /// of the error is ``IssueRecovery/terminate``, the process ends after the presenter has returned.
+    /// An error without a message for users is not handled. Other errors are sent to the reporters before they are
+    /// shown. If the recovery of an error is ``IssueRecovery/terminate``, the process ends after the presenter has
+    /// returned.
     ///
     /// - Parameter presenter: Shows the error and returns the chosen option.
     /// - Returns: The responder.

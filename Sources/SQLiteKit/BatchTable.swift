@@ -151,7 +151,7 @@ enum VirtualTable {
 /// The callbacks with which SQLite reads rows in memory.
 ///
 /// They capture nothing. The table is found through the pointer that the module was created with, and the rows through
-/// a pointer in the cursor, which holds a reference to them.
+/// a pointer in the cursor. The cursor holds a reference to the rows.
 enum BatchModule {
     /// The table of callbacks. SQLite keeps a pointer to it.
     ///

@@ -48,7 +48,7 @@ package enum CheckpointMode: Sendable {
 package struct CheckpointResult: Equatable, Sendable {
     /// The length of the WAL; 0 if the database is not in WAL mode.
     package let framesInWAL: Int
-    /// The number of its frames that have been copied into the database, including those copied earlier.
+    /// The number of frames of the WAL that this or an earlier checkpoint has copied into the database.
     package let framesCheckpointed: Int
 
     /// Whether the whole WAL has been copied into the database.

@@ -91,7 +91,7 @@ package struct Deadline: Hashable, Sendable {
     /// The time of the monotonic clock, in nanoseconds.
     package let monotonicNanoseconds: UInt64
 
-    /// Returns a deadline that is `duration` from now.
+    /// Returns a deadline that is `duration` from now; a negative duration counts as zero.
     package static func after(_ duration: Duration) -> Deadline {
         let distance = max(0, duration.attoseconds / 1_000_000_000)
         return Deadline(monotonicNanoseconds: UInt64(clamping: Int128(monotonicNow()) + distance))
@@ -110,7 +110,7 @@ package struct Deadline: Hashable, Sendable {
 
 /// Interrupts a connection. May be used on any thread.
 ///
-/// A handle may outlive its connection. Its functions then have no effect.
+/// A handle that outlives its connection interrupts nothing.
 @safe package final class InterruptHandle: Sendable {
     @safe private struct Target {
         let database: OpaquePointer

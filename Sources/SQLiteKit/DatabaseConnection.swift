@@ -7,7 +7,8 @@ private import Glibc
 /// afterwards, may therefore use it and its statements. Other threads may only interrupt it through its
 /// ``interruptHandle``.
 ///
-/// A connection never checkpoints on its own after a commit, and checkpoints when it is closed only if requested.
+/// A connection never checkpoints on its own after a commit. When it is closed, it checkpoints only if
+/// ``setCheckpointsOnClose(_:)`` has enabled this.
 @safe package final class DatabaseConnection {
     /// The version of the SQLite library, such as `3.40.1`.
     package static var libraryVersion: String { unsafe String(cString: sqlite3_libversion()) }
@@ -15,8 +16,7 @@ private import Glibc
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()
-    /// Each checkpoint of this connection adds the numbers of all pages in the WAL file to this set; nil to collect
-    /// none.
+    /// Each call of ``checkpoint(_:)`` adds the numbers of all pages in the WAL file to this set; nil to collect none.
     package var pagesCheckpointed: Set<UInt32>?
 
     /// Interrupts the queries of this connection from another thread.
@@ -136,7 +136,7 @@ private import Glibc
         unsafe SQLiteError(code: code, database: handle, sql: sql)
     }
 
-    /// Allows reading a file that is shorter than its header states, or whose schema is damaged, as far as possible.
+    /// Allows reading what is left of a file that is shorter than its header states, or whose schema is damaged.
     ///
     /// Use this on read-only connections only. SQLite accepts such a file if `writable_schema` is on.
     package func tolerateDamage() throws(SQLiteError) {
@@ -331,7 +331,7 @@ struct ConnectionHooks {
 extension ConnectionHooks {
     /// Makes commits report the length of the WAL instead of checkpointing.
     ///
-    /// SQLite's automatic checkpoint uses the same hook, so setting this hook disables it.
+    /// This disables SQLite's automatic checkpoint, which uses the same hook.
     static func observeCommits(of database: OpaquePointer, hooks: UnsafeMutablePointer<ConnectionHooks>) {
         _ = unsafe sqlite3_wal_hook(
             database,
@@ -375,7 +375,7 @@ package enum OpenMode: Sendable {
 }
 
 extension DatabaseConnection {
-    /// Allows only `SELECT`, and the `PRAGMA` statements that `ReadAuthorizer` lists, also with `EXPLAIN`.
+    /// Allows only `SELECT` statements, the `PRAGMA` statements that `ReadAuthorizer` lists, and `EXPLAIN` of either.
     ///
     /// Call this on a read-only connection before it runs queries that a user has written. Compiling any other
     /// statement then throws an error with the code `unauthorized`. Transactions are not allowed either, so no snapshot

@@ -49,7 +49,7 @@ package struct LeafScan {
         hasPointerMap = (try? connection.pragma("auto_vacuum")) != 0
         let wal = Self.pagesInWAL(connection, pageBytes: Int(pageBytes))
         walPages = wal.pages
-        // This limit and the one on the pages in the WAL keep their sum within 32 bits.
+        // Limited, as is the number of pages in the WAL below, so that the sum of both fits in 32 bits.
         let inFile = UInt32(min((connection.fileBytes ?? 0) / pageBytes, 1 << 31))
         // A commit may have shortened the database since the last checkpoint. Pages after the end of the file are in
         // the WAL, so a page count larger than the number of pages in the file and the WAL is wrong.
@@ -110,9 +110,10 @@ package struct LeafScan {
         return try? connection.readFile(at: Int64(number - 1) * Int64(pageBytes), count: pageBytes)
     }
 
-    /// Returns `false` if a page is free, an overflow page or reserved, since such a page can look like a leaf page of
-    /// a table. Without a valid entry in the pointer map, a page that is not reserved counts as part of a table or
-    /// index unless it is in the list of free pages.
+    /// Returns `false` if a page is known to belong to no table or index. Such a page can still look like a leaf page.
+    ///
+    /// In a file with a pointer map, these are reserved pages, and pages that the map lists as free or as overflow
+    /// pages. For a page without a valid entry, or in a file without a pointer map, the list of free pages decides.
     private mutating func isInTree(_ number: UInt32) -> Bool {
         guard hasPointerMap else { return !isFree(number) }
         let pointers = PointerMap(pageBytes: pageBytes)
@@ -150,8 +151,8 @@ package struct LeafScan {
         return pages
     }
 
-    /// Returns the rows on a page that consist of a given number of integers, followed by a blob. Returns none if the
-    /// page is not a leaf page of a table, is not in use, or is damaged, or if it is the first page.
+    /// Returns those rows of a page whose columns are a given number of integers, followed by a blob. Returns none if
+    /// the page is not a leaf page of a table, is not in use, is damaged, or is the first page.
     ///
     /// - Parameters:
     ///   - number: The number of the page.

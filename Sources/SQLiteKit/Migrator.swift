@@ -99,7 +99,8 @@ package enum MigrationError: Error, Equatable, Sendable {
     /// schema version.
     case obsoleteVersion(found: Int, oldest: Int)
 
-    /// The file was written by a newer version of the program. `known` is the highest supported schema version.
+    /// The file was written by a newer version of the program, or its version is negative. `known` is the highest
+    /// supported schema version.
     case newerVersion(found: Int, known: Int)
 
     /// The file belongs to another program.

@@ -146,7 +146,7 @@ extension RowTable: Sendable {}
 /// The callbacks with which SQLite reads a `RowTable`.
 ///
 /// They capture nothing. The table is found through the pointer that the module was created with, and the scan through
-/// a pointer in the cursor, which owns the scan.
+/// a pointer in the cursor. The cursor owns the scan.
 private enum RowModule {
     /// The table of callbacks. SQLite keeps a pointer to it.
     ///

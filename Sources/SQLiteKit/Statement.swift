@@ -52,7 +52,7 @@ internal import CSQLite
     ///
     /// - Parameters:
     ///   - text: The text as UTF-8. It must not contain NUL.
-    ///   - connection: A connection after ``DatabaseConnection/restrictToReading()``.
+    ///   - connection: A connection on which ``DatabaseConnection/restrictToReading()`` has been called.
     /// - Throws: An error with the code `unauthorized` if the statement writes, or another error if it cannot be
     ///   compiled.
     package init?(firstReadingIn text: inout ArraySlice<UInt8>, on connection: DatabaseConnection) throws(SQLiteError) {

@@ -11,8 +11,8 @@ internal import CSQLite
 /// The file is written directly, bypassing the WAL. The whole WAL must therefore have been copied into the file, and no
 /// checkpoint may run meanwhile. The connection's page cache must be empty, because its pages still have the old bytes.
 @safe package struct UnusedBytes {
-    /// The pages of the file cannot be classified: it has no pointer map or reserves space on each page, unlike the
-    /// files of this program, or its header or free list is corrupt.
+    /// The pages of the file cannot be classified: its header or free list is corrupt, or, unlike the files of this
+    /// program, it has no pointer map or reserves space on each page.
     package struct Unknown: Error {}
 
     private let connection: DatabaseConnection
@@ -91,7 +91,7 @@ internal import CSQLite
         guard page.number(0, 4) == 0 else { return }
         /// The first page of the chain.
         var first = number
-        /// The number of pages of the chain before this one.
+        /// The number of pages of the chain before page `number`.
         var before: Int64 = 0
         while let entry = try entry(of: first), entry.kind == Kind.overflow.rawValue {
             first = entry.parent
@@ -149,7 +149,7 @@ internal import CSQLite
     /// - Parameters:
     ///   - number: The number of the page.
     ///   - page: The content of the page.
-    ///   - ranges: The unused ranges of the page.
+    ///   - ranges: The unused ranges of the page, in ascending order.
     private func overwrite(_ number: UInt32, _ page: [UInt8], _ ranges: [Range<Int>]) throws {
         let span = page.span
         var changed: Range<Int>?

@@ -38,8 +38,8 @@ package enum CurrentProcess {
         try calling { seteuid(user.userID) }
     }
 
-    /// Runs a closure with the user id that this process had before `assume`, or with the current id if that is not
-    /// permitted. During the call, all threads have this id.
+    /// Runs a closure with the user id that this process had before `assume`, or with the current id if the kernel does
+    /// not permit the change. During the call, all threads have this id.
     package static func withOriginalRights<Value, Failure: Error>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -138,7 +138,7 @@ extension CurrentProcess {
 /// unfinished: their locks are never released, and type metadata that the runtime was creating is never completed. The
 /// threads of this package therefore delay forks until they are in a consistent state.
 package enum Forks {
-    /// Delays forks of this process while a closure runs, so that no child process gets an inconsistent state.
+    /// Delays forks by other threads while a closure runs, so that no child process gets an inconsistent state.
     ///
     /// Forks are allowed while the closure waits in ``Readiness/wait(_:for:timeout:)``,
     /// ``Poller/wait(into:timeout:)`` or ``Socket/connect(to:timeout:nonBlocking:)``.

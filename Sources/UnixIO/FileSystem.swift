@@ -44,7 +44,8 @@ package enum FileSystem {
 
     /// Creates a folder and its missing parents. Existing folders stay unchanged.
     ///
-    /// - Parameter mode: The permissions of all created folders. The umask removes none from the group and others.
+    /// - Parameter mode: The permissions of all created folders. The umask does not apply if these include permissions
+    ///   for the group or for others.
     package static func makeFolders(_ path: String, mode: UInt32 = 0o755) throws(Errno) {
         do throws(Errno) {
             try makeFolder(path, mode: mode)
@@ -251,7 +252,7 @@ package struct FileStatus: Hashable, Sendable {
     /// The time of the last modification, in nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
 
-    /// Returns `true` if both are of the same file, which can have several names.
+    /// Returns `true` if both describe the same file, even under different names.
     package func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
 
     init(_ status: stat) {

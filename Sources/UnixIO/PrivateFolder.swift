@@ -168,7 +168,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
     }
 }
 
-/// The users that may own the files and folders this process relies on: root and its own user.
+/// The users that may own the files and folders this process relies on: root and the user of this process.
 ///
 /// In a user namespace without the host's root user, such as a rootless container or a sandbox, files of root appear to
 /// belong to the overflow user, which represents all users outside the namespace. That user is then trusted too.
@@ -193,12 +193,12 @@ package struct TrustedOwners: Hashable, Sendable {
         owner == 0 || owner == userID || owner == overflowUserID
     }
 
-    /// Returns `true` if the file is a folder whose entries other users cannot replace.
+    /// Returns `true` if a file is a folder in which users who are not trusted can replace only their own entries.
     package func protects(_ folder: FileStatus) -> Bool {
         folder.kind == .directory && contains(folder.uid) && !isWritableByOthers(folder)
     }
 
-    /// Returns `true` if users other than the owner of a folder can replace its entries.
+    /// Returns `true` if users other than the owner of a folder can replace entries that are not their own.
     package func isWritableByOthers(_ folder: FileStatus) -> Bool {
         if folder.mode & 0o022 == 0 { return false }
         // In a sticky folder, only the owners of the entries and of the folder can move or remove entries.
@@ -251,8 +251,8 @@ package struct IdentityMap: Hashable, Sendable {
 /// The folder of a file that is about to be written, held as a descriptor.
 ///
 /// Another user may be able to replace the folder or one of its parents at any time. All operations use the folder that
-/// was opened, so the file and its temporary file are in the same folder. If the process runs as root,
-/// symbolic links of other users are not followed. They could lead to a folder that only root may write to.
+/// was opened, so the file and its temporary file are in the same folder. If the process runs as root, symbolic links
+/// of other users are not followed. They could lead to a folder that only root may write to.
 package struct TargetFolder: ~Copyable, Sendable {
     fileprivate let descriptor: FileDescriptor
 
@@ -311,7 +311,7 @@ package struct TargetFolder: ~Copyable, Sendable {
 
     /// Creates another hard link to a file in the folder.
     ///
-    /// - Throws: `alreadyExists` if the folder has a file with the other name.
+    /// - Throws: `alreadyExists` if the folder has a file with the name `other`.
     package borrowing func link(_ name: String, to other: String) throws(Errno) {
         try calling { unsafe linkat(descriptor.rawValue, name, descriptor.rawValue, other, 0) }
     }

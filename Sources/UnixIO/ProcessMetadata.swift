@@ -205,7 +205,8 @@ extension ProcessMetadata {
     }
 }
 
-/// The credentials of the peer of a Unix socket at the time the peer connected.
+/// The credentials that the peer of a Unix socket had when it connected or, if it is the server, when it began to
+/// listen.
 ///
 /// They come from the kernel, so a peer cannot forge them.
 package struct PeerCredentials: Hashable, Sendable {
@@ -215,7 +216,7 @@ package struct PeerCredentials: Hashable, Sendable {
 }
 
 extension FileDescriptor {
-    /// Returns the process, user and group that created the other end of this connection.
+    /// Returns the credentials of the peer.
     package borrowing func peerCredentials() throws(Errno) -> PeerCredentials {
         var credentials = PeerCredentials(pid: 0, uid: 0, gid: 0)
         try calling {
@@ -232,7 +233,7 @@ extension FileDescriptor {
         FileDescriptor(owning: try calling { clinux_peer_process(rawValue) })
     }
 
-    /// Returns the supplementary groups of the peer at the time the peer connected.
+    /// Returns the supplementary groups that the peer had when it connected or began to listen.
     package borrowing func peerGroups() throws(Errno) -> [UInt32] {
         var groups = [UInt32](repeating: 0, count: 32)
         while true {

@@ -9,8 +9,8 @@ package enum Socket {
     ///   - address: The address to connect to.
     ///   - timeout: The maximum time to wait; zero for a single attempt.
     ///   - nonBlocking: `true` for a non-blocking socket.
-    /// - Throws: `timedOut` if the backlog of the listening socket stays full for this time; `wouldBlock` if it is full
-    ///   and the timeout is zero; otherwise the error of connect(2), such as `noSuchFile` or `connectionRefused`.
+    /// - Throws: `timedOut` if the backlog of the listening socket stays full until the timeout; `wouldBlock` if it is
+    ///   full and the timeout is zero; otherwise the error of connect(2), such as `noSuchFile` or `connectionRefused`.
     package static func connect(
         to address: SocketAddress, timeout: Duration, nonBlocking: Bool = true
     ) throws(Errno) -> FileDescriptor {
@@ -83,8 +83,8 @@ extension Socket {
         }
 
         // Between bind and listen, a socket refuses connections like a stale one. The lock prevents two processes that
-        // start at the same time from removing each other's file. If the folder cannot be locked, for
-        // example because it is unreadable, this could happen.
+        // start at the same time from removing each other's file. If the folder cannot be locked, for example because
+        // it is unreadable, this could happen.
         let folder = FileLock(waitingForFolderOf: path)
         let listener = try boundReplacingStale(address.bytes, path: path, mode: mode)
         try calling { Glibc.listen(listener.rawValue, backlog) }
@@ -236,8 +236,8 @@ extension FileDescriptor {
 
     /// Sends all bytes, waiting if necessary.
     ///
-    /// - Parameter timeout: The maximum time for all bytes; nil for no limit.
-    /// - Throws: `timedOut` if the peer does not accept them in time.
+    /// - Parameter timeout: The maximum time for all bytes; nil for no limit. Not observed by a blocking socket.
+    /// - Throws: `timedOut` if the peer does not accept all bytes in time.
     package borrowing func sendAll(_ bytes: [UInt8], timeout: Duration? = nil) throws(Errno) {
         let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
         var sent = 0

@@ -68,8 +68,8 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
 }
 
 extension Thread {
-    /// Lowers the priority of the current thread if permitted, so that other threads get more time if there are too few
-    /// processors.
+    /// Sets the niceness of the current thread to 5 if permitted, so that other threads get more time if there are too
+    /// few processors.
     package static func yieldToOthers() {
         // The thread gets about a third as much time as a thread with the default priority.
         _ = clinux_yield_to_others(5)

@@ -29,8 +29,8 @@ package final class StoreQueries: SQLDatabase {
     package struct Limits: Sendable {
         /// The maximum size of a result, in bytes.
         package var resultBytes = 64 << 20
-        /// The size of the WAL, in bytes, above which a query is interrupted. The daemon interrupts its own queries at
-        /// the same size.
+        /// The size of the WAL, in bytes, above which a query is interrupted. Unless a backup is running, the daemon
+        /// interrupts its own queries at the same size.
         package var walBytes: Int64 = 32 << 20
 
         package init() {}
@@ -239,8 +239,8 @@ extension SQLValue {
 
 /// Interrupts a query if the WAL grows beyond a limit.
 ///
-/// The snapshot of a query keeps the daemon from resetting the WAL. At 48 MiB (`WALLimits`), the daemon stops storing
-/// records.
+/// The snapshot of a query keeps the daemon from resetting the WAL. At 48 MiB, or 384 MiB during a backup
+/// (`WALLimits`), the daemon stops storing records.
 private final class WALGuard: Sendable {
     private struct State {
         var isOver = false
@@ -253,8 +253,8 @@ private final class WALGuard: Sendable {
     private let state = Monitor(State())
     private let handle: InterruptHandle
 
-    /// Starts a thread that watches the WAL. If the file is already larger than the limit, only further growth
-    /// interrupts the query: a reset of the WAL does not shrink the file.
+    /// Starts a thread that watches the WAL. If the WAL is already larger than `maxBytes`, any further growth
+    /// interrupts the query.
     ///
     /// - Parameters:
     ///   - path: The path of the WAL.

@@ -74,8 +74,8 @@ final class OutboxDriver {
         for record in records {
             let candidate = record.candidate
             let tally = NewBatch.Tally(account: candidate.account, records: 1, occurrences: candidate.count)
-            if ahead.gone.contains(candidate.record) {
-                batch.gone += 1
+            if ahead.singles.contains(candidate.record) {
+                batch.exempt += 1
                 continue
             }
             switch chance(4) {

@@ -64,7 +64,7 @@ struct OutboxTests {
             #expect(try fate(critical[0], driver) == .delivered)
             #expect(try fate(ordinary[0], driver) == .pending)
             let ahead = try driver.reader.sentAhead(of: driver.destination, in: 1...4, priority: 4)
-            #expect(ahead == StoreReader.SentAhead(gone: [4], refused: [1]))
+            #expect(ahead == StoreReader.SentAhead(singles: [4], refused: [1]))
             #expect(
                 try driver.reader.backlog(of: driver.destination, after: 0, priority: 4).priorityRecords == 0)
             try expectSound(store)

@@ -75,7 +75,7 @@ struct CollectorConnectionTests {
         let folder = FileManager.default.temporaryDirectory.path + "/issued-\(UUID().uuidString)"
         let own = UnixIO.CurrentProcess.userID
         func fallback() -> String {
-            SocketPath.user(runtimeDirectory: nil, userID: own, runtimeFolder: "/absent", temporaryFolder: folder)
+            SocketPath.user(runtimeDirectory: nil, userID: own, runtimeFolder: "/absent", temporaryPrefix: folder)
         }
         #expect(fallback() == "/absent/\(own)/issued/issued.sock")
         try FileSystem.makeFolders("\(folder)-\(own)", mode: 0o700)

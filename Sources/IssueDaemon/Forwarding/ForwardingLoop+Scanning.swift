@@ -70,13 +70,12 @@ extension ForwardingLoop where Destination: ~Copyable {
         _ scan: inout OutboxScan
     ) throws {
         guard let series = position.runs.info(at: number) else {
-            // The series is lost. If the row were not counted as gone, storing any batch that spans it could fail as
-            // outdated.
-            scan.batch.gone += 1
+            // The series is lost. If the row were not counted, storing any batch that spans it could fail as outdated.
+            scan.batch.exempt += 1
             return
         }
-        if ahead.gone.contains(step.row) {
-            scan.batch.gone += 1
+        if ahead.singles.contains(step.row) {
+            scan.batch.exempt += 1
             return
         }
         var record = series.record(step, offset: offset)

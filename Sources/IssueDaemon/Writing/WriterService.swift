@@ -26,12 +26,12 @@ final class WriterService: Sendable {
 
     let inbox = Monitor(WriterInbox())
     let gate = ReaderGate()
-    /// The snapshots of the database, of all threads.
+    /// Blocks or interrupts the readers' snapshots of the database, so that the WAL can be reset.
     let snapshots: SnapshotGate
     /// Enqueues a task that adds a damaged block to `damaged_blocks` and logs it. May be called on any thread, several
     /// times for the same block.
     let noteDamage: @Sendable (DamagedBlock) -> Void
-    /// Damaged blocks that could not be added to `damaged_blocks`, by their first ids.
+    /// Damaged blocks that could not be added to `damaged_blocks`, by the lowest row id in each.
     private let unstoredDamage = Monitor<[RowID: DamagedBlock]>([:])
     /// The number of records in the blocks of `unstoredDamage`.
     var unstoredDamagedRecords: Int64 { unstoredDamage.withLock { $0.values.reduce(0) { $0 + $1.records } } }
@@ -126,7 +126,7 @@ final class WriterService: Sendable {
         return try result.get()
     }
 
-    /// Runs `work` on the writer thread while no thread is in `readingRecordLog(_:)`. Blocks the calling thread.
+    /// Runs `work` on the writer thread if no thread is in `readingRecordLog(_:)`. Blocks the calling thread.
     ///
     /// - Returns: The result of `work`; nil, without running it, if a thread is in `readingRecordLog(_:)`. Each new
     ///   reader then waits for at most a second or until `admitReaders()` is called, so that a later call can succeed.
@@ -163,8 +163,8 @@ final class WriterService: Sendable {
 
     /// Tells the writer that the database may be damaged.
     ///
-    /// The writer checks the file and stops writing to it. If it is damaged, the writer moves it aside, and the next
-    /// run continues with a new one. Otherwise, the next run opens it again.
+    /// The writer checks the file and stops writing to it. If the check confirms the damage, the writer moves the file
+    /// aside, and its next run creates a new one. Otherwise, its next run opens the same file again.
     func reportCorruption(_ damage: StoreFailure) {
         inbox.withLock { $0.corruptionReport = damage }
         inbox.signal()

@@ -53,7 +53,7 @@ package struct HealthFinding: Equatable, Sendable {
         case storeClosed = "store-closed"
         /// Reports are refused now.
         case refusing
-        /// A report was refused recently.
+        /// A report was refused recently for lack of space or time.
         case refused
         /// The store or the configuration has a fault.
         case fault

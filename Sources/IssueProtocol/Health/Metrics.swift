@@ -18,7 +18,7 @@ package struct MetricFamily: Sendable {
         case seconds
     }
 
-    /// The name without the prefix `issued_`, the unit, and the suffix `_total` of counters.
+    /// The name without the prefix `issued_`, without the unit and, for a counter, without the suffix `_total`.
     package var name: String
     package var kind: Kind
     /// The unit, which is the last word of `familyName`; nil for counts and states.
@@ -72,7 +72,7 @@ package struct MetricSample: Equatable, Sendable {
         }
     }
 
-    /// The name of the label with the destination. A sample has either this label, `notifierLabel`, or neither.
+    /// The name of the label with the destination. No sample has both this label and `notifierLabel`.
     package static let destinationLabel = "destination"
     /// The name of the label with the notifier.
     package static let notifierLabel = "notifier"
@@ -292,7 +292,7 @@ package enum MetricText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Escapes backslashes, line breaks and, if `quotes` is `true`, quotation marks. Other characters that
+    /// Escapes backslashes, line feeds and, if `quotes` is `true`, quotation marks. Other characters that
     /// `TerminalSanitizer` would escape become question marks.
     private static func escaped(_ text: String, quotes: Bool) -> String {
         var escaped = ""

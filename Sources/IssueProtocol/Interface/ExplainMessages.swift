@@ -8,8 +8,9 @@ public struct GroupExplanation: Equatable, Sendable {
     public var fingerprint: String
     /// Whether the sender chose the fingerprint; `false` if no record is stored.
     public var isChosen: Bool
-    /// The version of the rule that computed the fingerprint. Nil if the sender chose the fingerprint, or if it is that
-    /// of an overflow group. If no record is stored, this is always the version stored with the group.
+    /// The version of the rule that computed the fingerprint. Nil if the sender chose the fingerprint, or if the
+    /// fingerprint is that of an overflow group. If no record is stored, this is always the version stored with the
+    /// group.
     public var rule: Int?
     /// The message without its variable parts, as in titles; nil if no record is stored.
     public var template: String?
@@ -135,7 +136,7 @@ package struct ForecastDestination: Equatable, JSONObjectCodable, Sendable {
     package var destination: String
     /// `forwarded`, `summarised` or `withheld`.
     package var outcome: String
-    /// The limit that holds the record back, as in `Suppression`, or `not_reportable` or `muted`; nil if it is
+    /// The limit that holds the record back, as in `Suppression.reason`, or `not_reportable` or `muted`; nil if it is
     /// forwarded.
     package var reason: String?
     /// The limits that apply, except limits that are switched off. Unless the caller may see all records, limits that
@@ -207,8 +208,8 @@ package struct RecordForecast: Equatable, JSONObjectCodable, Sendable {
     package var fingerprint: String
     /// Whether the sender chose the fingerprint.
     package var isChosen: Bool
-    /// The version of the rule that computed the fingerprint; nil if the sender chose it, or if it is that of an
-    /// overflow group.
+    /// The version of the rule that computed the fingerprint; nil if the sender chose the fingerprint, or if the
+    /// fingerprint is that of an overflow group.
     package var rule: Int?
     /// The id of the group. A new group would get this id.
     package var groupID: String

@@ -26,7 +26,8 @@ package struct MergeGroupsParameters: Equatable, JSONObjectCodable, Sendable {
 /// The parameters of `SplitGroup`.
 package struct SplitGroupParameters: Equatable, JSONObjectCodable, Sendable {
     package var group: String
-    /// The pattern for the titles of records that move to a new group; nil to undo the merges into the group.
+    /// The pattern for the titles of records that move to a new group. Nil to undo merges: if the group was merged into
+    /// another one, that merge; otherwise, all merges into the group.
     package var template: String?
     package var reason: String?
 

@@ -34,10 +34,10 @@ public struct IssueFilter: Equatable, Sendable {
     public var units: [String]?
     /// The states of groups.
     public var states: [GroupState]?
-    /// How a group changed with the last declared deployment of its application. Selects groups and counts, not single
-    /// records. Groups of an application without a declared deployment do not match.
+    /// How a group changed with the last declared deployment of its application. Groups of an application without a
+    /// declared deployment do not match. The daemon rejects this condition in queries for single records.
     public var sinceDeployment: DeploymentChange?
-    /// The outcomes of records. They select single records only, not issues or counts.
+    /// The outcomes of records. The daemon rejects this condition in queries for issues and for counts.
     public var outcomes: [IssueFate.Outcome]?
     /// The destination that ``outcomes`` refers to. Nil for any destination. The daemon rejects a filter with a
     /// destination but without ``outcomes``.
@@ -146,9 +146,9 @@ public enum HistogramDimension: String, CaseIterable, Sendable {
     case total
     /// A series for each level, the most severe first.
     case level = "severity"
-    /// A series for each application, the largest first.
+    /// A series for each of the 20 applications with the most records, largest first, then one for the others.
     case app
-    /// A series for each group, the largest first.
+    /// A series for each of the 20 groups with the most records, largest first, then one for the others.
     case group
 }
 

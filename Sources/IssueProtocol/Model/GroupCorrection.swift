@@ -12,7 +12,7 @@ public struct GroupCorrection: Equatable, Sendable {
         /// Some records of `other` belong to `group`: with a `field`, the records in which that field equals
         /// `template`; otherwise, the records whose titles match `template`.
         case split
-        /// All groups whose titles match `template`, existing and new, are merged into `group`.
+        /// All the application's groups whose titles match `template`, existing and new, are merged into `group`.
         case rule
     }
 
@@ -34,7 +34,7 @@ public struct GroupCorrection: Equatable, Sendable {
     public var field: IssueSplitField?
     /// The id of the user who made the correction.
     public var author: UInt32
-    /// The time at which it was made.
+    /// The time at which the correction was made.
     public var timestamp: IssueTimestamp
     /// The reason that its author gave. Nil if there is none.
     public var reason: String?

@@ -96,7 +96,7 @@ package struct DeployReply: Equatable, JSONObjectCodable, Sendable {
     /// For `Deploy`, the new deployment or, if `isKnown` is true, the earlier one; for `RemoveDeployment`, the removed
     /// one.
     package var deployment: IssueDeployment
-    /// Whether nothing was stored, because the version was already declared and in use. Nil means `false`.
+    /// Whether nothing was stored, because the preceding declared deployment has the same version. Nil means `false`.
     package var isKnown: Bool?
 
     package init(deployment: IssueDeployment, isKnown: Bool? = nil) {

@@ -75,7 +75,7 @@ extension SuppressionReason: JSONStringEnum {}
 
 /// The reply of `Limits`.
 package struct LimitsReply: Equatable, Sendable {
-    /// The limits, in descending order of `held`. Of limits with equal counts, those with the smallest share left come
+    /// The limits, in descending order of `held`. Of limits with equal `held`, those with the smallest share left come
     /// first.
     package var limits: [LimitStatus]
     /// The number of limits that are not listed.
@@ -149,8 +149,8 @@ package struct LimitStatus: Equatable, Sendable {
     package var used: Int64?
     /// The number of records, announcements, groups, series or names above the limit since `LimitsReply.since`.
     package var held: Int64
-    /// Alternative limits, each of which would have held back nothing in that time. Empty if nothing was held back, and
-    /// for a user's part of a limit that users share.
+    /// Alternative limits, each of which would have held back nothing since `LimitsReply.since`. Empty if nothing was
+    /// held back, and for a user's part of a limit that users share.
     package var needed: [LimitNeed]
 
     package init(

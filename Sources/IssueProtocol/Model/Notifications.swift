@@ -3,11 +3,12 @@ package import IssueWire
 /// The status of a notifier (`Notifier` on the wire).
 ///
 /// All counts begin when the notifier is added. ``received`` is always the sum of ``pending``, ``delivered`` and
-/// ``givenUp``.
+/// ``givenUp``. If the notifier's configuration is invalid, all counts are 0, and only the name, ``state`` and
+/// ``reason`` are known.
 public struct NotifierStatus: Equatable, Sendable {
     /// The name in the daemon's configuration.
     public var name: String
-    /// The format of its messages.
+    /// The format of its messages; empty if it is unknown.
     public var format: String
     /// The current activity.
     public var state: DestinationState

@@ -9,19 +9,19 @@ struct BlockEncoder {
     private var text = ByteBuffer()
     /// The bytes of all shapes in `shapeList`.
     private var shapes = ByteBuffer()
-    /// The distinct shapes of the metadata in this block.
+    /// The distinct shapes of the metadata in this block; see `MetadataShape`.
     private var shapeList: [Shape] = []
     /// For each row, the number of its metadata's shape, counted from 1; 0 if the metadata is absent or verbatim.
     private var shapeNumbers: [UInt64] = []
-    /// For each row, the size of its metadata in `text` plus one; 0 if it has none.
+    /// For each row, the size of its metadata in `text`, in bytes, plus one; 0 if the row has no metadata.
     private var metadataSizes: [UInt64] = []
     /// The values of the column that is being written.
     private var column: [UInt64] = []
 
     /// The parts of all shapes: the text before, between and after their values.
     private var shapeParts: [ByteRange] = []
-    /// The last shape number of each slot; 0 if there is none. The slot of a record is its series id modulo the number
-    /// of slots.
+    /// For each slot, the number of the shape that was used last; 0 if none was. The slot of a record is its series id
+    /// modulo the number of slots.
     private var lastShapes = [UInt64](repeating: 0, count: 64)
 
     private struct Shape {

@@ -201,7 +201,7 @@ struct RowBuffer {
     /// The time at which the records of the commit were received, in milliseconds since 1970-01-01 UTC.
     var receivedAt: Int64 = 0
     private(set) var rows: [BlockRow] = []
-    /// The number of rows at the start that the newest block already contains.
+    /// The number of rows at the start of `rows` that the newest block already contains.
     private(set) var storedCount = 0
     /// The bytes that the rows refer to.
     private(set) var text = ByteBuffer()

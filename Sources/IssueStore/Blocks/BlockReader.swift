@@ -62,7 +62,8 @@ package final class BlockReader {
         current = nil
     }
 
-    /// Makes reads of this block's records use this block, even if it is not in the table. Pass nil to stop.
+    /// Makes reads of this block's records use this block, even if it is not in the table, until nil is passed or a
+    /// snapshot begins.
     func use(_ block: RecordBlock?) { current = block }
 
     /// Returns the first block that has a record with this id or a higher one; nil if there is none within the limit.
@@ -114,8 +115,8 @@ package final class BlockReader {
 
     /// Returns the last block that may have records in a range of ids; nil if there is none.
     ///
-    /// With a filter, skips blocks that are known to have no records of the filter's series. Otherwise, each query for
-    /// a rare series would decode the whole open range.
+    /// With a filter, skips blocks that are known to have no records of the filter's series, so that a query for a
+    /// rare series need not decode the whole open range.
     func lastBlock(in rows: ClosedRange<RowID>, with filter: SeriesFilter?) throws(SQLiteError) -> RecordBlock? {
         guard let filter else { return try block(upTo: rows.upperBound, limit: rows.lowerBound) }
         if summaries.isEmpty { summaries = [BlockSummary?](repeating: nil, count: Self.maxSummaries) }
@@ -332,8 +333,8 @@ private final class RecordTable: RowSource {
         return nil
     }
 
-    /// Returns the cells of some records; nil if `columns` contains text, the text is damaged, and damaged blocks are
-    /// skipped.
+    /// Returns the cells of some records; nil if `columns` has a text column, the text is damaged, and damaged blocks
+    /// are skipped.
     private func window(
         _ block: RecordBlock, _ indices: Range<Int>, _ columns: ColumnSet
     ) throws(SQLiteError) -> RowWindow? {

@@ -67,7 +67,8 @@ extension ForwardingOutbox {
     /// Subtracts erased records of one fate from the ledger.
     ///
     /// If a summary becomes a dead letter, so do the records that it counts. For old summaries, it is not known which
-    /// records they count, so the part that exceeds the sum of summarised records is subtracted from the dead letters.
+    /// records they count. Therefore, the part of `sum` that exceeds the ledger's summarised records is subtracted from
+    /// the dead letters.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
     ) throws(SQLiteError) {
@@ -122,8 +123,8 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes an
-    /// erased account's summaries that each cover several groups.
+    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes each
+    /// summary that covers several groups and whose account was erased.
     ///
     /// The newest rows cannot be deleted, because SQLite would assign their ids again. A process is not cleared if it
     /// is cached or if records in damaged blocks may refer to it.

@@ -187,7 +187,7 @@ struct RecordToErase {
     var receivedAt: Int64
     /// The number of its occurrences.
     var count: Int64
-    /// The closed range that contains the record.
+    /// The id of the closed range that contains the record.
     var range: Int64
     /// The first row of that range.
     var base: RowID
@@ -307,7 +307,7 @@ extension StoreWriter {
             case done
         }
 
-        /// The next page to overwrite.
+        /// The next page whose unused parts must be overwritten.
         var next: UInt32 = 1
         /// Pages that were written during the pass, whose unused parts must be overwritten again.
         var left: Set<UInt32> = []

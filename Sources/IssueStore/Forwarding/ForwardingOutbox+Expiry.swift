@@ -88,7 +88,7 @@ extension ForwardingOutbox {
     }
 
     /// Expires the pending occurrences of accounts that have no pending records. These occurrences belong to unreadable
-    /// records, of which only one occurrence each has expired so far.
+    /// records. So far, only one occurrence of each record has expired.
     ///
     /// - Parameters:
     ///   - destinations: The ids of the destinations.
@@ -281,6 +281,7 @@ extension ForwardingOutbox {
         try connection.run("UPDATE destinations SET cursor = ?1 WHERE cursor < ?1", row)
     }
 
+    /// The numbers of records and occurrences of an account.
     private typealias AccountSum = (account: AccountID, sum: LedgerChanges.Sum)
 
     /// Returns, per account, the number of records from row `first` to row `last` that are not sent outside the scan.

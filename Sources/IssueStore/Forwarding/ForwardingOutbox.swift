@@ -7,8 +7,9 @@ extension StoreWriter {
     /// the cursor, and updates the limiter and the ledger.
     ///
     /// - Returns: The stored batch. Its id is 0 if it has no lines and does not come from the scan.
-    /// - Throws: `StoreFailure.outdated` if some of its records have been removed or scanned in the meantime, and
-    ///   possibly if some have become unreadable; otherwise the failure of the transaction.
+    /// - Throws: `StoreFailure.outdated` if some of its records have been removed or scanned in the meantime, if its
+    ///   span has ids that are not assigned yet, and possibly if some records have become unreadable; otherwise the
+    ///   failure of the transaction.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
         let stored = try transaction { () throws(SQLiteError) in try outbox.store(batch, &memory) }
         guard let stored else { throw .outdated }
@@ -56,8 +57,7 @@ struct ForwardingOutbox {
     let connection: DatabaseConnection
     let blocks: BlockReader
 
-    /// Stores a batch. Returns nil if some of its records have been removed or scanned in the meantime, and possibly if
-    /// some have become unreadable.
+    /// Stores a batch. Returns nil in the cases in which `StoreWriter.store(_:)` throws `StoreFailure.outdated`.
     func store(_ batch: NewBatch, _ memory: inout WriterMemory) throws(SQLiteError) -> StoredBatch? {
         guard try isCurrent(batch, memory) else { return nil }
         let id = batch.isEmpty ? 0 : try insert(batch, nextID: memory.open.nextID)
@@ -76,12 +76,12 @@ struct ForwardingOutbox {
         return StoredBatch(id: id, kind: batch.storedKind, summaries: batch.summaries, sent: batch.sent)
     }
 
-    /// Returns `true` if all records of the batch still exist and were not scanned before, and its span has only ids that
-    /// are assigned.
+    /// Returns `true` if all records of the batch still exist, none was scanned before, and all ids in the span of the
+    /// batch are assigned.
     private func isCurrent(_ batch: NewBatch, _ memory: WriterMemory) throws(SQLiteError) -> Bool {
         if let span = batch.span {
             // If the last id of the newest block is damaged and too high, ids that are not assigned yet look like its
-            // records. The records that get them must be scanned.
+            // records. Records that get these ids later must be scanned.
             guard span.upperBound < memory.open.nextID else { return false }
             guard try cursor(of: batch.destination) < span.lowerBound,
                 try allRecordsExist(batch, in: span, removedAhead: memory.values.removals.ahead)
@@ -185,8 +185,8 @@ struct ForwardingOutbox {
     /// Stores unfinished lines as a new batch, from which they can be rebuilt byte for byte. Returns nil if none of the
     /// lines is left.
     ///
-    /// - Parameter gone: The removed records, except unreadable ones, which stay in the batch and expire when it is
-    ///   settled.
+    /// - Parameter gone: The records that were removed. Unreadable records are not in this set: they stay in the batch
+    ///   and expire when it is settled.
     private func store(
         rest: StoredBatch, without gone: Set<RowID>, _ destination: Int64, _ memory: WriterMemory,
         at now: IssueTimestamp
@@ -227,7 +227,7 @@ struct ForwardingOutbox {
         guard let removed = removedAhead, removed.overlaps(span) else { return true }
         let count = try connection.integer(
             "SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2", span.lowerBound, span.upperBound)
-        let decided = (batch.withheldTally + batch.summarised).reduce(Int64(batch.sent.count) + batch.gone) {
+        let decided = (batch.withheldTally + batch.summarised).reduce(Int64(batch.sent.count) + batch.exempt) {
             $0 + $1.records
         }
         return count == decided
@@ -351,7 +351,7 @@ package struct NewBatch: Sendable {
     package var held: [SuppressionReason: [RowID]] = [:]
     /// The number of scanned records that need no decision, because they are sent outside the scan or their series is
     /// lost.
-    package var gone: Int64 = 0
+    package var exempt: Int64 = 0
     /// The scanned ids that are in damaged blocks.
     package var unreadable: [ClosedRange<RowID>] = []
     /// The row up to which priority records have been examined, or nil if unchanged.
@@ -361,7 +361,7 @@ package struct NewBatch: Sendable {
     /// Summaries whose windows closed during the scan. A later batch sends them.
     package var newSummaries: [StoreWriter.NewSummary] = []
     package var changes = AdmissionChanges()
-    /// The types of fields that this batch sends for the first time, keyed by their path.
+    /// The types of fields that this batch sends for the first time, keyed by field path.
     package var fieldTypes: [String: FieldTypes.Kind] = [:]
     package var at: IssueTimestamp
 
@@ -437,7 +437,7 @@ package struct BatchSettlement: Sendable {
 /// records were suppressed.
 struct BatchManifest {
     var summaries: [Int64]
-    /// For each sent record, in order: the number of records suppressed before it, and the occurrences of its group.
+    /// For each sent record, in order: `suppressedBefore` and `occurrences` of `SentRecord`.
     var sent: [(suppressedBefore: Int64, occurrences: Int64)]
     var held: SuppressionReasons
 

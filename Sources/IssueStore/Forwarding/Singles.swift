@@ -116,13 +116,13 @@ extension StoreReader {
     /// The records of a row range that the scan must not treat as new.
     package struct SentAhead: Equatable, Sendable {
         /// Records that are sent outside the scan. Their batch decides their fate.
-        package var gone: Set<RowID> = []
+        package var singles: Set<RowID> = []
         /// Priority records for which a reserved share of the limits was already requested and refused.
         package var refused: Set<RowID> = []
 
         /// Returns `true` if the record is in neither set.
         package func isUsual(_ row: RowID) -> Bool {
-            gone.isEmpty && refused.isEmpty || !gone.contains(row) && !refused.contains(row)
+            singles.isEmpty && refused.isEmpty || !singles.contains(row) && !refused.contains(row)
         }
     }
 
@@ -135,11 +135,11 @@ extension StoreReader {
             try connection.forEach(
                 "SELECT record FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3", destination,
                 rows.lowerBound, rows.upperBound
-            ) { ahead.gone.insert($0.id(0)) }
+            ) { ahead.singles.insert($0.id(0)) }
             try connection.forEach(
                 "SELECT record FROM express WHERE record BETWEEN ?1 AND ?2", rows.lowerBound,
                 min(rows.upperBound, priority)
-            ) { if !ahead.gone.contains($0.id(0)) { ahead.refused.insert($0.id(0)) } }
+            ) { if !ahead.singles.contains($0.id(0)) { ahead.refused.insert($0.id(0)) } }
             return ahead
         }
     }

@@ -165,7 +165,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns record log time minus wall time after the cursor, in milliseconds, and the last row to which it applies.
+    /// Returns record log time minus wall time for the row after the cursor, in milliseconds, and the last row to which
+    /// this difference applies.
     func offset(after cursor: RowID) throws -> (offset: Int64, end: RowID) {
         let offset = try connection.integer(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", cursor + 1)
@@ -252,7 +253,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the stored line of a summary; nil if the summary was erased.
+    /// Returns the stored line of a summary; nil if the summary does not exist or was erased.
     package func line(ofSummary id: Int64) throws -> [UInt8]? {
         try snapshot {
             try connection.first("SELECT line FROM summaries WHERE id = ?1 AND line <> ''", id) { $0.bytes(0) }
@@ -270,7 +271,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the user and the application name of an account, or nil if it does not exist.
+    /// Returns the user id and the application name of an account, or nil if the account does not exist.
     package func account(_ id: AccountID) throws -> (uid: UInt32, app: String)? {
         try snapshot {
             try connection.first("SELECT uid, app FROM accounts WHERE id = ?1", id) {
@@ -311,7 +312,7 @@ package struct SentRecord: Equatable, Sendable {
     package var account: AccountID
     /// The number of occurrences that the record represents.
     package var count: Int64
-    /// The number of records of its group that were suppressed since the last record of the group that was sent.
+    /// The number of records of its group that were suppressed since a record of the group was last sent.
     package var suppressedBefore: Int64
     /// The number of occurrences of its group so far.
     package var occurrences: Int64

@@ -7,7 +7,7 @@ extension StoreWriter {
     package struct ConfiguredDestination: Equatable, Sendable {
         package var name: String
         package var kind: String
-        /// Whether the destination also receives records that were stored before it was configured.
+        /// Whether the destination also receives records that were stored before it was first configured.
         package var takesBacklog: Bool
 
         package init(name: String, kind: String, takesBacklog: Bool) {
@@ -161,7 +161,7 @@ package struct DestinationRow: Equatable, Sendable {
         package var lastDeadLetter: IssueTimestamp?
         /// The number of requests sent.
         package var requests: Int64 = 0
-        /// How often a line was sent again.
+        /// The number of lines that were sent again; a line counts each time.
         package var resent: Int64 = 0
         /// The number of lines that the destination may have received twice.
         package var maybeDuplicate: Int64 = 0
@@ -189,7 +189,7 @@ package struct DestinationRow: Equatable, Sendable {
 
     package var id: Int64
     package var name: String
-    /// The last row that was scanned.
+    /// The last row that the scan has passed.
     package var cursor: RowID
     /// The row up to which priority records have been examined.
     package var priority: RowID

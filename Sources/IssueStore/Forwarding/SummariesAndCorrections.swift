@@ -48,7 +48,8 @@ extension ForwardingOutbox {
             span.records.lowerBound, summary)
     }
 
-    /// Stores the result of a summary. If the summary became a dead letter, so do the records that it counts.
+    /// Marks a summary as delivered or, if `isDead`, as a dead letter. The records that it counts then become dead
+    /// letters, too. An erased summary is always marked as delivered.
     func settle(summary: Int64, isDead: Bool, _ destination: Int64) throws(SQLiteError) {
         guard isDead, let counted = try counted(by: summary) else {
             return try setState(of: summary, to: .delivered, nil)
@@ -61,7 +62,8 @@ extension ForwardingOutbox {
         try setState(of: summary, to: .dead, sum)
     }
 
-    /// Returns the number of records and occurrences that a summary counts, or nil if the summary was erased.
+    /// Returns the account of a summary and the numbers of records and occurrences that it counts; nil if the summary
+    /// was deleted or erased.
     func counted(by summary: Int64) throws(SQLiteError) -> NewBatch.Tally? {
         try connection.first(
             "SELECT account, records, occurrences FROM summaries WHERE id = ?1 AND line <> ''", summary
@@ -90,7 +92,7 @@ extension ForwardingOutbox {
 }
 
 extension StoreReader {
-    /// The subject of a summary: its group, or its application if it covers several groups.
+    /// What a summary is about: its group, or its application if the summary covers several groups.
     package struct SummarySubject: Sendable {
         package var fingerprint: String?
         package var title: String
@@ -184,7 +186,7 @@ package struct CorrectionEvent: Equatable, Sendable {
     package var isUndone: Bool
     /// The fingerprint of the group to which the correction moves records.
     package var fingerprint: String
-    /// The fingerprint of the group from which it moves them; nil for the event about a rule itself.
+    /// The fingerprint of the group from which the correction moves records; nil for the event about a rule itself.
     package var otherFingerprint: String?
     /// Whether destinations get a line for the event. `false` if the correction's groups have series and all of these
     /// are marked as not reportable.
@@ -250,7 +252,8 @@ extension GroupTable {
 }
 
 extension StoreWriter {
-    /// The minimum time for which an event is kept and counts towards the limit of its user.
+    /// An event counts towards the limit of its user for at least this time, unless it is removed earlier because
+    /// `MaxAge=` is lower.
     static let correctionEventAge: Duration = .seconds(86_400)
     /// The maximum number of a user's events that are younger than `correctionEventAge` or were not yet examined for
     /// every configured destination. Undoing may exceed the maximum.
@@ -309,7 +312,7 @@ extension ForwardingOutbox {
             """, time)
     }
 
-    /// Returns the id of the newest event that was ever stored. A new destination starts after it.
+    /// Returns the id of the newest event that was ever stored; 0 if there was none. A new destination starts after it.
     func newestCorrectionEvent() throws(SQLiteError) -> Int64 {
         try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'correction_events'")
     }

@@ -164,7 +164,7 @@ extension GroupTable {
 
     /// Compares the titles of a group's series with a pattern. Ignores series whose description was erased.
     ///
-    /// - Returns: The first series whose title matches, nil if there is none; and `true` if all titles match.
+    /// - Returns: The first series whose title matches, nil if there is none; and `false` if a title does not match.
     func match(_ pattern: TitlePattern, in group: GroupID) throws(SQLiteError) -> (sample: SeriesID?, isAll: Bool) {
         var (sample, isAll) = (SeriesID?.none, true)
         try scanSeries(of: group) { id, description in
@@ -191,8 +191,9 @@ extension GroupTable {
     /// Returns the group that now has the records of a group: the one that it is merged into, or the group itself.
     ///
     /// Corrections can leave a group without series: a split may have moved all series of its fingerprint, or all
-    /// series of a group that was split off may have left it when a merge was undone. For such a group, returns the
-    /// group that has the series of its fingerprint, or else the source of the split.
+    /// series of a group that was split off may have left it when a merge was undone. For a group without series,
+    /// returns the group that has the oldest series of its fingerprint. If there is no such series, returns the source
+    /// of the newest split into the group.
     func holder(of group: GroupID) throws(SQLiteError) -> GroupID {
         let first = try root(of: group)
         var seen: Set<GroupID> = []
@@ -240,7 +241,7 @@ extension GroupTable {
         } ?? false
     }
 
-    /// Returns the group to which a split moves series of another group. Inserts it if it is new.
+    /// Returns the group to which a split moves series of `source`. Inserts that group if it is new.
     ///
     /// - Returns: Nil if `source` does not exist, or if the split's group was merged into `source`.
     func splitTarget(
@@ -382,7 +383,8 @@ extension GroupTable {
         }
     }
 
-    /// Returns, per field, the distinct values in a group, each with the oldest series that has it, oldest first.
+    /// Returns, per field, the distinct values in a group, each with the oldest series that has it. The values are in
+    /// the order of these series. Ignores series whose description was erased.
     ///
     /// - Parameter limit: The maximum number of values per field that are returned.
     func values(

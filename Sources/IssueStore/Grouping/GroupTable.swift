@@ -89,8 +89,8 @@ struct GroupTable {
     /// Moves series of one group to another one. For their records before `row`, the limits, summaries and mutes of
     /// their previous group still apply.
     ///
-    /// If a series has moved more than 16 times, its earliest moves are removed. Its records from before a removed move
-    /// then count as records of the group that the series moved to.
+    /// If a series has moved more than 16 times, its earliest moves are removed. The records from before these moves
+    /// then count as records of the group that had the series after the last removed move.
     func move(
         _ series: [SeriesID], from source: GroupID, to target: GroupID, from row: RowID
     ) throws(SQLiteError) {
@@ -178,7 +178,7 @@ struct GroupTable {
         return (series, app, message)
     }
 
-    /// Returns the change that the newest fingerprint rule requires for a group of an older one.
+    /// Returns the change that the newest fingerprint rule requires for a group with a fingerprint of an older rule.
     func decision(for group: GroupID, account: AccountID) throws(SQLiteError) -> Regrouping.Decision {
         guard let subject = try subject(of: group) else { return .keep }
         let fingerprint = Regrouping.fingerprint(of: subject)
@@ -190,7 +190,7 @@ struct GroupTable {
             fingerprint: subject.fingerprint, newFingerprint: fingerprint, holder: holder == group ? nil : holder)
     }
 
-    /// Marks the fingerprint of a group as one of the newest rule. Pass nil to keep the current fingerprint.
+    /// Sets the fingerprint of a group, and marks it as one of the newest rule. Nil keeps the current fingerprint.
     func finish(_ group: GroupID, fingerprint: String? = nil) throws(SQLiteError) {
         try connection.run(
             "UPDATE groups SET rule = ?2, fingerprint = coalesce(?3, fingerprint) WHERE id = ?1", group,
@@ -254,8 +254,8 @@ extension StoreWriter {
 
     /// Updates the next groups to the newest version of the fingerprint rule, and continues incomplete merges.
     ///
-    /// Usually a group only gets its new fingerprint. If another group of the account already has that fingerprint, the
-    /// group is merged into that one. Fingerprints that senders have chosen do not change.
+    /// Usually, just the fingerprint of a group changes. A group whose new fingerprint already belongs to another group
+    /// of the account is merged into that group. Fingerprints that senders have chosen do not change.
     ///
     /// - Parameters:
     ///   - groups: The maximum number of groups to change; nil for the default.

@@ -91,7 +91,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns, per field, the distinct values in a group, each with the oldest series that has it, oldest first.
+    /// Returns, per field, the distinct values in a group, each with the oldest series that has it. The values are in
+    /// the order of these series. Ignores series whose description was erased.
     ///
     /// - Parameter limit: The maximum number of values per field that are returned.
     package func values(
@@ -100,7 +101,7 @@ extension StoreReader {
         try snapshot { try GroupTable(connection: connection).values(ofGroup: group, limit: limit) }
     }
 
-    /// Returns groups with their counts, without groups that have no series.
+    /// Returns groups with their counts. Groups without series are left out.
     package func groups(_ ids: [GroupID]) throws -> [IssueGroup] {
         try snapshot { try ids.compactMap { id in try sum(of: id).map { try group($0) } } }
     }
@@ -263,7 +264,7 @@ package struct RecordPreview: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// The maximum number of other users in a preview.
+    /// The maximum number of other users in a preview; one more if the record's user has no account of the name.
     private static let maxOtherUsers = 20
 
     /// Returns the group that a record would join. Stores nothing.

@@ -144,7 +144,7 @@ extension StoreWriter {
     /// Begins to split a group: stores a correction for each new part. The corrections apply to new series from now on.
     /// `proceed(with:)` moves the existing series.
     ///
-    /// The new groups get the state of the old one. A part that was begun earlier is continued.
+    /// The groups of new parts get the state of the split group. A part that was begun earlier is continued.
     ///
     /// - Parameters:
     ///   - group: The group to split.
@@ -229,7 +229,7 @@ extension StoreWriter {
 extension StoreReader {
     /// Compares the titles of a group's series with a pattern. Ignores series whose description was erased.
     ///
-    /// - Returns: The first series that matches, nil if none does; and `true` if all of them match.
+    /// - Returns: The first series whose title matches, nil if there is none; and `false` if a title does not match.
     package func match(_ pattern: TitlePattern, in group: GroupID) throws -> (sample: SeriesID?, isAll: Bool) {
         try snapshot { try GroupTable(connection: connection).match(pattern, in: group) }
     }

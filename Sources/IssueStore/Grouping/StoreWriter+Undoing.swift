@@ -139,7 +139,7 @@ extension StoreWriter {
                 try table.forgetCorrection(of: source)
             }
             for source in sources where try table.isSurplus(source) && source != target {
-                // The split that created the group was undone earlier, so its records are in other groups.
+                // The split that created this group was undone earlier, so the group's records are in other groups.
                 try table.redirectSurplus(source, to: target, from: memory.open.nextID)
                 undoing.groups.removeAll { $0 == source }
             }
@@ -187,8 +187,8 @@ extension StoreWriter {
         }
     }
 
-    /// Performs the next step of undoing a split: moves series of the group that was split off back to the groups that
-    /// have their fingerprints now.
+    /// Performs the next step of undoing a split: moves series out of the split-off group, back to the groups that now
+    /// have the fingerprints of these series.
     private func continueUndoingSplit(
         _ undoing: inout Undoing, _ correction: CorrectionRow, _ group: GroupID
     ) throws(SQLiteError) {
@@ -279,8 +279,8 @@ private struct GroupFinder {
 
 /// Undoes corrections in the database.
 extension GroupTable {
-    /// Returns the groups that a correction has made redirects, in the order of their ids. Until the correction is
-    /// completely undone, these include groups that were turned back.
+    /// Returns the groups that a correction has made redirects, in the order of their ids. Groups that were turned back
+    /// are included until `forgetCorrection(of:)` is called for them.
     func redirects(by correction: Int64, above group: GroupID, limit: Int) throws(SQLiteError) -> [GroupID] {
         try connection.all(
             "SELECT id FROM groups WHERE merged_by = ?1 AND id > ?2 ORDER BY id LIMIT ?3", correction, group, limit
@@ -360,7 +360,7 @@ extension GroupTable {
         try connection.run("UPDATE groups SET merged_by = NULL WHERE id = ?1 AND merged_into IS NULL", group)
     }
 
-    /// Moves series of a group that was split off back to the groups that have their fingerprints now.
+    /// Moves series out of a split-off group, back to the groups that now have the fingerprints of these series.
     ///
     /// - Returns: The moved series, keyed by their new groups; the number of examined series; and the last examined
     ///   series, nil if there were none.

@@ -73,7 +73,8 @@ extension StoreReader {
 enum SilenceTable {
     /// The time for which a silence is kept after its end.
     static let keptFor: Duration = .seconds(30 * 86_400)
-    /// The maximum number of silences kept after their end, because operators can add and end any number of them.
+    /// The maximum number of silences kept after their end. The limit is needed because operators can add and end any
+    /// number of silences.
     static let maxEnded: Int64 = 1000
 
     /// Returns the id of a silence as clients see it, such as `s12`.
@@ -150,7 +151,7 @@ extension StoreWriter {
         }
     }
 
-    /// Begins or ends counting occurrences for a notifier. Counting begins with the next record.
+    /// Begins or ends counting occurrences for a notifier. Counting that has not begun yet begins with the next record.
     ///
     /// - Parameters:
     ///   - rate: The number of occurrences in a period that makes an issue escalate; nil to end counting. Counts with

@@ -34,7 +34,7 @@ package struct StoredMessage: Equatable, Sendable {
     package var id: Int64
     /// The time at which the message was created.
     package var at: IssueTimestamp
-    /// The number of attempts, including the one that is being made.
+    /// The number of attempts, including one in progress.
     package var attempts: Int64
     /// Whether an attempt without a known result may have reached the receiver.
     package var maybeSent: Bool
@@ -43,7 +43,7 @@ package struct StoredMessage: Equatable, Sendable {
 
 /// The fate of a message after an attempt.
 package enum MessageFate: Equatable, Sendable {
-    /// The message stays pending. `maybeSent` states whether an attempt so far may have reached the receiver.
+    /// The message stays pending. `maybeSent` is `true` if an attempt so far may have reached the receiver.
     case retry(maybeSent: Bool)
     case delivered
     case givenUp
@@ -282,8 +282,8 @@ struct NotificationTable {
             """)
     }
 
-    /// Removes the oldest changes beyond the limit. Many changes accumulate only for notifiers that do not run because
-    /// of an error in their section.
+    /// Removes the oldest changes if there are more than `count`. Many changes accumulate only if a notifier can't run
+    /// because of an error in its section.
     func limitAlerts(to count: Int = Self.maxAlerts) throws(SQLiteError) {
         try connection.run(
             "DELETE FROM alerts WHERE record <= (SELECT record FROM alerts ORDER BY record DESC LIMIT 1 OFFSET ?1)",

@@ -34,12 +34,13 @@ extension StoreReader {
         }
     }
 
-    /// Returns groups with the counts of the records that match the filter.
+    /// Returns groups with the counts of the records that match the filter, including records that retention has
+    /// removed.
     ///
     /// If the filter limits the time, a record of a closed range counts if the filter's period overlaps the minute of
     /// receipt. A record older than a week counts if the period overlaps the first minute of the hour of receipt.
     ///
-    /// Conditions on text and metadata select groups (`groups(with:in:)`). The counts of these groups also include
+    /// Conditions on the content of records select groups (`groups(with:in:)`). The counts of these groups also include
     /// records that match only the other conditions.
     ///
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
@@ -232,8 +233,8 @@ extension StoreReader {
         return try newest.flatMap { try connection.exists("SELECT 1 FROM records WHERE id = ?1", $0) ? $0 : nil }
     }
 
-    /// Adds the number of records per bucket. The buckets cover the time of the filter. Its end defaults to now, and
-    /// its start to 24 hours before the end.
+    /// Sets the sparklines of groups: the numbers of records per bucket. The buckets cover the filter's period. If the
+    /// filter has no end, the period ends now; if it has no start, the period is 24 hours long.
     private func addSparklines(
         to groups: inout [IssueGroup], of rows: [GroupID], buckets: Int, _ query: GroupQuery,
         _ selection: SeriesSelection
@@ -324,7 +325,7 @@ extension StoreReader {
     /// Returns the number of records that match a filter, by time.
     ///
     /// The counts include records that retention has removed. Counts older than a week are stored per hour, in the
-    /// first minute of the hour. Conditions on text and metadata select groups, as in a list of groups.
+    /// first minute of the hour. Conditions on the content of records select groups, as in a list of groups.
     ///
     /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func histogram(

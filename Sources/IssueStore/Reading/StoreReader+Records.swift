@@ -10,7 +10,7 @@ extension StoreReader {
         package var next: String?
         /// The newest row of the snapshot, after which a follower continues.
         package var newest: RowID
-        /// The number of records that are left out because their blocks are damaged. Some of them may not match.
+        /// The number of records that are left out because their blocks are damaged. Some might not match the filter.
         package var unreadable: Int64 = 0
     }
 
@@ -190,7 +190,7 @@ extension StoreReader {
     }
 }
 
-/// The values of a record that are stored with it.
+/// The values that are stored for a single record, not for its series or process.
 struct RecordCells {
     enum Message {
         case whole(String)
@@ -212,12 +212,13 @@ struct RecordCells {
     var receivedAt: IssueTimestamp
     /// The time of the occurrence, in milliseconds relative to `receivedAt`; nil if the record does not state it.
     var occurred: Int64?
-    /// The same for the first of `count` occurrences.
+    /// The time of the first of `count` occurrences, in the same form.
     var firstOccurred: Int64?
     var count: Int64
     var message: Message
-    /// JSON; nil if absent.
+    /// The metadata as JSON; nil if there is none.
     var metadata: String?
+    /// The rarely used members as JSON; nil if there are none.
     var details: String?
 
     /// Selects these values from `records`, which is an ordinary table in files of earlier versions.
@@ -384,19 +385,19 @@ struct RecordOrigin: Equatable {
         }
     }
 
-    /// The store from which it was last recovered.
+    /// The record's place in the store from which it was last recovered.
     var place: Place
-    /// The stores in which it was before that, the latest first.
+    /// The record's places in the stores in which it was before that, the latest first.
     var earlier: [Place] = []
-    /// Whether a destination may still have needed it when it was recovered from `place`. If not, it is not forwarded
-    /// again.
+    /// Whether a destination may still have needed the record when it was recovered from `place`. If not, the record is
+    /// not forwarded again.
     var wasPending: Bool
-    /// Whether the client marked it as reportable.
+    /// Whether the client marked the record as reportable.
     var wasReportable: Bool
     var losses: Set<Loss>
 
     static let key = "recovered"
-    /// The maximum number of earlier stores. A damaged file may name more.
+    /// The maximum number of earlier places. A damaged file may name more.
     static let maxEarlier = 64
 
     init(place: Place, wasPending: Bool, wasReportable: Bool, losses: Set<Loss>) {
@@ -418,7 +419,7 @@ struct RecordOrigin: Equatable {
         Place(id: value["id"]?.asString ?? "?", receivedAt: value["received_at"]?.asString ?? "?")
     }
 
-    /// The store that received the record from the client.
+    /// The record's place in the store that received it from the client.
     var first: Place { earlier.last ?? place }
 
     /// The ids that the record had, the latest first.
@@ -430,7 +431,7 @@ struct RecordOrigin: Equatable {
         losses.formUnion(origin.losses)
     }
 
-    /// Returns at most `maxEarlier` stores: the latest ones, and always the first one, because repairs identify the
+    /// Returns at most `maxEarlier` places: the latest ones, and always the earliest one, because repairs identify the
     /// record by it.
     private static func limited(_ earlier: [Place]) -> [Place] {
         guard earlier.count > maxEarlier, let first = earlier.last else { return earlier }

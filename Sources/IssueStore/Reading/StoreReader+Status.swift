@@ -103,8 +103,8 @@ extension StoreReader {
                     AND id < coalesce((SELECT id FROM next), 9223372036854775807))
         """
 
-    /// Returns at most ten messages about ledgers that do not balance: the fates are not those of all records and
-    /// occurrences, or a count is negative.
+    /// Returns at most ten messages about ledgers that do not balance: the sum over all fates is not the number of
+    /// received records or occurrences, or a count is negative.
     private func ledgerFaults() throws -> [String] {
         try connection.all(
             """
@@ -332,7 +332,7 @@ package enum StoreCheck {
     ///   - path: The path of the database.
     ///   - time: The maximum duration. It may be exceeded, because a single step of SQLite may read the whole file.
     ///   - begun: Called with a closure that interrupts the check from another thread. The closure has no effect before
-    ///     the check begins and after it has ended.
+    ///     the check begins and after it has ended. Not called if the file cannot be opened.
     package static func check(
         at path: String, within time: Duration, begun: (_ end: @escaping @Sendable () -> Void) -> Void
     ) -> Finding {

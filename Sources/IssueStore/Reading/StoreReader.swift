@@ -293,9 +293,9 @@ extension QueryFailure {
 
 /// The position after which the next page begins. Clients must treat it as opaque.
 struct PageCursor: Equatable {
-    /// The sort key of the last group of the page; 0 for a page of records.
+    /// The sort key of the last group or the time of the last deployment of the page; 0 for other pages.
     var value: Int64
-    /// The last group of the page, or the last record that was examined for the page.
+    /// The row id of the last entry of the page or, for a page of records, of the last record that was examined.
     var row: Int64
 
     var text: String { "\(value).\(row)" }
@@ -315,8 +315,8 @@ struct PageCursor: Equatable {
 }
 
 extension StoreReader {
-    /// Queries like those that take most of the time of `List`, `Show`, `Records`, `Histogram` and `Status`, some of
-    /// them simplified, and queries of forwarding and of two views. Each has a name.
+    /// The main queries of `List`, `Show`, `Records`, `Histogram`, `Status` and forwarding, some of them simplified,
+    /// and queries of two views. Each has a name.
     ///
     /// Support bundles contain their query plans, which show a missing index or a bad plan. Parameters are not bound.
     package static var mainQueries: [(name: String, sql: String)] {

@@ -273,8 +273,9 @@ extension RecordRemoval {
     }
 
     /// Removes a group without series, after the groups that were merged into it. Keeps the group if it is the newest
-    /// one, if its state is not open, if it was merged and not by a rule, or if a correction, a series, a move of
-    /// series, a group merged into it, a limiter window, an unsent summary or an event about a correction refers to it.
+    /// one, if its state is not open, if a correction other than a rule has merged it, or if a correction, a series,
+    /// a move of series, a group merged into it, a limiter window, an unsent summary or an event about a correction
+    /// refers to it.
     ///
     /// A group that a rule has merged need not be kept: if the group is reported again, the rule merges it again. If
     /// these groups were kept, there would be a row for each fingerprint that the rule has ever matched.
@@ -328,8 +329,8 @@ extension StoreWriter {
     /// The maximum number of counts that one transaction sums up.
     private static let maxAgedCountsPerTransaction = 8192
 
-    /// Returns the wall-clock time such that records received before it exceed the general maximum age. The log time is
-    /// converted with the current offset.
+    /// Returns the start of the retention period, in wall-clock time: records received before it exceed the general
+    /// maximum age. The log time is converted with the current offset.
     package func retentionStart(wall: IssueTimestamp, monotonic: MonotonicInstant) throws(StoreFailure)
         -> IssueTimestamp
     {

@@ -11,7 +11,7 @@ import SQLiteKit
 extension StoreWriter {
     /// Performs the next step of removing a closed range, which must be the oldest one.
     ///
-    /// - Returns: The number of removed records. `isDone` is `true` after the last step.
+    /// - Returns: The result of the step. `isDone` is `true` after the last step.
     /// - Throws: `StoreFailure`. The step can then be repeated.
     package func forget(_ range: RetentionSnapshot.ClosedRange) throws(StoreFailure) -> ExpiryProgress {
         try transaction(isSynced: false) { () throws(SQLiteError) in try removal.forget(range, &memory) }
@@ -164,8 +164,9 @@ struct RecordRemoval {
 
     /// Deletes batches that have no records left. Unfinished batches are kept.
     ///
-    /// Batches are nearly in the order of their rows, so deletion stops at the first scanned span that ends after
-    /// `last`. The newest batch is always kept, because SQLite would otherwise assign its id again.
+    /// Batches are nearly in the order of their rows, so deletion stops at the first batch of kind 0 whose span ends
+    /// after `last`. Such a batch was made by scanning the record log. The newest batch is always kept, because SQLite
+    /// would otherwise assign its id again.
     ///
     /// - Returns: `true` if there may be more.
     private func deleteBatches(through last: RowID) throws(SQLiteError) -> Bool {

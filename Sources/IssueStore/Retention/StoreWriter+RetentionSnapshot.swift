@@ -144,7 +144,8 @@ extension StoreWriter {
         return ageSearch.known
     }
 
-    /// Searches the next ranges for records of the accounts, up to the first range that has not reached an age.
+    /// Searches the next ranges, up to the first one that has not reached `age`, for records of the accounts. Sets
+    /// `snapshot.aged` to the first range found, unless its records must still be kept.
     private func search(
         _ age: Duration, _ accounts: Set<AccountID>, _ snapshot: inout RetentionSnapshot
     ) throws(SQLiteError) {
@@ -160,7 +161,7 @@ extension StoreWriter {
             guard newest.duration(to: snapshot.now) >= age else { return }
             guard try self.accounts(in: range.id, among: accounts).isEmpty else {
                 let hasBatchInFlight = try hasBatchInFlight(range.first, range.last)
-                // A batch with records of this range has no response yet. The records are kept until the response
+                // If a batch with records of this range has no response yet, the records are kept until the response
                 // arrives or they reach twice the maximum age. The search for other ages continues.
                 if hasBatchInFlight, newest.duration(to: snapshot.now) < age + age { return }
                 snapshot.aged = RetentionSnapshot.AgedRange(

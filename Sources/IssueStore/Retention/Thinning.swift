@@ -2,8 +2,8 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The plan and progress of removing the records of some series from a range. `EvictionPolicy` has chosen the groups of
-/// these series, which belong to one user, or the range exceeds the maximum age of their applications.
+/// The plan and progress of removing the records of some series from a range. The series belong to groups of one user
+/// that `EvictionPolicy` has chosen, or to applications whose maximum age the range exceeds.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
     /// Whether the range is the oldest one and none of its records would remain. The caller then removes it with
@@ -65,7 +65,7 @@ extension StoreWriter {
     /// Performs the next step of a plan.
     ///
     /// - Parameter thinning: The plan; receives the progress.
-    /// - Returns: The number of removed records. `isDone` is `true` after the last step.
+    /// - Returns: The result of the step. `isDone` is `true` after the last step.
     /// - Throws: `StoreFailure`. The step can then be repeated.
     package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ExpiryProgress {
         let current = thinning
@@ -163,8 +163,8 @@ extension RecordRemoval {
         var groups: [GroupID: GroupVolume] = [:]
         let own = members.filter { $0.user == user }
         let sized = own.filter { $0.bytes > 0 }
-        // A list without bytes has only records that can't be removed. If such lists were a reason to choose a group, the
-        // range could be chosen again and again.
+        // A list without bytes has only records that can't be removed. If such lists were a reason to choose a group,
+        // the range could be chosen again and again.
         for member in sized.isEmpty ? own : sized {
             groups[member.group, default: GroupVolume()].records += member.records
             // Only the records are removed, so the bytes of the series itself do not count.
@@ -239,7 +239,7 @@ extension RecordRemoval {
         return last
     }
 
-    /// Returns `true` if a group has a series whose last closed range is later than the given one.
+    /// Returns `true` if a series of a group occurred in a closed range after the given one.
     private func occurs(_ group: GroupID, above range: Int64) throws(SQLiteError) -> Bool {
         try connection.exists(
             """
@@ -255,7 +255,7 @@ extension RecordRemoval {
         return PostingList.decode(list, base: range.firstID) ?? []
     }
 
-    /// Returns the rows of a series that are in some damaged blocks of a range.
+    /// Returns those rows of a series in a range that are in one of the given damaged blocks.
     private func rows(
         of series: SeriesID, in range: RetentionSnapshot.ClosedRange, within damaged: [ClosedRange<RowID>]
     ) throws(SQLiteError) -> [RowID] {
@@ -318,8 +318,8 @@ extension RecordRemoval {
     /// Removes all rows from a posting list, except a spared one and those in damaged blocks, and subtracts their bytes
     /// from the user's share.
     ///
-    /// A record in a damaged block that was kept may still be pending, and only the list shows whose record it is. It
-    /// counts as 0 bytes, because thinning can't remove it.
+    /// A record in a damaged block that was kept may still be pending, and only the list shows whose record it is. The
+    /// record counts as 0 bytes, because thinning can't remove it.
     ///
     /// - Parameters:
     ///   - series: The series of the list.

@@ -102,8 +102,8 @@ package struct GroupNote: Equatable, Sendable {
 }
 
 extension IssueStateChange {
-    /// Reads the last change of a group in a set-aside database; nil if no user made it. A note that is longer than
-    /// `maxNoteBytes` is left out.
+    /// Reads the last change of a group's state in a set-aside database; nil if no user made it. A note that is longer
+    /// than `maxNoteBytes` is left out.
     fileprivate init?(salvaged row: borrowing Row, from column: Int) {
         self.init(row, from: column)
         if let note, note.utf8.count > Self.maxNoteBytes { self.note = nil }
@@ -124,6 +124,7 @@ package enum GroupingNote: Equatable, Sendable {
     case id(Int64, of: SalvagedGroup)
     /// A group that a change of the fingerprint rule has merged into another one, and the key of the merged group.
     case redirect(SalvagedGroup, id: Int64, to: SalvagedGroup)
+    /// A correction made by a user (`author`). `hits` is the number of new series that it has moved since.
     case correction(
         GroupCorrection.Kind, SalvagedGroup, to: SalvagedGroup, pattern: String?, author: UInt32,
         at: IssueTimestamp, reason: String, hits: Int64)
@@ -353,7 +354,7 @@ extension StoreWriter {
     /// Imports the grouping of a set-aside database, with one transaction per note. Leaves out notes that contradict
     /// the grouping here, and corrections that exist already or would exceed a limit.
     ///
-    /// - Throws: The failure of a transaction. The notes before it have been imported then.
+    /// - Throws: The failure of a transaction. The notes before the one that failed have been imported then.
     package func importSalvaged(_ notes: [GroupingNote]) throws(StoreFailure) {
         for note in notes {
             switch note {
@@ -408,8 +409,8 @@ extension StoreWriter {
             """, id, Int64(bitPattern: computedKey), group.fingerprint)
     }
 
-    /// Merges a group into another one or, if that one is merged itself, into its target. Does nothing if the group is
-    /// merged already, or if the other one is the same group or merged into it.
+    /// Merges `source` into `target` or, if `target` is merged itself, into the group that now has its series. Does
+    /// nothing if `source` is merged already, or if `target` is `source` or is merged into it.
     private func join(_ source: GroupID, _ target: GroupID, by correction: Int64?) throws(SQLiteError) {
         let (root, target) = (try table.root(of: source), try table.root(of: target))
         guard root == source, root != target else { return }
@@ -468,7 +469,7 @@ extension GroupTable {
         try connection.run("UPDATE corrections SET hits = ?2 WHERE id = ?1", correction, hits)
     }
 
-    /// Returns the unmerged groups of a group's account whose title matches a pattern, except the overflow group.
+    /// Returns the unmerged groups with a matching title in the account of `group`, except the overflow group.
     fileprivate func groups(
         ofAccountOf group: GroupID, matching pattern: TitlePattern
     ) throws(SQLiteError) -> [GroupID] {

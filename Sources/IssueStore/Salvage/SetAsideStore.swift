@@ -11,7 +11,7 @@ package final class SetAsideStore {
     package struct Portion {
         /// Calls to commit to the current store.
         package var submissions: [Submission] = []
-        /// The number of records that are known to have existed, but cannot be read.
+        /// The number of records that are known to have existed, but cannot be read or are invalid.
         package var unreadable: Int64 = 0
     }
 
@@ -67,9 +67,9 @@ package final class SetAsideStore {
     ///   - path: The path of the database.
     ///   - original: The path of the file that this one is a copy of; nil if it is not a copy.
     ///   - randomBits: Random bits for the seed of hash tables and for connection numbers.
-    ///   - redactor: Removes secrets from the records, and finds values that were removed before.
-    /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if its schema
-    ///   cannot be read or has something else in place of a table.
+    ///   - redactor: Removes secrets from the records, and finds the marks of secrets that were removed before.
+    /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if it cannot be
+    ///   opened, its schema cannot be read, or something else, such as a view, has the name of a table.
     package init(
         path: String, original: String? = nil, randomBits: UInt64, redactor: Redactor = Redactor()
     ) throws(StoreFailure) {
@@ -110,9 +110,9 @@ package final class SetAsideStore {
         decoder = RecordDecoder(limits: limits, seed: randomBits, redactor: redactor)
     }
 
-    /// Reads the next rows.
+    /// Reads the next records.
     ///
-    /// - Returns: The records that were read; nil after the last row.
+    /// - Returns: The records that were read, possibly none; nil after the last record.
     package func step() -> Portion? {
         guard !waiting.isEmpty else { return stepOfScan() }
         let began = ContinuousClock.now
@@ -143,7 +143,7 @@ package final class SetAsideStore {
 
     /// Reads records of blocks that only the scan finds.
     ///
-    /// - Returns: The records that were read; nil after the last block.
+    /// - Returns: The records that were read, possibly none; nil after the last block.
     private func stepOfScan() -> Portion? {
         guard scan != nil else { return nil }
         let began = ContinuousClock.now
@@ -455,6 +455,7 @@ struct SalvagedRecord {
     var row: RowID
     /// The id of the process that reported it, in the set-aside database.
     var process: ProcessRowID
+    /// The start time of this process, in clock ticks since boot; 0 if unknown.
     var startTime: Int64
     var stored: StoredRecord
     /// The template and the parts of its message; nil if the template is lost or not that of the message. The parts are
@@ -492,7 +493,8 @@ extension StoreReader {
     ///
     /// Without its series, a record still has the text of its message that is not in the template, its metadata and its
     /// times. Without its process, it has the sender of its series, but no gid and pid. Without its sender, it has
-    /// only the user of its series, and the gid and pid of its process if that is readable. A record whose user is unknown is attributed to root.
+    /// only the user of its series, and the gid and pid of its process if that is readable. A record whose user is
+    /// unknown is attributed to root.
     ///
     /// - Returns: The record; nil if the row does not exist.
     /// - Throws: The error that prevents reading the record's own row.
@@ -589,7 +591,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the first row; nil if there is none or it cannot be read.
+    /// Returns what `read` makes of the first row; nil if there is no row or it cannot be read.
     private func first<Value>(_ sql: StaticString, _ id: Int64, _ read: (borrowing Row) -> Value?) -> Value? {
         let found = try? connection.first(sql, id) { read($0) } ?? nil
         return found ?? nil

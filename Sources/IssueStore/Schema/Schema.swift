@@ -11,8 +11,8 @@ package enum Schema {
     /// The `application_id` of the database: `issd` in ASCII. Programs such as `file` recognize the database by it.
     package static let applicationID: Int32 = 0x6973_7364
 
-    /// Upgrades files of schema version 9 or later. Earlier versions stored each record in a row of its own; their
-    /// files are moved aside and can be imported.
+    /// Sets up new files, and upgrades files of schema version 9 or later. Earlier versions stored each record in a row
+    /// of its own; their files are moved aside and can be imported.
     package static let migrator = Migrator(
         applicationID: applicationID, obsoleteVersion: 8,
         migrations: migrations)

@@ -35,7 +35,7 @@ struct ContentScan {
     /// A buffer for text whose JSON escapes have been resolved.
     private var resolved: [UInt8] = []
 
-    /// Set if the series was examined.
+    /// Set for a series that was examined and is not left out.
     private static let knownBit: Conditions = 1 << 31
     /// The value for a series whose records are left out.
     private static let leftOutBit: Conditions = 1 << 30
@@ -75,7 +75,7 @@ struct ContentScan {
         for id in series { set(Self.leftOutBit, for: id) }
     }
 
-    /// Returns the indices of the records in a block that may match.
+    /// Returns the indices of those records of a block that may match.
     mutating func candidates(in block: RecordBlock, on reader: StoreReader) throws -> [Int] {
         var met = [Conditions](repeating: 0, count: block.rows.count)
         var open: Conditions = 0

@@ -2,7 +2,7 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Declaring, observing and removing deployments.
+/// Declares and removes deployments.
 extension StoreWriter {
     /// Stores a declared deployment. Does nothing if the latest deployment that was declared for exactly this scope, up
     /// to the time of the new one, has the same version.
@@ -15,7 +15,7 @@ extension StoreWriter {
     ///   - parameters: Valid parameters.
     ///   - scope: The applications that the deployment belongs to.
     ///   - author: The id of the user who declares it.
-    ///   - now: The current wall time, used if the parameters have none.
+    ///   - now: The current wall time, used if the parameters contain no time.
     /// - Returns: The new deployment and `false`; or, if nothing was stored, the earlier deployment of the version and
     ///   `true`.
     package func declare(
@@ -48,7 +48,7 @@ extension StoreWriter {
     /// Removes the latest declared deployment of a version. The states of groups do not change.
     ///
     /// If the version is then declared neither for this scope nor for all users, each application that has reported the
-    /// version gets an observed deployment at the time of its first report.
+    /// version gets an observed deployment at the time at which it first reported the version.
     ///
     /// - Returns: The removed deployment; nil if the version was not declared for exactly this scope.
     package func removeDeployment(
@@ -91,8 +91,8 @@ extension StoreWriter {
 extension RecordCommit {
     /// Stores an observed deployment if no deployment of an application's version is known.
     ///
-    /// Stores none for imported records, for an empty or too long version, or for a too long name of an application. It
-    /// is sufficient to call this for new series, because a new version has a new series.
+    /// Stores none for imported records, or if the version is empty or too long, or the application's name is too long.
+    /// It is sufficient to call this for new series, because a new version has a new series.
     func observe(_ app: Application, of account: Account, _ memory: inout WriterMemory) throws(SQLiteError) {
         let version = ApplicationVersion(name: app.version, build: app.build)
         guard !isImport, DeploymentLimits.isStored(version),
@@ -234,8 +234,8 @@ struct DeploymentTable {
             """, version.text, time, app, scope.uid)
     }
 
-    /// Returns `true` if a declared deployment with the same application, user, version and time is stored or, for an
-    /// observed one, any deployment with the same application, user and version.
+    /// Returns `true` if a deployment with the same application, user and version is stored. If `deployment` is
+    /// declared, the stored one must be declared, too, and have the same time.
     func contains(_ deployment: IssueDeployment) throws(SQLiteError) -> Bool {
         try connection.exists(
             """

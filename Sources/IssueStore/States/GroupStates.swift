@@ -236,7 +236,7 @@ extension IssueStateChange {
 struct TriageTable {
     let connection: DatabaseConnection
 
-    /// Returns the stored triage state of a group.
+    /// Returns the stored triage state of a group; open if the group does not exist.
     func standing(ofGroup id: GroupID) throws(SQLiteError) -> TriageState {
         try connection.first(
             """
@@ -286,8 +286,8 @@ struct TriageTable {
         return true
     }
 
-    /// Updates the cache of series after the state of a group has changed. If the group may have more series than fit
-    /// into the cache, empties the cache instead, because reading all of them would take too long.
+    /// Sets `isWatched` of the group's cached series after the state of the group has changed. If the group may have
+    /// more series than fit into the cache, empties the cache instead, because reading all series would take too long.
     func watch(_ group: GroupID, _ isWatched: Bool, _ cache: inout SeriesTable) throws(SQLiteError) {
         let series: [SeriesID] = try connection.all(
             #"SELECT id FROM series WHERE "group" = ?1 LIMIT ?2"#, group, SeriesTable.capacity
@@ -320,6 +320,7 @@ extension StoreWriter {
         package var last: GroupID
         /// The number of issues that this step resolved.
         package var resolved: Int
+        /// Whether this was the last step of the pass.
         package var isDone: Bool
     }
 

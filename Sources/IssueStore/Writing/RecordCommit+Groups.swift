@@ -108,8 +108,8 @@ extension RecordCommit {
 
     /// Returns the group that a new series belongs to, after all corrections; nil if a new group is needed.
     ///
-    /// If the group still has a fingerprint of an older rule, but would get `fingerprint` by the newest rule, sets its
-    /// fingerprint to that.
+    /// If no group has `fingerprint`, but one with a fingerprint of an older rule would get it by the newest rule, that
+    /// group gets it now.
     func knownGroup(
         account: AccountID, fingerprint: String, of series: SeriesDescription, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> KnownGroup? {
@@ -157,8 +157,8 @@ extension RecordCommit {
 }
 
 extension RecordCommit {
-    /// The maximum number of rows that are examined per table, the newest ones. Without this limit, the duration of
-    /// the first commit would grow with the file.
+    /// The number of newest ids that are examined per table. Without this limit, the duration of the first commit
+    /// would grow with the file.
     private static let maxExamined: Int64 = 16_384
 
     /// Restores the guard's counters from the database during the first commit, so that a restart does not reset them.

@@ -29,7 +29,7 @@ extension RecordCommit {
         var account: AccountID
         /// Whether the group is resolved or muted.
         var isWatched: Bool
-        /// The record's own description if the guard moved it to an overflow series; otherwise nil.
+        /// The record's own description if the guard moved the record to an overflow series; otherwise nil.
         var original: SeriesDescription?
     }
 
@@ -265,7 +265,7 @@ struct SeriesTable {
         fileprivate(set) var isWatched: Bool
         /// Whether `id` is an overflow series. Its records store their own attributes.
         var isOverflow = false
-        /// The index plus one of the next entry with the same number, or 0.
+        /// One more than the index of the next entry with the same number; 0 if there is none.
         fileprivate var next: UInt32 = 0
 
         init(sender: Int64, id: SeriesID, account: AccountID, isWatched: Bool) {
@@ -302,7 +302,7 @@ struct SeriesTable {
 
     /// The directory that the numbers belong to.
     private var directory: SeriesDirectory.Identity?
-    /// For each number, the index plus one of its first entry, or 0.
+    /// For each number, one more than the index of its first entry; 0 if it has none.
     private var first: [UInt32] = []
     private var entries: [Entry] = []
     /// The mark of each number. `cost` reads the marks instead of `first` and `entries`, because the marks are smaller.

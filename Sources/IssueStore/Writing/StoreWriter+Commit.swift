@@ -177,7 +177,7 @@ struct RecordCommit {
             connection: submission.process.connection, token: call.token, receipts: receipts, calls: call.calls)
     }
 
-    /// Adds the records of a call to the rows of the commit and returns their receipts.
+    /// Adds records of a call to the rows of the commit. Returns the receipts of these and of the rejected records.
     mutating func store(
         _ records: Range<Int>, of call: ReportCall, _ submission: Submission, _ process: WriterMemory.ProcessEntry,
         _ memory: inout WriterMemory
@@ -343,7 +343,7 @@ struct LedgerChanges {
     }
 
     /// Subtracts erased records of an account from the received records of a destination, and from its records with
-    /// a fate. Pass nil as `fate` for the host itself, whose records have no fates.
+    /// the given fate. Pass nil as `fate` for the host itself, whose records have no fates.
     mutating func erased(_ sum: Sum, account: AccountID, destination: Int64, fate: IssueFate.Outcome?) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Self.received)

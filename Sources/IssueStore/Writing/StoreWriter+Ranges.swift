@@ -98,7 +98,7 @@ extension StoreWriter {
 extension StoreWriter {
     /// Returns the id and the last row id of the newest closed range; zeros if there is none.
     ///
-    /// - Throws: `SQLITE_CORRUPT` if the id is out of range, or the error of the query.
+    /// - Throws: `SQLITE_CORRUPT` if the id is negative or too high, or the error of the query.
     static func lastRange(_ connection: DatabaseConnection) throws(SQLiteError) -> (id: Int64, lastID: RowID) {
         let last = try connection.first("SELECT id, last_id FROM ranges ORDER BY id DESC LIMIT 1") {
             (id: $0.int64(0), lastID: $0.id(1, as: RowID.self))
@@ -120,7 +120,7 @@ extension StoreWriter {
     ///   - blocks: Reads the blocks.
     ///   - connection: The connection.
     ///   - lastID: The last row id of the newest closed range; 0 if there is none.
-    /// - Throws: `SQLITE_CORRUPT` if an id is out of range, or the error of a query.
+    /// - Throws: `SQLITE_CORRUPT` if an id is negative or too high, or the error of a query.
     static func openRange(
         _ blocks: BlockReader, _ connection: DatabaseConnection, after lastID: RowID
     ) throws(SQLiteError) -> OpenRange {
@@ -150,7 +150,7 @@ extension StoreWriter {
         return range
     }
 
-    /// Returns the bytes to add to the open range for new series, as in `findSeries`.
+    /// Returns the sum of `SeriesOwner.excessBytes` over all series that are in no closed range.
     private static func bytesOfNewSeries(_ connection: DatabaseConnection) throws(SQLiteError) -> Int {
         var bytes: Int64 = 0
         // Ids of series ascend, and all series of closed ranges have totals.

@@ -400,8 +400,8 @@ package struct StoreWriterSettings: Sendable {
     /// The number of bytes at which a range of a large database is full. See `maxRangeBytes`.
     package var rangeBytes = 16 << 20
     /// The number of bytes at which a range is full: an eighth of the maximum size of the database, but at least
-    /// `minRangeBytes` and at most `rangeBytes`. Retention removes whole ranges, so removing a larger one would leave
-    /// little of a small database.
+    /// `minRangeBytes` and at most `rangeBytes`. Retention removes records range by range. In a small database, a
+    /// larger range would contain most of the records.
     var maxRangeBytes: Int { min(rangeBytes, max(Int(retention.maxSize / 8), Self.minRangeBytes)) }
     private static let minRangeBytes = 128 << 10
     /// The approximate number of series at which a range is full. The commit that closes a range writes at least three

@@ -60,7 +60,7 @@ package struct ReportCall: Sendable {
         var series = CardinalityGuard.SeriesVerdict.allow
     }
 
-    /// An identifier that is returned with the outcome, so that the caller can match the two.
+    /// An identifier that is returned with the outcome, so that the caller can find the call.
     package var token: UInt64
     /// The indices of the call's records in the batch.
     package var records: Range<Int>

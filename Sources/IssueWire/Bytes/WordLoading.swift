@@ -1,7 +1,7 @@
 /// Loads of eight or sixteen bytes at a time, where a byte-wise loop would dominate the cost of a scan.
 ///
-/// Uses `unsafe` outside the C wrappers: the bounds are checked before each load, or once for all loads of a scan.
-/// Every bit pattern is a valid integer. The standard library does not offer these loads as safe operations yet.
+/// Uses `unsafe` outside the C wrappers. This is sound, because the bounds are checked before each load or once for all
+/// loads of a scan, and every bit pattern is a valid integer. The standard library has no safe operations for this yet.
 extension Span<UInt8> {
     /// Returns the eight bytes at an index as a little-endian integer.
     ///
@@ -41,7 +41,7 @@ extension Span<UInt8> {
     ///
     /// - Parameters:
     ///   - start: The index of the first byte to test.
-    ///   - end: The index after the last byte to test; at least `distance` more bytes must follow it.
+    ///   - end: The index after the last byte to test; at most `count - distance`.
     ///   - distance: The distance to the second byte.
     ///   - mask: Selects indexes. Receives the bytes at the indexes, and those `distance` bytes after them.
     /// - Returns: The first selected index; if no tested index is selected, the start of the untested rest, which has

@@ -44,7 +44,8 @@ extension CollectorError: CustomStringConvertible {
         case .invalidRecord(let index, let field, let reason):
             "The record\(index.map { " \($0)" } ?? "") was not accepted: \(field.map { "\($0): " } ?? "")\(reason)."
         case .invalidFilter(let field, let reason): "The filter is invalid: \(field): \(reason)."
-        case .tooLarge(let limit): "The request is larger than the daemon accepts; the limit is \(limit)."
+        case .tooLarge(let limit):
+            "The request has more bytes or records than the daemon accepts; the limit is \(limit)."
         case .busy(let delay): "The daemon is busy; try again in \(delay)."
         case .noSpace: "The daemon has no disk space left to store records."
         case .notFound(let id): "There is no object with the id or name \(id), or it belongs to another user."

@@ -178,7 +178,7 @@ package protocol JSONObjectCodable: JSONCodable {
     /// The value that reading starts with.
     static var initial: Self { get }
 
-    /// Passes the name and value of each member to `members`, which reads or writes it.
+    /// Passes the name and value of each member to `members`, which reads or writes the value.
     ///
     /// Every call must pass the same members in the same order, at most 64 of them.
     mutating func visit(_ members: inout JSONMembers) throws(FieldError)
@@ -202,7 +202,7 @@ extension JSONObjectCodable {
     }
 }
 
-/// Reads or writes the members of a JSON object that the object's type declares; see ``JSONObjectCodable``.
+/// Reads or writes the members of a JSON object, as declared by its type; see ``JSONObjectCodable``.
 package struct JSONMembers: ~Escapable {
     private enum Pass {
         case reading
@@ -306,8 +306,9 @@ package struct JSONMembers: ~Escapable {
 
     /// Reads an object. Unknown members, which a later version of the protocol may define, are skipped.
     ///
-    /// Reads the values in one pass over the type's members if the object has only these, in the same order; otherwise
-    /// in at most one pass for each key of the object. A further pass checks that the required members are present.
+    /// Reads the values in one pass over the type's members if the object has no others and the order is the same;
+    /// otherwise in at most one pass for each key of the object. A further pass checks that the required members are
+    /// present.
     ///
     /// - Parameters:
     ///   - scanner: The scanner, before the object.
@@ -423,7 +424,7 @@ package struct JSONMembers: ~Escapable {
     }
 }
 
-/// A member of a JSON object that is invalid, and the reason.
+/// The reason why a JSON value or one of its members is invalid.
 package struct FieldError: Error, Equatable, Sendable {
     /// The path of the member, with dots between its components (`filter.codes.2`); empty for the whole value.
     package var field: String

@@ -28,8 +28,8 @@ public struct JSONKey: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The bytes that contain the key.
-    ///   - start: The index of its first byte.
-    ///   - end: The index after its last byte.
+    ///   - start: The index of the key's first byte.
+    ///   - end: The index after the key's last byte.
     @inlinable @inline(__always)
     public init(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
         length = end - start
@@ -94,7 +94,7 @@ public struct JSONKeyLiteral: Sendable {
 }
 
 extension JSONScanner {
-    /// Skips the next member's key and colon if they match the literal exactly, and the comma before them.
+    /// If the next member's key and colon match the literal exactly, skips both and the comma before them.
     ///
     /// - Parameter literal: The expected key.
     /// - Returns: `true` if the key was skipped. `false`, without skipping anything, if the key does not match, the

@@ -108,8 +108,8 @@ extension JSONScanner {
         return key
     }
 
-    /// Returns the index of the first byte that is not a plain part of a string. Near the end of the bytes, the index
-    /// may be lower.
+    /// Returns the index of the first byte that is a quotation mark, a backslash, a control character or not ASCII.
+    /// Near the end of the bytes, the index may be lower.
     @inlinable @inline(__always)
     func plainEnd(from start: Int) -> Int {
         let index = bytes.scan(from: start, to: bytes.count) { ByteMask.stringStops(in: $0) }

@@ -270,8 +270,8 @@ public struct JSONScanner: ~Escapable {
     /// Restarts the count of keys at zero, and returns the current position.
     ///
     /// Copying the scanner would be slower: a copy loads several fields at once that have just been written one by one,
-    /// so the processor waits until the writes are complete. With 300 series in calls of 50 records, that took 5 % of
-    /// the daemon's processor time.
+    /// so the processor waits until the writes are complete. With 300 series in calls of 50 records, waiting took 5 %
+    /// of the daemon's processor time.
     package mutating func startCountingKeysAndMark() -> Mark {
         keys = 0
         return Mark(position: position, depth: depth, followsValue: followsValue)

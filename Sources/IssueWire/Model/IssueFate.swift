@@ -7,11 +7,11 @@ public struct IssueFate: Hashable, Sendable {
     /// The number of attempts to send the issue's batch or a part of it. While the issue is pending, this can be the
     /// number for another batch that is sent first.
     public var attempts: Int
-    /// The time of the outcome. If the issue is pending, or sometimes if it expired, the time at which its batch was
+    /// The time of the outcome. For a pending issue, and for some expired ones, the time at which the issue's batch was
     /// prepared. Nil if unknown.
     public var timestamp: IssueTimestamp?
-    /// The destination's last response, shortened, about the issue or, while the issue is pending, possibly about
-    /// another batch. Nil if there is none.
+    /// The destination's last response about the issue, shortened. While the issue is pending, the response may be
+    /// about another batch. Nil if there is none.
     public var answer: String?
     /// Whether the destination may have received the issue more than once.
     public var maybeDuplicate: Bool
@@ -36,7 +36,7 @@ public struct IssueFate: Hashable, Sendable {
         case delivered
         /// A limit held back the issue. A summary that counts it is sent instead.
         case summarised
-        /// The daemon gave up the issue, or the summary that counts it. An operator can requeue either.
+        /// The daemon gave up sending the issue, or the summary that counts it. An operator can requeue either.
         case deadLettered = "dead_lettered"
         /// The issue is never forwarded to this destination.
         case withheld

@@ -22,7 +22,7 @@ package struct IssueRecord: Equatable, Sendable {
     package var metadata: JSONValue?
     /// Whether the record may be forwarded; nil for `true`.
     package var reportable: Bool?
-    /// The message with `{}` in place of each value, and with each of its other braces doubled; nil if unknown.
+    /// The message with `{}` in place of each value, and with all other braces doubled; nil if unknown.
     package var template: String?
     /// The values in the order of the template: strings, numbers and booleans.
     package var parts: [JSONValue]
@@ -295,8 +295,8 @@ public struct BacktraceFrame: Hashable, Sendable {
         self.line = line
     }
 
-    /// The symbol, offset and source location in one line, for users. If there is no symbol, the build ID follows,
-    /// since it is needed to find the symbol. Empty if none of these is known.
+    /// The symbol, offset and source location, separated by spaces, for users. If there is no symbol, the build ID
+    /// follows, since it is needed to find the symbol. Empty if none of these is known.
     package var location: String {
         let parts = [
             symbol, offset.map { "+ 0x\(String($0, radix: 16))" },

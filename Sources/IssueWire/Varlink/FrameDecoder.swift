@@ -159,8 +159,8 @@ package struct FrameDecoder: Sendable {
     /// The maximum number of buffered bytes that may be copied after each read.
     private static let maxCopied = 4 << 10
 
-    /// Copies the buffered bytes into `borrowed`, and swaps it with the current buffer. Does nothing unless the space
-    /// left in `borrowed` exceeds the size of the current buffer. In this way, decoders can share a receive buffer.
+    /// Copies the buffered bytes into `borrowed`, and swaps it with the current buffer, so that decoders can share a
+    /// receive buffer. Does nothing unless the space left in `borrowed` exceeds the size of the current buffer.
     package mutating func borrow(_ borrowed: inout [UInt8]) {
         precondition(wantsBytes, "All complete messages must be read before a buffer is borrowed")
         guard borrowed.count - (end - start) > buffer.count else { return }
@@ -170,8 +170,8 @@ package struct FrameDecoder: Sendable {
         (start, end, searched) = (0, held.count, held.count)
     }
 
-    /// Gives back the borrowed buffer, and keeps the bytes that are still needed in a small one. Does nothing if these
-    /// bytes take more than half of the current buffer.
+    /// Gives back the borrowed buffer, after copying the needed bytes to a smaller one. Does nothing if these bytes
+    /// take more than half of the current buffer.
     ///
     /// - Parameters:
     ///   - borrowed: Is set to the current buffer, unless that is too large to keep or not larger than `borrowed`.

@@ -19,11 +19,11 @@ protocol CallWork: AnyObject {
     func removeFinished(at now: KernelInstant) -> Bool
     /// Returns a message to send now. Nil if there is none.
     func nextMessage(at now: KernelInstant) -> [UInt8]?
-    /// Processes a reply. Returns false if the connection cannot be used after it.
+    /// Processes a reply. Returns false if the connection must then be closed.
     func received(_ reply: VarlinkReply, at now: KernelInstant) -> Bool
     /// Handles a failed attempt to connect.
     func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant)
-    /// Handles the end of a connection. `wasUsed` is `true` if the daemon had replied on it.
+    /// Handles the end of a connection. `wasUsed` is `true` if the daemon had replied on it and calls may be repeated.
     func disconnected(_ error: CollectorConnectionError, wasUsed: Bool)
 }
 
@@ -159,11 +159,11 @@ final class AwaitQueue: CallWork {
 
     /// The maximum number of calls in a batch.
     private static let batchSize = 256
-    /// The maximum time that the first call of a repeated batch waits in the daemon, and the normal minimum time from
-    /// one repeated batch to the next.
+    /// The maximum time that the first call of a repeated batch waits in the daemon.
     private static let pollTime: Duration = .milliseconds(100)
-    /// The normal minimum time from one repeated batch to the next, per call of the earlier batch. A thousand calls a
-    /// second cost the daemon about 5 % of a processor.
+    /// Unless many records of a repeated batch are settled, the time until the next batch is at least `pollTime`, and
+    /// at least this value times the number of calls. A thousand calls a second cost the daemon about 5 % of a
+    /// processor.
     private static let timePerCall: Duration = .milliseconds(1)
     /// The additional time for a record that has not been looked up yet.
     private static let gracePeriod: Duration = .seconds(15)
@@ -198,7 +198,7 @@ final class AwaitQueue: CallWork {
     }
 
     func removeFinished(at now: KernelInstant) -> Bool {
-        // Searched only when a batch is due, since thousands of tasks may be cancelled one after another.
+        // The lists are searched only when a batch is due, since thousands of tasks may be cancelled one after another.
         if let time = nextSend, time <= now {
             new.removeAll { $0.hasEnded }
             pending.removeAll { $0.hasEnded }

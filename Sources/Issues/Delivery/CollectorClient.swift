@@ -171,7 +171,7 @@ package final class CollectorClient: Sendable {
         }
     }
 
-    /// Passes the end of a stream to the thread, unless the thread has ended and the stream with it.
+    /// Passes the end of a stream to the thread. If the thread does not run, no stream is open.
     func endStream(_ id: UInt64) {
         let waker = state.withLock { state in
             if state.waker != nil { state.requests.append(.end(stream: id)) }

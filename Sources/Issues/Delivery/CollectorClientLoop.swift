@@ -192,12 +192,12 @@ private final class CallChannel {
         link = nil
     }
 
-    /// Fails all calls.
+    /// Ends all calls.
     func fail() {
         close()
         work.disconnected(.closed, wasUsed: false)
         work.connectFailed(.closed, at: MonotonicClock.now)
-        // Also fails the calls that would otherwise be retried.
+        // Also ends the calls that would otherwise be repeated.
         _ = work.removeFinished(at: KernelInstant(nanoseconds: .max))
     }
 

@@ -3,13 +3,13 @@ package import UnixIO
 
 /// A connection for sequential calls to the daemon.
 ///
-/// Every call blocks the calling thread until the reply arrives.
+/// Waiting for a reply blocks the calling thread.
 package struct CollectorConnection: ~Copyable {
     private let socket: FileDescriptor
     /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var receivesFiles = false
     /// A closure, and the delay after which it is called if no reply to a call has arrived. Nil for none. Has no effect
-    /// on `exchange`, or on a call without a timeout or with a timeout that is not longer than the delay.
+    /// on `exchange` and `stream`, or on a call whose timeout is nil or not longer than the delay.
     package var delayNotice: (delay: Duration, action: () -> Void)?
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)

@@ -283,7 +283,7 @@ public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
 /// Sends or saves buffered reports before the process exits or traps.
 package enum ShutdownFlush {
     /// Flushes the buffer, and then waits until the calls of earlier runs are sent. If the flush fails, saves the
-    /// unanswered issues for the next run instead.
+    /// unanswered issues for the next run instead, provided that there is a folder for them.
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait in total.

@@ -37,7 +37,7 @@ public struct IssueReceipt: Sendable {
     ///
     /// After the timeout, the function returns the fates that it received last, some of which may be pending. It throws
     /// an error if it has received none. If the issue is stored, but the first query for its fates has neither been
-    /// answered nor failed by then, the function waits up to 15 seconds longer.
+    /// answered nor failed within the timeout, the function waits up to 15 seconds longer.
     ///
     /// - Parameters:
     ///   - destination: The name of a destination. Nil waits for all destinations.
@@ -97,7 +97,7 @@ final class ReceiptState: Sendable {
     /// The location of a stored record.
     struct Stored: Sendable {
         var id: String
-        /// The socket of the daemon that stored it.
+        /// The path of the socket of the daemon that stored the record.
         var path: String
     }
 

@@ -65,7 +65,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     /// The number of issues in the buffer.
     package var count: Int { waitingCount + callsCount }
 
-    /// Whether a new issue would change the next step.
+    /// Whether a new issue may change the next step.
     package var needsWakeUp: Bool {
         switch link {
         case .down: retryAt == nil || isIdle
@@ -94,8 +94,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     ///   - level: The level of the issue. When the buffer is full, issues of the lowest level are dropped first.
     ///   - bytes: The approximate size of the issue in the buffer, in bytes.
     ///   - growth: The approximate number of bytes that the issue takes in a call, in addition to `bytes`.
-    ///   - coalescing: If both payloads are equal, merges the second into the first and returns `true`. The first is
-    ///     that of the last waiting issue of the same level.
+    ///   - coalescing: Receives the payloads of the last waiting issue of the same level and of the new issue. If they
+    ///     are duplicates, merges the second into the first and returns `true`.
     /// - Returns: The issues that were dropped to free space. The new one may be among them.
     package mutating func submitted(
         _ payload: Payload, level: IssueLevel, bytes: Int, growth: Int = 0,

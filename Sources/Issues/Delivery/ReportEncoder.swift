@@ -20,7 +20,8 @@ extension QueuedReport {
         self.receipt = receipt
     }
 
-    /// If `other` is a duplicate of this report and neither has a receipt, counts it as a repeat and returns `true`.
+    /// If `other` is a duplicate with the same application properties, and neither report has a receipt, counts `other`
+    /// as a repeat and returns `true`.
     mutating func absorb(_ other: QueuedReport) -> Bool {
         guard receipt == nil, other.receipt == nil, application === other.application,
             report.isDuplicate(as: other.report)
@@ -35,7 +36,8 @@ extension QueuedReport {
 enum ReportEncoder {
     /// The maximum size of a record in bytes: the daemon's default limit, minus a margin.
     private static let recordLimit = 255 << 10
-    /// Below this estimated size, a record stays within the limit even if every byte is escaped.
+    /// Below this estimated size, a record stays within the limit even if every byte is escaped, unless a text that the
+    /// estimate omits, such as the domain, is unusually long.
     private static let certainlySmall = recordLimit / 8
 
     static func text(of call: OutboxCall<QueuedReport>, producer: String) -> [UInt8] {
@@ -114,9 +116,9 @@ extension IssueSite {
 
 /// Fits metadata into the daemon's default limits for a record.
 ///
-/// The daemon refuses a record with too many keys or too many levels of nesting. Nothing is removed to meet the limits:
-/// a nested object or array that exceeds them is replaced with its JSON text, and surplus members at the top level are
-/// replaced with one JSON text.
+/// The daemon refuses a record with too many keys or too many levels of nesting. No metadata is removed to meet these
+/// limits: a nested object or array that exceeds them is replaced with its JSON text, and surplus members at the top
+/// level are replaced with one JSON text.
 package struct RecordFit {
     /// The maximum number of keys in metadata. By default, a record may have 256 keys, and its own members, source,
     /// application and causes need some of them.
@@ -185,7 +187,7 @@ package struct RecordFit {
 // times.
 extension JSONValue {
     /// Returns `true` if the value has at most `depth` levels and `keysLeft` keys. Subtracts its keys from `keysLeft`,
-    /// but perhaps not all of them before it returns `false`.
+    /// but perhaps not all of them if it returns `false`.
     fileprivate func fits(keysLeft: inout Int, depth: Int) -> Bool {
         switch self {
         case .null, .bool, .integer, .number, .string: return true

@@ -15,10 +15,10 @@ package enum SocketPath {
     ///   - runtimeDirectory: The value of `XDG_RUNTIME_DIR`. Nil if it is not set.
     ///   - userID: The id of the user.
     ///   - runtimeFolder: The parent of the users' default runtime directories.
-    ///   - temporaryFolder: The prefix of the users' temporary directories.
+    ///   - temporaryPrefix: The beginning of the paths of the users' temporary directories, before `-` and the user id.
     package static func user(
         runtimeDirectory: String? = ProcessEnvironment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
-        runtimeFolder: String = "/run/user", temporaryFolder: String = "/tmp/issued"
+        runtimeFolder: String = "/run/user", temporaryPrefix: String = "/tmp/issued"
     ) -> String {
         // The XDG specification says that relative paths are ignored and that the directory belongs to the user. After
         // `su` or `sudo -E` the variable names the directory of the previous user, who could listen there.
@@ -26,7 +26,7 @@ package enum SocketPath {
             return "\(runtimeDirectory)/issued/issued.sock"
         }
         let userFolder = "\(runtimeFolder)/\(userID)"
-        let temporary = "\(temporaryFolder)-\(userID)"
+        let temporary = "\(temporaryPrefix)-\(userID)"
         if !isOwn(userFolder, userID), isOwn(temporary, userID) { return "\(temporary)/issued.sock" }
         return "\(userFolder)/issued/issued.sock"
     }
@@ -80,7 +80,7 @@ package struct ServerTrust: Sendable {
     /// Returns the id of the user `issued`; nil if this user does not exist. Called only when needed.
     package var daemonUser: @Sendable () -> UInt32?
     /// Returns the user id that represents users outside this process's user namespace; nil if the namespace contains
-    /// all users or the id is unknown.
+    /// all users or has no map, or if the id is unknown.
     package var overflowUserID: @Sendable () -> UInt32?
 
     /// Creates the rules for a socket. The parameters are the properties.

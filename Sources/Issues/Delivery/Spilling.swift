@@ -36,7 +36,8 @@ extension Delivery {
         for entry in call.entries { entry.payload.receipt?.fail(error) }
     }
 
-    /// Starts a thread that sends the calls that earlier runs and `issuectl` saved. Only the first call has an effect.
+    /// Starts a thread that sends the calls that earlier runs and `issuectl` saved, if there are any. Does nothing if
+    /// this function was used before.
     func pickUp(from path: String) {
         guard let spillFolder, !hasPickedUp.exchange(true, ordering: .relaxed) else { return }
         // The folders are almost always empty, and then no thread is needed.
@@ -137,8 +138,8 @@ package struct SpillFolder: Sendable {
     ///   - call: The encoded call.
     ///   - producer: The name of the producer that numbered the records.
     ///   - sequence: The sequence number of the first record.
-    ///   - issues: The number of issues to note as lost, for the next run to report, if the folder can be opened but
-    ///     the call cannot be saved.
+    ///   - issues: The number of lost issues that the next run reports if the call cannot be saved. If the folder can't
+    ///     be opened, the next run reports none.
     /// - Returns: False if the call could not be saved, for example because the folder is full.
     package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
         guard let folder = try? PrivateFolder(path, makesMissing: true) else { return false }
@@ -156,6 +157,7 @@ package struct SpillFolder: Sendable {
     /// A saved call.
     struct File: Hashable, Sendable {
         var name: String
+        /// The size in bytes.
         var size: Int
     }
 

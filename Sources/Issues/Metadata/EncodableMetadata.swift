@@ -210,7 +210,7 @@ extension IssueMetadata.Value {
     }
 
     /// Creates a value from any value: an optional, a list or a dictionary with `String` keys by its contents, another
-    /// `Encodable` value by its encoding, and any other value by its description. Long and deeply nested collections
+    /// `Encodable` value by its encoding, and any other value by its description. Long or deeply nested collections
     /// are truncated.
     init(describing value: Any, depth: Int = 0) {
         let mirror = Mirror(reflecting: value)

@@ -51,9 +51,9 @@ extension IssueReporter where Self == _DefaultReporter {
 
 /// A reporter that sends issues to the daemon of this host.
 ///
-/// It only adds the issue to a buffer of limited size, and never waits for the daemon. Issues stay in the buffer
-/// until the daemon has answered them, even while it is not running. If the buffer is full, the least severe issues are
-/// dropped.
+/// It only adds the issue to a buffer of limited size, and never waits for the daemon. Issues stay in the buffer until
+/// the daemon has answered them, even while the daemon is not running. If the buffer is full, the least severe issues
+/// are dropped.
 public struct DaemonReporter: IssueSink {
     private let ownDelivery: Delivery?
 
@@ -206,8 +206,8 @@ package struct LineThrottle: Sendable {
         case omit
     }
 
-    /// A source location, a level, and the template of a message. Without a template, the start of the message without
-    /// its digits.
+    /// The hash of a file, a line, a level, and the template of a message. If there is no template, the start of the
+    /// message without its digits is used instead.
     package struct Key: Hashable, Sendable {
         private let hash: Int
 
@@ -274,7 +274,7 @@ package struct LineThrottle: Sendable {
         return .write(omitted: source.omitted)
     }
 
-    /// If there are too many keys, forgets the idle ones, or all of them if that is not enough.
+    /// If the maximum number of keys is reached, forgets the idle ones. If none is idle, forgets all keys.
     private mutating func makeRoom(at now: KernelInstant) {
         guard sources.count >= Self.sourceLimit else { return }
         sources = sources.filter { $0.value.refilled.duration(to: now) < Self.interval * Self.burst }

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// A type that receives each issue when it is reported.
 ///
-/// The requirements are those of swift-issue-reporting 2.0, so a reporter written for it works unchanged. A reporter
-/// that needs the whole report, for example its level and metadata, conforms to ``IssueSink`` instead.
+/// The requirements are those of swift-issue-reporting 2.0, so a reporter written for that package works unchanged. A
+/// reporter that needs the whole report, for example its level and metadata, conforms to ``IssueSink`` instead.
 public protocol IssueReporter: Sendable {
     /// Reports an issue.
     ///
@@ -210,7 +210,7 @@ final class ReporterBox: Sendable {
 
     var isEmpty: Bool { kind.load(ordering: .acquiring) == .none }
 
-    /// Whether the shared daemon reporter is the only reporter.
+    /// Whether all reports go to the shared delivery of the process, and nowhere else.
     var isDaemonOnly: Bool { kind.load(ordering: .acquiring) == .daemonOnly }
 
     var reporters: [any IssueReporter] {
@@ -371,7 +371,7 @@ package final class SendGate: Sendable {
     ///
     /// - Parameters:
     ///   - report: The report.
-    ///   - isSampled: `true` if the minimum level and the sampling apply to the report: if it has no receipt.
+    ///   - isSampled: `true` if the report has no receipt. The minimum level and the sampling apply only then.
     ///   - chance: A random number from 0 up to, but not including, 1.
     /// - Returns: The decision, with the report to send.
     package func evaluate(

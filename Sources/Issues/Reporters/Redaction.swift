@@ -125,7 +125,7 @@ enum RedactionHook {
     fileprivate static let rules = Mutex<[IssueRedaction]>([])
     // Separate from the rules, since most applications have none.
     fileprivate static let isSet = Atomic(false)
-    /// Whether rules are running in the current task.
+    /// Whether a rule is running in the current task, or a rule has started the current task.
     @TaskLocal private static var isRunning = false
 
     /// The message of an issue that a rule itself reports. Its other texts are removed.

@@ -89,7 +89,8 @@ public struct IssueReport: Sendable {
         get { storage.content.causes }
         set { content.causes = newValue }
     }
-    /// The kind of the error: its domain or, if it has none, the name of its type. Nil if only a message was reported.
+    /// The kind of the error: its domain or, if it has none, the name of its type. Nil if only a message or an
+    /// ``IssueMessage`` was reported.
     public var domain: String? {
         get { storage.content.domain }
         set { content.domain = newValue }
@@ -377,7 +378,7 @@ extension IssueReport {
         var values = IssueText.Values(isKnown: false)
         /// The number of bytes at the beginning of the message that `values` describes.
         var describedLength = 0
-        /// The ids of ``context``. Nil if there are none.
+        /// The ids of ``context``. Nil means the same as an empty context.
         var ids: ScopeContext?
         var isRedacted = false
 

@@ -203,7 +203,8 @@ public struct IssueBreadcrumb: Hashable, Sendable {
     public var timestamp: IssueTimestamp
     /// A description of the event.
     public var message: String
-    /// Metadata of the event, including the metadata of the scopes around the call.
+    /// Metadata of the event, including the metadata of the scopes around the call. Only its approximate size in bytes
+    /// if that was more than 1024.
     public var metadata: IssueMetadata
 
     /// The maximum sizes of an event's metadata and message, in bytes.

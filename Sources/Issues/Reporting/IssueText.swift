@@ -2,7 +2,7 @@ internal import IssueWire
 
 /// The message of an issue. Its constant text is kept apart from the values that are inserted into it.
 ///
-/// The functions that report issues take a string literal as such a message. The values do not affect the grouping, so
+/// A string literal that is passed to `reportIssue` becomes an `IssueText`. The values do not affect the grouping, so
 /// all reports from this line belong to the same issue:
 ///
 /// ```swift
@@ -204,11 +204,12 @@ extension IssueText {
         }
     }
 
-    /// The JSON type that a value is sent as.
+    /// How a value is sent.
     @usableFromInline
     enum Kind {
+        /// As a string.
         case text
-        /// A number or a boolean.
+        /// As a number or a Boolean; as a string if JSON cannot express the number.
         case scalar
     }
 

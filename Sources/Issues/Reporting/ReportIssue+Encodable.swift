@@ -3,8 +3,8 @@
 //
 // A literal with variables is an `IssueMetadata.EncodableLiteral`, and a dictionary that is not a literal is passed as
 // `[AnyHashable: any Encodable]`. A message that is not a literal is an `AnyHashable` here, because converting to that
-// type is what the compiler prefers least. With `String`, it would choose the overloads for such messages even for a
-// literal.
+// type is what the compiler prefers least. If the message were a `String`, the compiler would choose these overloads
+// even for a message that is a literal.
 // Metadata that is a literal must not become a dictionary, since a dictionary literal traps if a key occurs twice.
 
 /// Reports an issue. Its metadata is a literal with variables.

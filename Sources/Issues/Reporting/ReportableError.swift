@@ -10,8 +10,8 @@ public protocol ReportableError: Error {
     static var domain: String { get }
     /// The number of the error within its domain. Defaults to 0.
     var code: Int { get }
-    /// A description for developers. Defaults to `String(describing:)` of the error. If the error is an enum without a
-    /// description of its own, the name of its type precedes that.
+    /// A description for developers. Defaults to `String(describing:)` of the error, preceded by the type's name if the
+    /// error is an enum without a description of its own.
     var message: String { get }
     /// Metadata for the report. Metadata of scopes and of the call takes precedence for equal keys.
     var userInfo: IssueMetadata { get }
@@ -293,8 +293,8 @@ enum TypeName {
 
     private static let beginning = "(unknown context at $"
 
-    /// Removes the memory addresses that the runtime adds to the names of private and local types, since they change in
-    /// each run.
+    /// Removes the memory addresses that the runtime adds to the names of private and local types. The addresses change
+    /// in each run.
     static func withoutContexts(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "$")) else { return text }
         var rest = text.utf8[...]

@@ -46,8 +46,8 @@ enum Reporting {
         return .unhandled
     }
 
-    /// Passes a finished report to the responders and then to the reporters of the current scope. If the caller is a
-    /// reporter, writes the report to standard error instead.
+    /// Passes a finished report to the responders and then to the reporters of the current scope. If
+    /// ``ReportingScope/Box/isReporting`` is true, writes the report to standard error instead.
     static func report(_ report: IssueReport) {
         guard !ReportingScope.isSilent else { return }
         let box = ReportingScope.here
@@ -139,18 +139,18 @@ struct ReportingScope: Sendable {
     var site: IssueSite?
     /// Counts the issues of the surrounding `_withKnownIssue`. Nil if there is none, or if Swift Testing counts them.
     var knownIssues: KnownIssues?
-    /// The scope whose reporters were running when this scope was created. Nil if none were running, or if they have
-    /// set other reporters for this scope.
+    /// The scope whose reporters were running when this scope was created. Nil if none were running, if they have set
+    /// other reporters for this scope, or if ``ErrorResponders`` has saved this scope.
     ///
-    /// Without it, a reporter that reports an issue in a scope of its own would be called for that issue again, and so
-    /// on until the stack overflows. A task that the reporter starts inherits it, but the task's reports are treated
-    /// like any others.
+    /// Without this property, a reporter that reports an issue in a scope of its own would be called for that issue
+    /// again, and so on until the stack overflows. A task that the reporter starts inherits the property, but the
+    /// task's reports are treated like any others.
     var reportingBox: Box?
 
     /// A reference to a scope that tasks can share without a copy.
     final class Box: Sendable {
         let scope: ReportingScope
-        /// The thread on which reporters are running in this scope. 0 if none are running.
+        /// The thread that runs code of a kind that ``isReporting`` lists. 0 if there is none.
         private let workingThread: Atomic<UInt>
 
         init(_ scope: ReportingScope, workingThread: UInt = 0) {
@@ -169,14 +169,15 @@ struct ReportingScope: Sendable {
             return scope.reportingBox?.isReporting == true
         }
 
-        /// Returns a box with the same scope for reporters to run in. The caller must call `endWork` on it.
+        /// Returns a box with the same scope for code of a kind that ``isReporting`` lists. The caller must call
+        /// `endWork` on the new box when the code has returned.
         func forReporters() -> Box {
             ReportingScope.hasScopes.store(true, ordering: .relaxed)
             // An outer scope whose reporters are running need not be recorded, since they run on this thread, too.
             return Box(scope, workingThread: CurrentProcess.threadMark)
         }
 
-        /// Records that the reporters of this scope have returned.
+        /// Records that the code that ran in this box has returned. Used on boxes that `forReporters` created.
         func endWork() {
             workingThread.store(0, ordering: .releasing)
         }
@@ -312,8 +313,8 @@ struct PendingReport {
 
 /// The result of passing a report to the responders.
 enum ReportOutcome {
-    /// No responder handled the report. It was sent to the reporters, if there are any. If a reporter made it, it was
-    /// written to standard error instead.
+    /// No responder handled the report. The reporters received it, if there are any. If
+    /// ``ReportingScope/Box/isReporting`` was true, the report was written to standard error instead.
     case unhandled
     case handled
     /// A responder dropped the report. A failed `Reported.assert` then does not trap.

@@ -210,7 +210,7 @@ extension ErrorResponder {
 }
 
 extension ErrorResponder {
-    /// A responder that drops every error without reporting it.
+    /// A responder that drops every error and message, so that no reporter receives it.
     ///
     /// A failed ``Reported`` assertion that is dropped does not trap; preconditions and fatal errors still do.
     /// Use it to test how a program behaves when it is misused: `ErrorResponders.root = [.discard]`.
@@ -234,7 +234,7 @@ extension ErrorResponder {
         }
     }
 
-    /// Creates a responder that writes a line for every error and does not handle it.
+    /// Creates a responder that writes a line for every error or message and does not handle it.
     ///
     /// - Parameter write: Receives the line, without a newline at its end. It is not sanitised, so it may contain
     ///   newlines and escape sequences of the report.

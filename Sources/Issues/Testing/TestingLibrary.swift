@@ -2,7 +2,8 @@ internal import UnixIO
 
 /// Calls public functions of Swift Testing if this process has loaded it.
 enum TestingLibrary {
-    /// The id and traits of the test that the current task runs; nil outside a test's task.
+    /// The id and traits of the test that the current task runs; nil outside a test's task, or if the library cannot be
+    /// called.
     static var currentTest: (id: AnyHashable, traits: [any Sendable])? {
         func open<Test>(_: Test.Type) -> (AnyHashable, [any Sendable])? {
             guard
@@ -150,7 +151,8 @@ enum TestingValues {
                 "$s7Testing14SourceLocationV6fileID0D4Path4line6columnACSS_SSS2itcfC",
                 as: (@convention(thin) (consuming String, consuming String, Int, Int) -> SourceLocation).self)
         else { return nil }
-        // Testing requires a module, and a line and column of at least 1. A location given at run time may lack them.
+        // Testing requires a file id with a module, and a line and column of at least 1. A location given at run time
+        // may lack them.
         let fileID = site.file.contains("/") ? site.file : "unknown/\(site.file)"
         return make(
             fileID, site.filePath.description, max(1, Int(clamping: site.line)), max(1, Int(clamping: site.column)))

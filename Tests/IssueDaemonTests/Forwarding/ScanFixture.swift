@@ -149,7 +149,7 @@ final class ScanFixture {
             let ahead = try reader.sentAhead(of: destination.id, in: (position + 1)...last, priority: priority)
             for record in try reader.walk(after: position, limit: 5000) {
                 var candidate = record.candidate
-                if ahead.gone.contains(candidate.record) {
+                if ahead.singles.contains(candidate.record) {
                     decisions.gone += 1
                     continue
                 }
@@ -177,7 +177,7 @@ extension ScanFixture.Decisions {
         sent += batch.sent.map { [$0.row.rawValue, $0.count, $0.suppressedBefore, $0.occurrences] }
         withheld += batch.withheld
         for (reason, rows) in batch.held { for row in rows { held[row] = reason } }
-        gone += batch.gone
+        gone += batch.exempt
         drafts += batch.newSummaries.map(\.draft)
     }
 }
