@@ -1,5 +1,6 @@
 import IssueCore
 import IssueProtocol
+import IssueWire
 
 /// Splits metadata into its shape and its values, so that a block stores repeated keys once.
 ///
@@ -147,12 +148,23 @@ enum MetadataShape {
         @_lifetime(self: copy self)
         mutating func skipString() -> Bool {
             guard take(0x22) else { return false }
+            // The last vector may extend beyond the range. What it finds there is ignored.
+            let limit = min(end &+ 15, bytes.count)
             while index < end {
-                let byte = bytes[index]
-                index &+= 1
-                if byte == 0x22 { return true }
-                if byte == 0x5C { index &+= 1 }
-                if byte == separator { hasSeparator = true }
+                index = bytes.scan(from: index, to: limit) {
+                    ($0 .== ByteMask.of("\"")) .| ($0 .== ByteMask.of("\\")) .| ($0 .== ByteMask.of("\u{1F}"))
+                }
+                while index < end {
+                    let byte = bytes[index]
+                    index &+= 1
+                    if byte == 0x22 { return true }
+                    if byte == separator { hasSeparator = true }
+                    if byte == 0x5C {
+                        if index < end, bytes[index] == separator { hasSeparator = true }
+                        index &+= 1
+                        break
+                    }
+                }
             }
             return false
         }
@@ -162,7 +174,19 @@ enum MetadataShape {
         @_lifetime(self: copy self)
         mutating func skipValue() -> Bool {
             guard index < end else { return false }
-            if bytes[index] == 0x22 { return skipString() }
+            switch bytes[index] {
+            case 0x22: return skipString()
+            case 0x7B, 0x5B: return skipContainer()
+            default:
+                // A number, `true`, `false` or `null`.
+                while index < end, bytes[index] > 0x20, bytes[index] != 0x2C, bytes[index] != 0x7D { index &+= 1 }
+                return index < end
+            }
+        }
+
+        /// Skips an array or object.
+        @_lifetime(self: copy self)
+        private mutating func skipContainer() -> Bool {
             var depth = 0
             while index < end {
                 switch bytes[index] {
@@ -170,18 +194,12 @@ enum MetadataShape {
                     guard skipString() else { return false }
                     continue
                 case 0x7B, 0x5B: depth &+= 1
-                case 0x7D, 0x5D:
-                    if depth == 0 { return true }
-                    depth &-= 1
-                    if depth == 0 {
-                        index &+= 1
-                        return true
-                    }
-                case 0x2C, 0x20, 0x0A, 0x0D, 9: if depth == 0 { return true }
+                case 0x7D, 0x5D: depth &-= 1
                 case separator: hasSeparator = true
                 default: break
                 }
                 index &+= 1
+                if depth == 0 { return true }
             }
             return false
         }

@@ -202,8 +202,14 @@ extension Span<UInt8> {
             start >= 0 && otherStart >= 0 && length >= 0 && start <= count &- length
                 && otherStart <= other.count &- length, "The ranges must be within the bytes")
         guard length >= 16 else {
-            for offset in 0..<length where self[start &+ offset] != other[otherStart &+ offset] { return false }
-            return true
+            guard length >= 8 else {
+                for offset in 0..<length where self[start &+ offset] != other[otherStart &+ offset] { return false }
+                return true
+            }
+            // The words overlap if the length is less than sixteen.
+            let last = length &- 8
+            return word(at: start) == other.word(at: otherStart)
+                && word(at: start &+ last) == other.word(at: otherStart &+ last)
         }
         // If the length is not a multiple of sixteen, the last vector overlaps the one before it.
         var offset = 0

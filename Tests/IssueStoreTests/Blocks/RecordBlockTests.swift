@@ -209,4 +209,39 @@ struct RecordBlockTests {
         #expect(short == long)
         #expect(short == 128 * 4)
     }
+
+    @Test("Metadata is restored byte for byte, whatever its values are and even if it is not valid JSON")
+    func anyMetadata() throws {
+        let values = [
+            "1", "-0.5e3", "true", "null", #""""#, #""a""#, #""fifteen bytes..""#, #""sixteen bytes...""#,
+            #""a quote \" and a backslash \\ at the end \\""#, #""\"\"\"\"\"\"\"\"\"\"""#, #""grün ✓""#, #""}],:{[""#,
+            "[]", "{}", #"[1,"]",[2,{"a":"}"}]]"#, #"{"b":{"c":[null]},"d":"\u001f"}"#,
+        ]
+        let junk: [UInt8] = [0x1F, 0x22, 0x5C, 0x7B, 0x7D, 0x5B, 0x5D, 0x2C, 0x3A, 0x20, 0x00, 0xFF]
+        var random = SampleRecords(seed: 11)
+        var encoder = BlockEncoder()
+        for round in 0..<200 {
+            let samples = (0..<20).map { index in
+                let members = (0..<3).map { _ in values[Int(random.below(Int64(values.count)))] }
+                let blank = random.below(4) == 0 ? " " : ""
+                var metadata = Array(
+                    #"{"a":\#(members[0])\#(blank),"b":\#(blank)\#(members[1]),"c":\#(members[2])}"#.utf8)
+                if round % 2 == 1 {
+                    for _ in 0...random.below(2) {
+                        metadata[Int(random.below(Int64(metadata.count)))] = junk[Int(random.below(Int64(junk.count)))]
+                    }
+                    if random.below(8) == 0 { metadata.removeLast(Int(random.below(Int64(metadata.count)))) }
+                }
+                return Sample(
+                    row: BlockRow(
+                        id: RowID(rawValue: Int64(index + 1)), series: 1, process: 1, receivedAt: 1,
+                        occurred: DecodedRecord.absent, firstOccurred: DecodedRecord.absent, count: 1,
+                        messageForm: .template, message: .empty, metadata: .empty, details: .empty),
+                    metadata: metadata)
+            }
+            let (header, body) = try Self.encoded(samples, &encoder)
+            let block = try #require(Self.block(header, body))
+            #expect(try Self.decoded(block) == samples)
+        }
+    }
 }
