@@ -113,6 +113,27 @@ struct SendingTests {
             #expect(counts == [1])
         }
     }
+
+    @Test("Metadata of the application with the key of a count does not change the count")
+    func ownMetadata() async throws {
+        let gate = SendGate()
+        gate.beforeSend = { $0.message == "secret" ? nil : $0 }
+        var limits = CollectorFixture.quickLimits
+        limits.entries = 2
+        try await CollectorFixture.with(faults: nil) { fixture in
+            let delivery = Delivery(paths: [fixture.path], limits: limits, gate: gate)
+            defer { delivery.stop() }
+            let reporter = DaemonReporter(delivery: delivery)
+            reporter.receive(IssueReport("own", metadata: ["withheld_before": .init(Int.max)]))
+            for message in ["second", "third", "secret", "fourth"] { reporter.receive(IssueReport(message)) }
+            let collector = try FakeCollector(path: fixture.path, faults: [])
+            defer { collector.stop() }
+            #expect(try await delivery.flushed(within: .seconds(60)))
+            let records = collector.stored.map(\.record)
+            #expect(!records.contains { $0.message == "own" })
+            #expect(records.compactMap { $0.metadata?["withheld_before"]?.asInteger } == [1])
+        }
+    }
 }
 
 extension SendGate.Decision {

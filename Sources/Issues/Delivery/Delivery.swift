@@ -114,12 +114,15 @@ package final class Delivery: Sendable {
 
         let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<QueuedReport>], Waker?, Bool) in
             let carriesCounts = state.unsent.hasCounts
-            if carriesCounts { state.unsent.addCounts(to: &submission.report) }
+            if carriesCounts {
+                state.unsent.add(to: &submission.report)
+                swap(&submission.unsentBefore, &state.unsent)
+            }
             // A report that carries counts of unsent reports must not be coalesced into another one.
             let dropped = state.outbox.submitted(
                 submission, level: report.level, bytes: bytes, growth: submission.report.estimatedGrowth,
                 coalescing: { !carriesCounts && $0.absorb($1) })
-            for entry in dropped { state.unsent.takeBack(from: entry.payload.report) }
+            for entry in dropped { state.unsent += entry.payload.unsentBefore }
             let starts = !state.isStarted && !state.isStopped
             state.isStarted = true
             // If nothing can be sent now, waking the thread would be useless.

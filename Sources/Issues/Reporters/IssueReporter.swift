@@ -396,17 +396,15 @@ struct UnsentCount: Sendable {
     /// Whether any of the numbers is not zero.
     var hasCounts: Bool { withheld > 0 || sampledOut > 0 }
 
-    /// Moves the numbers into the metadata of a report that is about to be sent.
-    mutating func addCounts(to report: inout IssueReport) {
+    /// Adds the numbers to the metadata of a report.
+    func add(to report: inout IssueReport) {
         if withheld > 0 { report.metadata.setReserved(.withheldBefore, to: .init(withheld)) }
         if sampledOut > 0 { report.metadata.setReserved(.sampledOutBefore, to: .init(sampledOut)) }
-        self = UnsentCount()
     }
 
-    /// Takes the numbers back from a report that is not sent after all.
-    mutating func takeBack(from report: IssueReport) {
-        withheld += report.metadata[.withheldBefore]?.integer ?? 0
-        sampledOut += report.metadata[.sampledOutBefore]?.integer ?? 0
+    static func += (left: inout UnsentCount, right: UnsentCount) {
+        left.withheld += right.withheld
+        left.sampledOut += right.sampledOut
     }
 }
 
