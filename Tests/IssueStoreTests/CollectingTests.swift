@@ -24,7 +24,7 @@ struct CollectingTests {
         while let from = minute { minute = try writer.collectCounts(from: from) }
         try rollUp(store, writer)
         var number: Int64? = 0
-        while let above = number { number = try writer.collectSummaries(above: above, before: kept) }
+        while let above = number { number = try writer.collectSummaries(above: above, before: kept, now: store.wall) }
     }
 
     private func rollUp(_ store: TemporaryStore, _ writer: StoreWriter) throws {

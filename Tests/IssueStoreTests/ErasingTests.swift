@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import IssueProtocol
 import SQLiteKit
 import Testing
@@ -352,6 +353,26 @@ struct ErasingTests {
             try #require(steps < 10_000, "The pass does not end")
         }
         #expect(pass.unread == 0)
+    }
+
+    @Test("Erasing unused bytes waits as long as another program holds the lock of checkpoints")
+    func foreignCheckpoint() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([IssueRecord(message: "zqgonemessage")], to: writer)
+            let shared = try #require(FileHandle(forUpdatingAtPath: "\(store.path)-shm"))
+            // F_OFD_SETLK, which Swift does not import. Such a lock conflicts with other locks of the same process.
+            let setLock: CInt = 37
+            var lock = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 121, l_len: 1, l_pid: 0)
+            try #require(unsafe fcntl(shared.fileDescriptor, setLock, &lock) == 0)
+            writer.beginErasingUnusedBytes()
+            defer { writer.endErasingUnusedBytes() }
+            var pass = StoreWriter.UnusedBytesPass()
+            #expect(try writer.eraseUnusedBytes(&pass) == .waiting)
+            lock.l_type = Int16(F_UNLCK)
+            try #require(unsafe fcntl(shared.fileDescriptor, setLock, &lock) == 0)
+            #expect(try writer.eraseUnusedBytes(&pass) != .waiting)
+        }
     }
 
     /// Returns the texts in the files of a store that begin with `sign`.

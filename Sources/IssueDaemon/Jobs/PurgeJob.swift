@@ -226,7 +226,7 @@ struct Collection {
         // Old counts are combined by hour. If the wall clock is wrong, this may happen too early, but no total is lost.
         let time = Clock.wall.advanced(by: .zero - StoreWriter.hourlyCountsAge)
         try forEachPortion(run) { try $0.rollUpCounts(from: $1, before: time) }
-        try forEachPortion(run) { try $0.collectSummaries(above: $1, before: start) }
+        try forEachPortion(run) { try $0.collectSummaries(above: $1, before: start, now: Clock.wall) }
         return kept
     }
 

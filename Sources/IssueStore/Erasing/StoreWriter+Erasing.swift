@@ -378,8 +378,14 @@ extension StoreWriter {
         }
     }
 
-    /// Runs a passive checkpoint. Returns `false` if a reader prevents the checkpoint from copying the whole WAL.
+    /// Runs a passive checkpoint. Returns `false` if a reader or another checkpoint prevents it from copying the whole
+    /// WAL.
     private func checkpointWholeWAL() throws(SQLiteError) -> Bool {
-        try connection.checkpoint(.passive).isComplete
+        do throws(SQLiteError) {
+            return try connection.checkpoint(.passive).isComplete
+        } catch {
+            guard error.isBusy else { throw error }
+            return false
+        }
     }
 }

@@ -252,8 +252,7 @@ extension GroupTable {
 }
 
 extension StoreWriter {
-    /// An event counts towards the limit of its user for at least this time, unless it is removed earlier because
-    /// `MaxAge=` is lower.
+    /// An event counts towards the limit of its user for at least this time.
     static let correctionEventAge: Duration = .seconds(86_400)
     /// The maximum number of a user's events that are younger than `correctionEventAge` or were not yet examined for
     /// every configured destination. Undoing may exceed the maximum.

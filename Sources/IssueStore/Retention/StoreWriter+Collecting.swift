@@ -185,8 +185,11 @@ extension StoreWriter {
     /// - Parameters:
     ///   - number: Only summaries with a higher id are examined.
     ///   - time: Only summaries and events stored before this time are removed.
+    ///   - now: The current time. Events that still count towards the limit of their user are kept.
     /// - Returns: The last summary that was examined; nil if no old one is left.
-    package func collectSummaries(above number: Int64, before time: IssueTimestamp) throws(StoreFailure) -> Int64? {
+    package func collectSummaries(
+        above number: Int64, before time: IssueTimestamp, now: IssueTimestamp
+    ) throws(StoreFailure) -> Int64? {
         try transaction { () throws(SQLiteError) in
             let examined = try connection.all(
                 "SELECT id, state, at FROM summaries WHERE id > ?1 ORDER BY id LIMIT ?2", number,
@@ -203,7 +206,7 @@ extension StoreWriter {
             try removal.delete(
                 "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
                 old.map(\.id))
-            try outbox.deleteCorrectionEvents(before: time)
+            try outbox.deleteCorrectionEvents(before: min(time, now.advanced(by: .zero - Self.correctionEventAge)))
             // Summaries are in chronological order, so none after a recent one is old.
             let mayBeMore = examined.count == Self.maxSummariesPerTransaction && old.count == examined.count
             return mayBeMore ? examined.last?.id : nil

@@ -172,7 +172,8 @@ struct ContentScan {
             return
         }
         if id.rawValue >= series.count {
-            series += repeatElement(0, count: max(1024, 2 * Int(id.rawValue)) - series.count)
+            let count = min(Int(Self.maxTable), max(1024, 2 * Int(id.rawValue)))
+            series += repeatElement(0, count: count - series.count)
         }
         series[Int(id.rawValue)] = value
     }

@@ -303,7 +303,13 @@ struct CorrectionEventTests {
             let others = try [group("One", store), group("Two", store)]
             #expect(try writer.merge([others[1]], into: others[0], by: author(store))?.count == 1)
             #expect(try writer.undo(correction: 1, by: author(store)) != nil)
+            // A low MaxAge= does not delete events that count.
+            try writer.store([], through: 5000, destination: destination, at: store.wall)
+            store.pass(.seconds(3600))
+            for _ in 0..<5 { _ = try writer.collectSummaries(above: 0, before: store.wall, now: store.wall) }
+            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store)) == nil)
             // After a day, only events that wait for the destination count.
+            try writer.connection.execute("UPDATE destinations SET corrections_id = 0")
             store.pass(.seconds(86_401))
             #expect(try writer.merge([ids[2]], into: ids[0], by: author(store)) == nil)
             try writer.store([], through: 5000, destination: destination, at: store.wall)
