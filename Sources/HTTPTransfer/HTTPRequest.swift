@@ -157,8 +157,11 @@ enum ProxyName {
         guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
         // The URL may contain a password, which must not be shown.
         let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
-        let url = "http://\(proxy[start...])"
-        return HTTPOrigin(url: url)?.description ?? "(invalid URL)"
+        var address = String(proxy[start...].prefix { $0 != "/" })
+        let host = address.lastIndex { $0 == "@" || $0 == "]" }.map { address[$0...] } ?? address[...]
+        // The default ports of libcurl.
+        if !host.contains(":") { address += proxy.lowercased().hasPrefix("https://") ? ":443" : ":1080" }
+        return HTTPOrigin(url: "http://\(address)")?.description ?? "(invalid URL)"
     }
 
     private static func isExcepted(_ origin: HTTPOrigin, _ environment: (String) -> String?) -> Bool {

@@ -121,11 +121,11 @@ public struct IssuePresenterTexts: Hashable, Sendable {
         set { storage.withLock { $0 = newValue } }
     }
 
-    /// Returns the German texts if the first value that is not empty begins with `de`, for example `de_AT.UTF-8`;
-    /// otherwise the English texts.
+    /// Returns the German texts if the first value that is not empty begins with the language `de`, for example
+    /// `de_AT.UTF-8`; otherwise the English texts.
     static func forLanguage(of variables: [String?]) -> IssuePresenterTexts {
         let language = variables.lazy.compactMap(\.self).first { !$0.isEmpty }
-        return language?.hasPrefix("de") == true ? .german : .english
+        return language?.prefix(while: \.isLetter) == "de" ? .german : .english
     }
 }
 
@@ -159,9 +159,9 @@ public struct IssueTerminalPresenter: IssuePresenter {
         while true {
             write("\(TerminalSanitizer.line(IssuePresenterTexts.current.choose)) [\(preferred + 1)]: ")
             guard let line = readLine(strippingNewline: true) else { return prompt.ordinaryOption }
-            let answer = line.split(whereSeparator: \.isWhitespace).joined()
-            if answer.isEmpty { return prompt.options[preferred] }
-            if let number = Int(answer), prompt.options.indices.contains(number - 1) {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            guard let word = words.first else { return prompt.options[preferred] }
+            if words.count == 1, let number = Int(word), (1...prompt.options.count).contains(number) {
                 return prompt.options[number - 1]
             }
         }

@@ -52,7 +52,9 @@ import Testing
         "https https_proxy=http://p:1 -> p:1", "https HTTPS_PROXY=p:1 -> p:1", "https http_proxy=p:1 ->",
         "http HTTP_PROXY=p:1 ->", "http all_proxy=socks5://u:w@p:1 -> p:1", "http http_proxy=p:1 no_proxy=* ->",
         "http http_proxy=p:1 no_proxy=a.b,.Peer.invalid ->", "http http_proxy=p:1 no_proxy=eer.invalid -> p:1",
-        "http ->",
+        "http http_proxy=p -> p:1080", "http http_proxy=http://u:w@p/ -> p:1080",
+        "https https_proxy=https://p -> p:443",
+        "http http_proxy=HTTPS://p:80 -> p:80", "http ->",
     ]
 
     @Test("The proxy of the environment is determined as by libcurl", arguments: environments)

@@ -35,7 +35,8 @@ final class FakeSession: Sendable {
         case .await?:
             let parameters = try? AwaitParameters(json: call.parameters)
             if let name = parameters?.destination, name != "LogzIO" {
-                return send(CollectorError.notFound(id: name).reply.message)
+                let reason = "there is no destination '\(name)'; known: LogzIO"
+                return send(CollectorError.invalidFilter(field: "destination", reason: reason).reply.message)
             }
             collector.countAwait()
             let isSettled = collector.waitsForFates(within: parameters?.timeout ?? .zero)

@@ -72,13 +72,17 @@ struct RecordTests {
             let text = String(repeating: letter, count: 300_000)
             let message = fixture.reporter.submit(IssueReport(text))
             let metadata = fixture.reporter.submit(IssueReport("short", metadata: ["text": .init(text), "ok": 1]))
+            var long = IssueReport("of a long domain")
+            long.domain = text
+            let domain = fixture.reporter.submit(long)
             let beside = fixture.reporter.submit(IssueReport("beside"))
             _ = try await message.stored()
             _ = try await metadata.stored()
+            _ = try await domain.stored()
             _ = try await beside.stored()
 
             let records = fixture.collector?.stored.map(\.record) ?? []
-            #expect(records.count == 3)
+            #expect(records.count == 4)
             #expect(records.allSatisfy { $0.json.count <= 256 << 10 })
             #expect(records[0].message.count > 10_000)
             #expect(records[0].message.last == "…")
@@ -87,6 +91,7 @@ struct RecordTests {
             #expect(records[1].metadata?["omitted_bytes"]?.asInteger ?? 0 > 300_000)
             #expect(records[1].metadata?["ok"]?.asInteger == 1)
             #expect(records[1].metadata?["text"] == nil)
+            #expect(records[2].domain?.last == "…")
         }
     }
 }

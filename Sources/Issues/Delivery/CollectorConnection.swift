@@ -67,7 +67,6 @@ package struct CollectorConnection: ~Copyable {
         receivesFiles = receivesFile
         defer { receivesFiles = false }
         try send(VarlinkCall(method: method, parameters: parameters, more: true).message, deadline: nil)
-        try noticeDelay(deadline: nil)
         while true {
             let part = try accepted(deadline: nil)
             guard onReply(part.parameters), part.continues else { break }
@@ -89,9 +88,8 @@ package struct CollectorConnection: ~Copyable {
     ///
     /// Does nothing if there is no deadline, or if the deadline would pass before the delay.
     private func noticeDelay(deadline: KernelInstant?) throws(CollectorConnectionError) {
-        guard let delayNotice else { return }
-        let left = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) } ?? delayNotice.delay
-        guard left > delayNotice.delay else { return }
+        guard let delayNotice, let deadline, MonotonicClock.now.duration(to: deadline) > delayNotice.delay
+        else { return }
         do throws(Errno) {
             if try !Readiness.wait(socket, for: .read, timeout: delayNotice.delay) { delayNotice.action() }
         } catch {
@@ -372,6 +370,8 @@ extension IssueDeliveryError {
     package init(_ error: CollectorConnectionError, destination: String?) {
         if let destination, error == .refused(.notFound(id: destination)) {
             self.init(.notFound, "There is no destination named \(destination).")
+        } else if destination != nil, case .refused(.invalidFilter("destination", let reason)) = error {
+            self.init(.notFound, "The destination is unknown: \(reason).")
         } else {
             self.init(error)
         }

@@ -419,8 +419,8 @@ extension IssueReport {
 extension IssueReport.Content {
     /// The approximate size in memory in bytes, computed faster than by encoding.
     var estimatedBytes: Int {
-        320 + (ids?.ids.estimatedBytes ?? 0) + message.utf8.count + (fingerprint?.utf8.count ?? 0)
-            + metadata.estimatedBytes + addresses.count * 8
+        320 + (ids?.ids.estimatedBytes ?? 0) + message.utf8.count + (domain?.utf8.count ?? 0)
+            + (fingerprint?.utf8.count ?? 0) + metadata.estimatedBytes + addresses.count * 8
             + breadcrumbs.reduce(0) { $0 + 64 + $1.message.utf8.count + $1.metadata.estimatedBytes }
             + causes.reduce(0) { $0 + 64 + $1.message.utf8.count + ($1.domain?.utf8.count ?? 0) }
     }
