@@ -173,14 +173,20 @@ struct CommandContext {
         output.writeError(Array("\r\u{1B}[K\(TerminalSanitizer.line(text))".utf8))
     }
 
+    /// Runs an operation that shows its progress. Removes the progress when the operation has ended or failed.
+    func withProgress<Result>(_ operation: () throws(CommandFailure) -> Result) throws(CommandFailure) -> Result {
+        defer { publishProgress("") }
+        return try operation()
+    }
+
     /// Runs a long operation, shows its progress, and returns its last reply.
     func runOperation<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, on collector: Collector,
         progress: (Reply) -> String
     ) throws(CommandFailure) -> BrowserReply<Reply> {
-        let answer = try collector.runOperation(call, parameters) { publishProgress(progress($0)) }
-        publishProgress("")
-        return answer
+        try withProgress { () throws(CommandFailure) in
+            try collector.runOperation(call, parameters) { publishProgress(progress($0)) }
+        }
     }
 
     /// Prints a message to standard error, on one line.

@@ -92,7 +92,7 @@ extension HostTools {
     static func output(of run: CommandRun, _ name: String) -> Output {
         var text = String(decoding: run.output, as: UTF8.self)
         // The first line of a truncated output may be incomplete.
-        if run.isCut { text = "…\n" + text.drop { $0 != "\n" }.dropFirst() }
+        if run.isCut { text = "…\n" + text.drop { !$0.isNewline }.dropFirst() }
         let problem: String
         switch run.end {
         case .exit(0): return .printed(text)

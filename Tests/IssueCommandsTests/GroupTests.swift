@@ -53,6 +53,16 @@ struct GroupTests {
         #expect(json.output.hasSuffix(#""corrections":[7,8]}"# + "\n"))
     }
 
+    @Test("A merge of many issues that fails halfway says how to undo what was merged")
+    func halfMerged() {
+        let first = ScriptedLink.Reply.reply(#"{"group":\#(Self.group()),"count":256,"corrections":[7]}"#)
+        let outcome = issuectl(
+            ["group", "merge", "g7", "--app", "shop", "--yes"], shown, list(300), first, .failure(.timedOut))
+        #expect(outcome.code != .success)
+        let warnings = "issuectl: 256 issues had been merged before this error\nissuectl: To undo: issuectl group undo 7\n"
+        #expect(outcome.errors.hasPrefix(warnings) && outcome.errors.count > warnings.count, "\(outcome.errors)")
+    }
+
     private func list(_ count: Int) -> ScriptedLink.Reply {
         let groups = (0..<count).map { Self.group("g\(100 + $0)") } + [Self.group()]
         return .reply(#"{"groups":[\#(groups.joined(separator: ","))]}"#)

@@ -31,6 +31,14 @@ struct NotifyTests {
                 == lines("issuectl: missing argument ID. See issuectl silence --help"))
     }
 
+    @Test("If ending a silence fails, the silences that have ended are still printed as JSON")
+    func halfEnded() {
+        let outcome = issuectl(
+            ["silence", "end", "s3", "s4", "--json"], .reply(#"{"silences":[]}"#), .failure(.timedOut))
+        #expect(outcome.code != .success)
+        #expect(outcome.output.contains("silences"), "\(outcome.output)")
+    }
+
     @Test("The list in JSON has only the notifiers, and with --ndjson a line for each")
     func list() throws {
         func notifier(_ name: String) -> String {

@@ -231,13 +231,16 @@ struct BundleCollector {
 
     /// Returns the mount point, type and options of the file system of a folder; nil if `mounts` does not list it.
     static func mount(of folder: String, in mounts: String) -> String? {
-        let lines = mounts.split(separator: "\n").compactMap { line -> (point: Substring, text: String)? in
+        let lines = mounts.split(separator: "\n").compactMap { line -> (point: String, text: String)? in
             let fields = line.split(separator: " ")
             guard fields.count >= 4 else { return nil }
-            let isParent = fields[1] == "/" || folder == fields[1] || folder.hasPrefix("\(fields[1])/")
-            return isParent ? (fields[1], "\(fields[1]) \(fields[2]) \(fields[3])") : nil
+            // The kernel writes a space as an octal escape.
+            let point = String(fields[1].replacing("\\040", with: " "))
+            let isParent = point == "/" || folder == point || folder.hasPrefix("\(point)/")
+            return isParent ? (point, "\(point) \(fields[2]) \(fields[3])") : nil
         }
-        return lines.max { $0.point.count < $1.point.count }?.text
+        // Of several file systems at one mount point, the last one is visible.
+        return lines.reversed().max { $0.point.count < $1.point.count }?.text
     }
 
     private func part(

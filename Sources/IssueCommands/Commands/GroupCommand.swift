@@ -264,8 +264,17 @@ struct GroupCommand: Command {
         while !others.isEmpty {
             let some = Array(others.prefix(Self.groupsPerCall))
             others.removeFirst(some.count)
-            let answer = try collector.call(
-                CollectorCalls.mergeGroups, MergeGroupsParameters(into: ids[0], groups: some, reason: reasonValue))
+            let answer: BrowserReply<MergeGroupsReply>
+            do throws(CommandFailure) {
+                answer = try collector.call(
+                    CollectorCalls.mergeGroups, MergeGroupsParameters(into: ids[0], groups: some, reason: reasonValue))
+            } catch {
+                if let corrections {
+                    context.warn("\(Quantity.text(merged, "issue")) had been merged before this error")
+                    CorrectionText.undoing(corrections, of: ids[0]).forEach(context.warn)
+                }
+                throw error
+            }
             merged &+= answer.value.count
             if let made = answer.value.corrections { corrections = (corrections ?? []) + made }
             guard others.isEmpty else { continue }

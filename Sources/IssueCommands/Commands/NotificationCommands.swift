@@ -194,7 +194,10 @@ struct SilenceCommand: Command {
                 try context.printNote(TerminalSanitizer.line("\(id) has ended."))
             } catch {
                 // After a refusal, the other silences are still ended.
-                guard ids.count > 1, error.code == .refused, let message = error.message else { throw error }
+                guard ids.count > 1, error.code == .refused, let message = error.message else {
+                    if context.format != .human, let last { try context.print(json: last.json) }
+                    throw error
+                }
                 context.warn(message)
                 code = .refused
             }

@@ -31,8 +31,9 @@ struct BackupCommand: Command {
         // Checked first, since copying takes long.
         try context.files.check(file)
         let collector = try context.collector()
-        var (answer, copy) = try collector.backup { context.publishProgress(progress($0)) }
-        context.publishProgress("")
+        var (answer, copy) = try context.withProgress { () throws(CommandFailure) in
+            try collector.backup { context.publishProgress(progress($0)) }
+        }
         guard let copy else {
             let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
             throw CommandFailure(

@@ -122,11 +122,11 @@ package struct HealthReport: Equatable, Sendable {
             }
         }
         if let refusedAt = status.refusedAt, refusedAt.age(at: now) < thresholds.refusalMemory {
-            let reports = "\(status.refused) \(status.refused == 1 ? "report" : "reports")"
             findings.append(
                 HealthFinding(
                     .refused, .degraded,
-                    "\(reports) refused since the start, the last \(Self.ago(refusedAt.age(at: now)))"))
+                    "reports are refused for lack of space or time, the last \(Self.ago(refusedAt.age(at: now))); "
+                        + "refused since the start for any reason: \(status.refused)"))
         }
         for destination in status.destinations {
             if let finding = Self.finding(destination, now: now, thresholds) { findings.append(finding) }

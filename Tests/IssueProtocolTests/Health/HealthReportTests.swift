@@ -196,7 +196,10 @@ struct HealthReportTests {
         #expect(verdict(refusedBefore: 899) == .degraded)
         #expect(verdict(refusedBefore: 900) == .healthy)
         let justNow = report { ($0.refused, $0.refusedAt) = (7, Self.now) }
-        #expect(justNow.findings.map(\.message) == ["7 reports refused since the start, the last just now"])
+        #expect(
+            justNow.findings.map(\.message) == [
+                "reports are refused for lack of space or time, the last just now; refused since the start for any reason: 7"
+            ])
         // Without a time, the refused reports were invalid.
         #expect(report { $0.refused = 7 }.verdict == .healthy)
     }
