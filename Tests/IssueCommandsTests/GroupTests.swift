@@ -59,7 +59,8 @@ struct GroupTests {
         let outcome = issuectl(
             ["group", "merge", "g7", "--app", "shop", "--yes"], shown, list(300), first, .failure(.timedOut))
         #expect(outcome.code != .success)
-        let warnings = "issuectl: 256 issues had been merged before this error\nissuectl: To undo: issuectl group undo 7\n"
+        let warnings =
+            "issuectl: 256 issues had been merged before this error\nissuectl: To undo: issuectl group undo 7\n"
         #expect(outcome.errors.hasPrefix(warnings) && outcome.errors.count > warnings.count, "\(outcome.errors)")
     }
 
