@@ -337,10 +337,11 @@ package enum EvictionPolicy {
     }
 
     /// Returns the maximum number of records of a rare group: at most 16, and less if all rare groups together would
-    /// have more than 64 records and more than a 512th of all records.
+    /// have more than 64 records and more than a 1,024th of all records.
     ///
-    /// A block that contains a record of a rare group must be rewritten without its other records. As a block has up to
-    /// 128 records, most blocks of a large range have no record of a rare group and can be deleted unread.
+    /// A block that contains a record of a rare group must be rewritten without its other records. A full block has 256
+    /// records, so at most a quarter of the blocks of a large range must be rewritten for this reason. The last records
+    /// of other groups may be in further blocks.
     ///
     /// - Parameter counts: The number of records of each group.
     private static func rareLimit(_ counts: some Sequence<Int64>) -> Int64 {
@@ -351,7 +352,7 @@ package enum EvictionPolicy {
             total += count
             if (1...Int64(maxRareRecords)).contains(count) { records[Int(count)] += count }
         }
-        let budget = max(64, total / 512)
+        let budget = max(64, total / 1024)
         var rare: Int64 = 0
         let tooLarge = (1...maxRareRecords).first { size in
             rare += records[size]
@@ -484,7 +485,8 @@ package struct RetentionUsage: Equatable, Sendable {
     /// Returns what retention removes next, and when.
     ///
     /// The number of records is nil for a limit on space, because it depends on the ranges that are closed before the
-    /// limit is reached. For a maximum age, it is nil if that age applies to no records in closed ranges.
+    /// limit is reached. For a maximum age, it is nil if that age applies to no records in closed ranges. A time is nil
+    /// if nothing is expected to be removed before the open range is closed.
     ///
     /// New records are expected at the rate of the last day, with the average size of stored records or, if that is
     /// lower, of received records. A limit on space is not expected to be reached if records reach their maximum age
@@ -500,7 +502,8 @@ package struct RetentionUsage: Equatable, Sendable {
         // The database grows until the oldest records reach the general maximum age.
         let firstRemoval =
             rules.first { $0.app == nil }?.at ?? oldest?.advanced(by: settings.maxAge)
-        /// Returns the time at which more than `room` bytes will have been added; nil if this is not expected.
+        /// Returns the time at which more than `room` bytes will have been added; nil if this is not expected, or if
+        /// all records are in the open range.
         func whenFull(_ room: Int64) -> IssueTimestamp? {
             // The open range is not removed.
             if room < 0 { return largestUser == nil ? nil : now }

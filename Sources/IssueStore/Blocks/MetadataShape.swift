@@ -111,8 +111,8 @@ enum MetadataShape {
         }
     }
 
-    /// Finds the ends of tokens in JSON that the decoder has accepted. Reads nothing outside the range, even if the
-    /// JSON is invalid.
+    /// Finds the ends of tokens in JSON that the decoder has accepted. The result depends on nothing outside the range,
+    /// even if the JSON is invalid.
     private struct Scanner: ~Escapable {
         let bytes: Span<UInt8>
         var index: Int
