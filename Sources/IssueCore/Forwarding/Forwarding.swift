@@ -303,7 +303,7 @@ package struct Forwarding: Sendable {
     package mutating func credentialReread(changed: Bool, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .paused(let reason, let until):
-            return changed ? .send(probe(reason, at: now)) : .wait(until: until)
+            return changed ? .send(probe(reason, at: now)) : waitInPause(reason, until: until, at: now)
         case .idle, .batching:
             // There is nothing to probe with, and the cause of the pause may be fixed.
             if changed { pauseReason = nil }

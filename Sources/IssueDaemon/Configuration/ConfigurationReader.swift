@@ -178,8 +178,9 @@ extension ConfigurationMerger.Section {
     /// The lines that set the values of this section.
     var origins: ConfigurationOrigins.Section {
         let isNamedAfterKind = kind.destination.map { destinationName == $0.name } ?? (name == nil)
+        let shownName = kind == .notify ? targetName : isNamedAfterKind ? nil : name
         return ConfigurationOrigins.Section(
-            title: "[\(kind.name)\(isNamedAfterKind ? "" : " \(name ?? "")")]",
+            title: "[\(kind.name)\(shownName.map { " \($0)" } ?? "")]",
             comments: values.mapValues { $0.map { "\($0.location)" }.joined(separator: ", ") })
     }
 }

@@ -142,7 +142,10 @@ struct PurgeJob {
                 ]
             case .waiting, nil:
                 guard lastStep.duration(to: Clock.monotonic) < Self.timeout else {
-                    return ["the free space of the database, because readers blocked erasing it: repeat the purge"]
+                    return [
+                        "the free space of the database, because a query or another program blocked erasing it: "
+                            + "repeat the purge"
+                    ]
                 }
                 Clock.sleep(for: .milliseconds(5))
             }

@@ -28,8 +28,9 @@ extension NotifierLoop {
                 nextMessage = Clock.monotonic.advanced(by: now.duration(to: next))
                 return false
             }
-            pacer.take(row.waiting, at: now)
             try update(try service.writer.perform { try $0.beginMessage(notifier: id, at: Clock.wall) })
+            // Only after the message is stored: an attempt that fails does not use up the rate.
+            pacer.take(row.waiting, at: now)
             waitingSince = nil
             (reader, row) = try open()
             guard let message = row.message else { return false }

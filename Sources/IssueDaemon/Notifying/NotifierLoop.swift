@@ -255,17 +255,7 @@ final class NotifierLoop {
     /// Publishes the status of the notifier. Does nothing while the stored state is unknown.
     func publish(isSending: Bool = false) {
         guard let row = opened?.row else { return }
-        var status = NotifierStatus(name: service.name, format: settings.shownFormat)
-        status.received = Int(clamping: row.received)
-        status.pending = Int(clamping: row.pending)
-        status.delivered = Int(clamping: row.delivered)
-        status.givenUp = Int(clamping: row.givenUp)
-        status.silenced = Int(clamping: row.silenced)
-        status.messages = Int(clamping: row.messages)
-        status.repeated = Int(clamping: row.repeated)
-        status.oldestPending = ((row.message?.notices ?? []) + row.waiting).map(\.at).min()
-        status.lastAnswer = row.lastAnswer
-        status.lastSuccess = row.lastSuccess
+        var status = NotifierStatus(row, format: settings.shownFormat)
         if isSending {
             status.state = .sending
         } else if row.message != nil, let next = nextAttempt {
@@ -405,5 +395,22 @@ final class EscalationScan {
         return EscalationProgress(
             through: position, slotLength: EscalationCounter.slotLength(of: rate),
             changes: counter.takeChanges(at: lastTime))
+    }
+}
+
+extension NotifierStatus {
+    /// Creates the status of an idle notifier.
+    ///
+    /// - Parameters:
+    ///   - row: The stored state.
+    ///   - format: The format of its messages; empty if it is unknown.
+    init(_ row: NotifierRow, format: String) {
+        self.init(
+            name: row.name, format: format, received: Int(clamping: row.received), pending: Int(clamping: row.pending),
+            delivered: Int(clamping: row.delivered), givenUp: Int(clamping: row.givenUp),
+            silenced: Int(clamping: row.silenced), messages: Int(clamping: row.messages),
+            repeated: Int(clamping: row.repeated),
+            oldestPending: ((row.message?.notices ?? []) + row.waiting).map(\.at).min(), lastAnswer: row.lastAnswer,
+            lastSuccess: row.lastSuccess)
     }
 }

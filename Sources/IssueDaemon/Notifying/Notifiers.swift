@@ -85,10 +85,10 @@ final class Notifiers: Sendable {
             // Before the services read the store, so that they are notified of every later commit.
             countsRecords.store(services.contains(where: \.countsRecords), ordering: .relaxed)
             state.withLock { $0.add(services, keeping: kept) }
-            for name in kept {
-                statusRegistry.update(
-                    NotifierStatus(
-                        name: name, format: "", state: .paused, reason: StatusRegistry.Forwarder.misconfigured))
+            for row in rows.dropFirst(names.count) {
+                var status = NotifierStatus(row, format: "")
+                (status.state, status.reason) = (.paused, StatusRegistry.Forwarder.misconfigured)
+                statusRegistry.update(status)
             }
         }
         return startThreads(log)

@@ -59,7 +59,7 @@ extension StoreWriter {
     ///   - names: The names of the notifiers that run.
     ///   - kept: The names of notifiers with an error in their section. They do not run. Their events are kept, and
     ///     changes of groups are stored for them.
-    /// - Returns: The rows, in the order of `names`.
+    /// - Returns: The rows, in the order of `names` and then of `kept`.
     package func configureNotifiers(_ names: [String], keeping kept: [String] = []) throws(StoreFailure)
         -> [NotifierRow]
     {
@@ -70,7 +70,7 @@ extension StoreWriter {
             memory.values.hasNotifiers = !names.isEmpty || !kept.isEmpty
             try table.removeExaminedAlerts()
             var rows: [NotifierRow] = []
-            for name in names {
+            for name in names + kept {
                 if let row = try table.row(named: name) { rows.append(row) }
             }
             return rows

@@ -55,6 +55,27 @@ struct ForwardingTests: ForwardingSteps {
         }
     }
 
+    @Test("While many lines are refused, an unchanged credential does not delay priority records")
+    func credentialDuringRefusals() {
+        var forwarding = sending(400)
+        let some = answer(.partial(PartialAnswer(successful: nil)))
+        for step in 0...10 { _ = forwarding.answered(some, unit: 0, at: at(Double(step) * 30)) }
+        #expect(forwarding.view.state == .paused)
+        var counts = pending(400, since: 0)
+        (counts.priorityRecords, counts.oldestPriority) = (1, at(300))
+        guard case .preempt = forwarding.recordsArrived(counts, at: at(300)) else {
+            Issue.record("The priority record waits")
+            return
+        }
+        _ = forwarding.nothingToSend(.nothing, at: at(300))
+        forwarding.learned(counts)
+        guard case .wait(let until) = forwarding.credentialReread(changed: false, at: at(301)) else {
+            Issue.record("It does not wait")
+            return
+        }
+        #expect(until < at(303))
+    }
+
     @Test("If all records up to the cursor were suppressed, it continues to wait")
     func nothingToSend() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))

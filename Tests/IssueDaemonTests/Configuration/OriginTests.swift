@@ -33,6 +33,8 @@ struct OriginTests {
             [LogzIO]
             Region=eu
             Credential=\(token)
+            [Notify]
+            URL=https://example.org/hook
             """, to: "issued.conf")
         let dropIn = try folder.write(
             """
@@ -55,6 +57,7 @@ struct OriginTests {
         #expect(text.contains("[Limits shop]\n# \(dropIn):6\nGroupBurst=5\n"))
         #expect(text.contains("\n# \(file):9\nRegion=eu\n"))
         #expect(text.contains("\n# \(dropIn):9\nGroupRefill="))
+        #expect(text.contains("\n# \(file):12\nURL="))
     }
 
     @Test("The printed text is a configuration file with the same effect")

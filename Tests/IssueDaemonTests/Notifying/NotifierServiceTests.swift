@@ -222,6 +222,23 @@ struct NotifiersTests {
         }
     }
 
+    @Test("While the section of a notifier has an error, its status counts the events that are kept")
+    func keptCounts() throws {
+        try NotifierFixture.with { fixture in
+            let notifiers = Notifiers()
+            try fixture.exit(with: 75)
+            #expect(try fixture.start(notifiers, "oncall"))
+            notifiers.report(.destinationPaused, "early")
+            try fixture.eventually("it is tried") { fixture.status?.lastAnswer != nil }
+            notifiers.stop(timeout: .seconds(60))
+            #expect(try fixture.start(notifiers, misconfigured: ["oncall"]))
+            defer { notifiers.stop(timeout: .zero) }
+            let status = fixture.status
+            #expect(status?.state == .paused && status?.received == 1 && status?.pending == 1)
+            #expect(status?.oldestPending != nil)
+        }
+    }
+
     @Test("Events that neither the store nor the receiver accepts are delivered exactly once after a reload")
     func failures() throws {
         try NotifierFixture.with { fixture in
