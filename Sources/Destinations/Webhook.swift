@@ -365,7 +365,8 @@ package struct WebhookTemplate: Hashable, Sendable {
     /// longer than 8 KiB.
     package init?(_ text: String) {
         self.text = text
-        // No escape such as `\n` consists of a backslash and the beginning of one of these values.
+        // A template with a backslash before a placeholder is rejected, because no JSON escape consists of a backslash
+        // and the first character of a sample value.
         var sample = NotificationMessage(
             id: "x1", notifier: "x", host: "x", at: .epoch, attempt: 1, mayBeRepetition: false)
         sample.counts = [.init(kind: .escalated, count: 1)]

@@ -146,7 +146,8 @@ extension HTTPAttempt {
         return results.first { $0 != CURLE_OK }
     }
 
-    /// Returns the duration in milliseconds, rounded up, and at least 1, because zero selects libcurl's default limit.
+    /// Returns the duration in milliseconds, rounded up, and at least 1. For libcurl, 0 means 300 seconds for connecting
+    /// and no limit for the whole transfer.
     private static func milliseconds(_ duration: Duration) -> Int {
         let (seconds, attoseconds) = duration.components
         // The limit of a month prevents an overflow.

@@ -109,7 +109,11 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
 
     /// Returns nil if the URL contains a zero byte or libcurl cannot parse it, or if its scheme is neither HTTP nor
     /// HTTPS.
-    init?(url: String) {
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - defaultPort: The port if the URL has none; nil for that of its scheme.
+    init?(url: String, defaultPort: String? = nil) {
         // A C string would end at the zero byte and be a different URL.
         guard !url.utf8.contains(0), let handle = unsafe curl_url() else { return nil }
         defer { unsafe curl_url_cleanup(handle) }
@@ -117,7 +121,8 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
             let scheme = unsafe HTTPOrigin.part(CURLUPART_SCHEME, of: handle),
             scheme == "http" || scheme == "https",
             let host = unsafe HTTPOrigin.part(CURLUPART_HOST, of: handle),
-            let port = unsafe HTTPOrigin.part(CURLUPART_PORT, of: handle)
+            let port = unsafe HTTPOrigin.part(
+                CURLUPART_PORT, of: handle, flags: defaultPort == nil ? CURLU_DEFAULT_PORT : 0) ?? defaultPort
         else { return nil }
         self.host = host
         self.port = port
@@ -125,10 +130,11 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
 
     var description: String { "\(host):\(port)" }
 
-    private static func part(_ part: CURLUPart, of handle: OpaquePointer) -> String? {
+    private static func part(_ part: CURLUPart, of handle: OpaquePointer, flags: CInt = 0) -> String? {
         var text: UnsafeMutablePointer<CChar>?
-        let flags = CUnsignedInt(CURLU_DEFAULT_PORT)
-        guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text = unsafe text else { return nil }
+        guard unsafe curl_url_get(handle, part, &text, CUnsignedInt(flags)) == CURLUE_OK, let text = unsafe text else {
+            return nil
+        }
         defer { unsafe curl_free(text) }
         return unsafe String(cString: text)
     }
@@ -157,11 +163,9 @@ enum ProxyName {
         guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
         // The URL may contain a password, which must not be shown.
         let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
-        var address = String(proxy[start...].prefix { $0 != "/" })
-        let host = address.lastIndex { $0 == "@" || $0 == "]" }.map { address[$0...] } ?? address[...]
-        // The default ports of libcurl.
-        if !host.contains(":") { address += proxy.lowercased().hasPrefix("https://") ? ":443" : ":1080" }
-        return HTTPOrigin(url: "http://\(address)")?.description ?? "(invalid URL)"
+        // For libcurl, the default port depends on the scheme of the proxy.
+        let port = proxy.lowercased().hasPrefix("https://") ? "443" : "1080"
+        return HTTPOrigin(url: "http://\(proxy[start...])", defaultPort: port)?.description ?? "(invalid URL)"
     }
 
     private static func isExcepted(_ origin: HTTPOrigin, _ environment: (String) -> String?) -> Bool {

@@ -201,7 +201,7 @@ package enum OutputFormat: Sendable {
     case human
     /// One JSON document.
     case json
-    /// One JSON object per line, as received.
+    /// One JSON object per line.
     case lines
 }
 
@@ -298,11 +298,12 @@ extension CommandFailure {
                 "the daemon's disk is full (KeepFree= reserves some space): free some space, then try again"
             )
         case .tooLarge(let limit):
-            self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
+            self.init(
+                .refused, "the request has more bytes or records than the daemon accepts (limit \(limit)): send less")
         case .invalidFilter("bucket", let reason):
             self.init(.usage, "invalid value for \(HistogramCommand.bucket.spelling): \(reason)")
-        // The pattern is invalid, or it matches none or all of the records of the group to split, or too many groups to
-        // merge.
+        // The pattern is invalid. Or, for a split, it matches none or all of the group's records; or, for a rule, it
+        // matches too many groups.
         case .invalidFilter("template", let reason):
             self.init(.refused, "invalid value for \(GroupCommand.template.spelling): \(reason)")
         case .invalidFilter("field", let reason):

@@ -159,12 +159,19 @@ public struct IssueTerminalPresenter: IssuePresenter {
         while true {
             write("\(TerminalSanitizer.line(IssuePresenterTexts.current.choose)) [\(preferred + 1)]: ")
             guard let line = readLine(strippingNewline: true) else { return prompt.ordinaryOption }
-            let words = line.split(whereSeparator: \.isWhitespace)
-            guard let word = words.first else { return prompt.options[preferred] }
-            if words.count == 1, let number = Int(word), (1...prompt.options.count).contains(number) {
-                return prompt.options[number - 1]
+            if let index = Self.index(in: line, of: prompt.options.count, preferred: preferred) {
+                return prompt.options[index]
             }
         }
+    }
+
+    /// Returns the index of the option that a user has chosen; nil if the line is neither blank nor a single number of
+    /// an option.
+    static func index(in line: String, of count: Int, preferred: Int) -> Int? {
+        let words = line.split(whereSeparator: \.isWhitespace)
+        guard let word = words.first else { return preferred }
+        guard words.count == 1, let number = Int(word), (1...count).contains(number) else { return nil }
+        return number - 1
     }
 
     private func write(_ text: String) {

@@ -93,7 +93,7 @@ struct EnvironmentFaultTests {
             #expect(try client.refusal(of: .list, ListParameters()) == .busy(retryAfter: .seconds(1)))
             let faults = try client.status().store.faults
             #expect(faults.count == 1)
-            #expect(faults.first?.contains("reports are refused since") == true)
+            #expect(faults.first?.contains("reports have been refused since") == true)
             // Several pipelined calls are answered one by one.
             let call = VarlinkCall(method: CollectorMethod.report.fullName, parameters: parameters.json).message
             try client.send([call, call, call].flatMap(\.self))

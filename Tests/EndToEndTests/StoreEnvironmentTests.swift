@@ -135,7 +135,7 @@ struct StoreEnvironmentTests {
                     ReportParameters(records: [IssueRecord(message: "Load", metadata: ["t": .string(text)])]))
             }
             #expect(refusal == .noSpace)
-            #expect(try client.status().store.faults.contains { $0.hasPrefix("reports are refused since") })
+            #expect(try client.status().store.faults.contains { $0.hasPrefix("reports have been refused since") })
             try FileManager.default.removeItem(atPath: state + "/other")
             try await eventually("the fault has ended") { try client.status().store.faults.isEmpty }
             try await daemon.logs("Storing reports again")

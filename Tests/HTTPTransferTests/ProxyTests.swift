@@ -52,7 +52,10 @@ import Testing
         "https https_proxy=http://p:1 -> p:1", "https HTTPS_PROXY=p:1 -> p:1", "https http_proxy=p:1 ->",
         "http HTTP_PROXY=p:1 ->", "http all_proxy=socks5://u:w@p:1 -> p:1", "http http_proxy=p:1 no_proxy=* ->",
         "http http_proxy=p:1 no_proxy=a.b,.Peer.invalid ->", "http http_proxy=p:1 no_proxy=eer.invalid -> p:1",
-        "http http_proxy=p -> p:1080", "http http_proxy=http://u:w@p/ -> p:1080",
+        "http http_proxy=p -> p:1080", "http http_proxy=http://p: -> p:1080",
+        "http http_proxy=http://[::1] -> [::1]:1080",
+        "http http_proxy=http://u:w@[::1]:3/ -> [::1]:3", "http http_proxy=http://p:80 -> p:80",
+        "http http_proxy=http://u:w@p/ -> p:1080",
         "https https_proxy=https://p -> p:443",
         "http http_proxy=HTTPS://p:80 -> p:80", "http ->",
     ]

@@ -322,11 +322,29 @@ struct BundleTests {
         #expect(BundleFilters.log(line) == expected)
     }
 
+    @Test("The file system of a folder is the last one at the longest mount point, which may contain spaces")
+    func mount() {
+        let mounts = #"""
+            a / ext4 rw 0 0
+            systemd-1 /var/lib autofs rw 0 0
+            c /var/lib xfs ro 0 0
+            d /var/l btrfs rw 0 0
+            e /my\040data zfs rw 0 0
+
+            """#
+        #expect(BundleCollector.mount(of: "/var/lib/issued", in: mounts) == "/var/lib xfs ro")
+        #expect(BundleCollector.mount(of: "/var/lib", in: mounts) == "/var/lib xfs ro")
+        #expect(BundleCollector.mount(of: "/my data/issued", in: mounts) == "/my data zfs rw")
+        #expect(BundleCollector.mount(of: "/srv", in: mounts) == "/ ext4 rw")
+        #expect(BundleCollector.mount(of: "/srv", in: "") == nil)
+    }
+
     @Test(
         "The output of a program is shown if it succeeded, and otherwise how it failed",
         arguments: [
             ("echo out; echo err >&2; read line || echo none", .printed("out\nerr\nnone\n")),
             ("echo first; echo second; echo third; echo fourth", .printed("…\nthird\nfourth\n")),
+            ("printf 'first\\r\\nsecond\\r\\nthird\\r\\n'", .printed("…\nsecond\r\nthird\r\n")),
             ("echo no; exit 3", .failed("sh exited with 3:\nno", printed: "no\n")),
             ("exit 4", .failed("sh exited with 4")),
             ("echo half; kill -9 $$", .failed("sh was killed by signal 9:\nhalf", printed: "half\n")),

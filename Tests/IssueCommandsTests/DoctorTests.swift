@@ -64,6 +64,7 @@ struct DoctorTests {
             (.unreachable(path: "/s", .connectionRefused), "no daemon listens at /s"),
             (.untrusted(path: "/s", reason: "it is served by user 7"), "/s is not trusted"),
             (.disabled, "ISSUED_SOCKET is empty"), (.timedOut, "the daemon does not reply"),
+            (.malformed("no JSON"), "the daemon sent an invalid reply: no JSON"),
         ])
     func unreachable(error: CollectorConnectionError, message: String) throws {
         let found = findings(

@@ -60,8 +60,11 @@ struct GroupTests {
             ["group", "merge", "g7", "--app", "shop", "--yes"], shown, list(300), first, .failure(.timedOut))
         #expect(outcome.code != .success)
         let warnings =
-            "issuectl: 256 issues had been merged before this error\nissuectl: To undo: issuectl group undo 7\n"
+            "issuectl: 256 issues were merged before the following error\nissuectl: To undo: issuectl group undo 7\n"
         #expect(outcome.errors.hasPrefix(warnings) && outcome.errors.count > warnings.count, "\(outcome.errors)")
+        let json = issuectl(
+            ["group", "merge", "g7", "--app", "shop", "--yes", "--json"], shown, list(300), first, .failure(.timedOut))
+        #expect(json.output.contains(#""corrections":[7]"#) && json.code == outcome.code, "\(json.output)")
     }
 
     private func list(_ count: Int) -> ScriptedLink.Reply {

@@ -26,7 +26,7 @@ final class ScriptedSurroundings {
     var kept: [String] = []
     var sendings = 0
 
-    func surroundings(caller: String?, keeps: Bool) -> ReportEnvironment {
+    func surroundings(caller: String?, keeps: Int) -> ReportEnvironment {
         ReportEnvironment(
             now: { [self] in
                 IssueTimestamp(millisecondsSince1970: noon.millisecondsSince1970 + time.components.seconds * 1000)
@@ -35,7 +35,7 @@ final class ScriptedSurroundings {
             sleep: { [self] in time += $0 },
             makeProducer: { Self.producer }, caller: caller,
             keep: { [self] call, producer, sequence in
-                guard keeps else { return nil }
+                guard kept.count < keeps else { return nil }
                 kept.append("\(producer) \(sequence) \(String(decoding: call.dropLast(), as: UTF8.self))")
                 return "/unsent"
             },
@@ -83,7 +83,7 @@ let noon = IssueTimestamp("2026-11-21T12:00:00Z") ?? IssueTimestamp(milliseconds
 /// Runs `issuectl` at noon, on a terminal of the given width or in a pipe.
 func issuectl(
     _ arguments: [String], width: Int? = nil, rows: Int? = nil, environment: [String: String] = [:],
-    input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, caller: String? = nil, keeps: Bool = true,
+    input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, caller: String? = nil, keeps: Int = .max,
     isInputTerminal: Bool = false,
     sql: SQLAccess = .program { (name) throws(CommandFailure) in throw CommandFailure(.unavailable, name) },
     tools: HostTools = .withoutRelativePaths,

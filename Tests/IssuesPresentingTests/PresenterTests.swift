@@ -1,7 +1,8 @@
 import Issues
-import IssuesPresenting
 import Synchronization
 import Testing
+
+@testable import IssuesPresenting
 
 private struct Bare: PresentableError {}
 
@@ -144,6 +145,23 @@ struct PresenterTests {
         own.cancel = "Laat maar"
         IssuePresenterTexts.current = own
         #expect(IssueRecovery.Option.cancel.title == "Laat maar")
+    }
+
+    @Test("The language of the environment is chosen by its code, not by its first letters")
+    func language() {
+        func title(_ variables: String?...) -> String { IssuePresenterTexts.forLanguage(of: variables).retry }
+        let german = IssuePresenterTexts.german.retry
+        for variable in ["de", "de_AT.UTF-8", "de:en", "de@euro"] { #expect(title(nil, "", variable) == german) }
+        for variable in ["den_CA.UTF-8", "en_US.UTF-8", "C"] { #expect(title(variable, "de") != german) }
+        #expect(title() != german)
+    }
+
+    @Test("An answer is the number of one option, or blank for the preferred one")
+    func answers() {
+        func index(_ line: String) -> Int? { IssueTerminalPresenter.index(in: line, of: 12, preferred: 4) }
+        #expect(index("") == 4 && index(" \t") == 4)
+        #expect(index("1") == 0 && index(" 12 ") == 11)
+        for line in ["1 2", "0", "13", "-1", "x", "\(Int.min)", "99999999999999999999"] { #expect(index(line) == nil) }
     }
 
     @Test("A report of a presentable error has its source and its recovery as metadata")

@@ -101,7 +101,10 @@ extension DoctorCheck {
         case .unusablePath(let reason):
             message = "the path of the socket cannot be used: \(reason)"
             fix = "unset ISSUED_SOCKET, or use --socket with another path"
-        case .closed, .timedOut, .malformed:
+        case .malformed(let reason):
+            message = "the daemon sent an invalid reply: \(reason)"
+            fix = "install the same version of issuectl and issued, then systemctl restart issued"
+        case .closed, .timedOut:
             message = "the daemon does not reply: \(failure)"
             fix = "journalctl --unit issued --lines 50; systemctl restart issued"
         case .refused(let error):

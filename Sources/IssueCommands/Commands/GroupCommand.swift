@@ -261,6 +261,7 @@ struct GroupCommand: Command {
         }
         let isOneCall = others.count <= Self.groupsPerCall
         var (merged, corrections): (Int64, [Int64]?) = (0, nil)
+        var last: MergeGroupsReply?
         while !others.isEmpty {
             let some = Array(others.prefix(Self.groupsPerCall))
             others.removeFirst(some.count)
@@ -269,14 +270,19 @@ struct GroupCommand: Command {
                 answer = try collector.call(
                     CollectorCalls.mergeGroups, MergeGroupsParameters(into: ids[0], groups: some, reason: reasonValue))
             } catch {
-                if let corrections {
-                    context.warn("\(Quantity.text(merged, "issue")) had been merged before this error")
+                if let last {
+                    if context.format != .human {
+                        try context.print(
+                            json: MergeGroupsReply(group: last.group, count: merged, corrections: corrections).json)
+                    }
+                    context.warn("\(Quantity.text(merged, "issue")) were merged before the following error")
                     CorrectionText.undoing(corrections, of: ids[0]).forEach(context.warn)
                 }
                 throw error
             }
             merged &+= answer.value.count
             if let made = answer.value.corrections { corrections = (corrections ?? []) + made }
+            last = answer.value
             guard others.isEmpty else { continue }
             if isOneCall || context.format == .human {
                 try context.print(answer) {

@@ -42,9 +42,9 @@ struct ReportSession {
     private var hasRejection = false
     /// Whether there was a message or a line that is not blank.
     private var hasInput = false
-    /// Whether a call has failed and its records were kept. Further records are then kept without an attempt to send
-    /// them.
-    private var isSpooling = false
+    /// The error of the first call that failed and whose records were kept; nil if there is none. Further records are
+    /// then kept without an attempt to send them.
+    private var spoolingError: CollectorConnectionError?
     /// Whether the daemon may have stored the records of the latest call without confirming them.
     private var mayBeStored = false
     /// Whether writing to standard output has failed. Reporting continues.
@@ -152,13 +152,15 @@ struct ReportSession {
         batchSize = 0
         let sequence = nextNumber
         nextNumber += Int64(entries.count)
-        if isSpooling { return try spool(entries, from: sequence, because: nil) }
+        if let spoolingError {
+            mayBeStored = false
+            return try spool(entries, from: sequence, because: spoolingError)
+        }
         let answer: BrowserReply<ReportReply>
         do throws(CollectorConnectionError) {
             answer = try BrowserReply(try exchange(parameters(entries.map(\.json), from: sequence)))
         } catch {
             guard options.spools, error.isTemporary else { throw failure(error, entries) }
-            isSpooling = true
             return try spool(entries, from: sequence, because: error)
         }
         let elements = answer.elements(of: "receipts")
@@ -231,7 +233,7 @@ struct ReportSession {
 
     /// Saves records with their numbers, so that a later program can send them.
     private mutating func spool(
-        _ entries: [Entry], from sequence: Int64, because failure: CollectorConnectionError?
+        _ entries: [Entry], from sequence: Int64, because error: CollectorConnectionError
     ) throws(CommandFailure) {
         // The records may be sent much later. A record without a time gets the time at which it was read.
         let records = entries.map { entry -> [UInt8] in
@@ -244,15 +246,16 @@ struct ReportSession {
         let call = VarlinkCall(
             method: CollectorMethod.report.fullName, parameters: parameters(records, from: sequence))
         guard let folder = context.reporting.keep(call.message, options.producer, sequence) else {
-            let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
+            let reason = failure(error, entries)
             throw CommandFailure(
                 reason.code,
                 "the report could not be sent or saved: \(reason.message ?? "")")
         }
         for _ in entries { keep(Self.spooled) }
-        if let failure {
+        if spoolingError == nil {
+            spoolingError = error
             let what = entries.contains { $0.line != nil } ? "the reports" : "the report"
-            let why = CommandFailure(failure).message ?? ""
+            let why = CommandFailure(error).message ?? ""
             context.warn(
                 "saved \(what) in \(folder) for the next issuectl or reporting program to send: \(why)")
         }

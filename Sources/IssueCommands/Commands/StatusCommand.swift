@@ -9,7 +9,8 @@ struct StatusCommand: Command {
         name: "status", summary: "Show the state of the daemon, its store and its destinations",
         notes: [
             "In the line Received, duplicates are records that had been stored before, rejected records were invalid "
-                + "or too large, and refused reports could not be stored, for example because the disk was full.",
+                + "or too large, and refused reports were answered with an error as a whole, for example because the "
+                + "call was invalid or the disk was full.",
             "For each destination, the ledger counts the records received since the destination was added, by fate. It "
                 + "balances if the fates add up to the number received.",
             "Exits with 1 if a fault is shown.",

@@ -125,7 +125,7 @@ package struct HealthReport: Equatable, Sendable {
             findings.append(
                 HealthFinding(
                     .refused, .degraded,
-                    "reports are refused for lack of space or time, the last \(Self.ago(refusedAt.age(at: now))); "
+                    "reports were refused for lack of space or time, the last \(Self.ago(refusedAt.age(at: now))); "
                         + "refused since the start for any reason: \(status.refused)"))
         }
         for destination in status.destinations {
@@ -283,7 +283,7 @@ extension StoreStatus {
     }
 
     /// The beginning of the text of the fault that is present while reports are refused.
-    package static let refusalFaultPrefix = "reports are refused since "
+    package static let refusalFaultPrefix = "reports have been refused since "
     /// The beginning of the text of the fault for a ledger that does not balance. The destination's name follows.
     package static let ledgerFaultPrefix = "the ledger of "
 }

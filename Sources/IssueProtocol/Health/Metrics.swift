@@ -116,7 +116,10 @@ extension MetricFamily {
         ) {
             [MetricSample(Int64($0.status.duplicates))]
         },
-        MetricFamily("reports_refused", .counter, help: "Reports since the daemon started that could not be stored.") {
+        MetricFamily(
+            "reports_refused", .counter,
+            help: "Reports since the daemon started that were answered with an error as a whole."
+        ) {
             [MetricSample(Int64($0.status.refused))]
         },
         MetricFamily("connections", help: "Open connections to the daemon.") {

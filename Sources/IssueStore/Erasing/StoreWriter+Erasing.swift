@@ -114,7 +114,7 @@ extension RecordRemoval {
         }
     }
 
-    /// Deletes the records, their dead letters, and their entries as priority and requeued records. Subtracts the
+    /// Deletes the records, their dead letters, and their rows in `express` and `singles`. Subtracts the
     /// records from their ranges.
     func delete(_ toErase: [RecordToErase]) throws(SQLiteError) {
         let rows = StoreWriter.list(toErase.map(\.row))

@@ -417,8 +417,8 @@ extension GroupTable {
     /// - Parameters:
     ///   - group: The group.
     ///   - target: Another group of the same account that is not a redirect.
-    ///   - correction: The correction that causes the merge; nil if the fingerprint rule does, or if the group is no
-    ///     longer needed.
+    ///   - correction: The correction that causes the merge; nil if a new version of the fingerprint algorithm does
+    ///     (`Fingerprint.rule`), or if the group is no longer needed.
     func setRedirect(_ group: GroupID, to target: GroupID, by correction: Int64?) throws(SQLiteError) {
         // A redirect needs no attributes, and their texts would remain here after the records are erased.
         try connection.run(

@@ -39,8 +39,8 @@ struct GroupTable {
     /// - Parameters:
     ///   - source: A group that is not a redirect.
     ///   - target: Another group of the same account that is not a redirect.
-    ///   - correction: The correction that causes the merge; nil if the fingerprint rule does, or if the group is no
-    ///     longer needed.
+    ///   - correction: The correction that causes the merge; nil if a new version of the fingerprint algorithm does
+    ///     (`Fingerprint.rule`), or if the group is no longer needed.
     ///   - row: The row id of the next record.
     func redirect(
         _ source: GroupID, to target: GroupID, by correction: Int64?, from row: RowID

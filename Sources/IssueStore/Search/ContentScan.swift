@@ -6,7 +6,7 @@ import SQLiteKit
 ///
 /// The text of a block is searched as a whole, once per term; fields with JSON escapes are searched again. The text
 /// does not contain the parts of messages that are in the template of their series, so each series is examined once,
-/// too. The caller must compare the candidates exactly (`RecordMatcher`).
+/// too. The caller must test each candidate exactly (`RecordMatcher`).
 struct ContentScan {
     /// A set of conditions, one bit each.
     private typealias Conditions = UInt32

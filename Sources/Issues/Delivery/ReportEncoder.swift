@@ -39,7 +39,7 @@ enum ReportEncoder {
     /// The maximum size of a record in bytes: the daemon's default limit, minus a margin.
     private static let recordLimit = 255 << 10
     /// Below this estimated size, a record stays within the limit even if every byte is escaped, unless a text that the
-    /// estimate omits, such as the domain, is unusually long.
+    /// estimate omits, such as the application's version, is unusually long.
     private static let certainlySmall = recordLimit / 8
 
     static func text(of call: OutboxCall<QueuedReport>, producer: String) -> [UInt8] {
