@@ -209,7 +209,7 @@ package enum CollectorInterface {
 
         # merge: the group other was merged into group. split: some records of other belong to group. With a field, they
         # are the records in which that field equals template; otherwise, the records whose titles match template. rule:
-        # new groups whose titles match template are merged into group.
+        # groups whose titles match template are merged into group, also new ones.
         type CorrectionKind (merge, split, rule)
 
         # A change of the grouping that a user (author) has made. hits: the number of series that it has moved since then.
@@ -265,11 +265,11 @@ package enum CollectorInterface {
 
         # Sets the state of a group. until: when a mute ends, which must be in the future. until_count: the number of
         # further occurrences after which a mute ends. until_newer_version: the state ends with a record from a version of
-        # the application that is newer than all seen so far. resolved_in: only this version and later ones reopen the
-        # group. resolved_in_next: only the next declared deployment and later ones do. Without any of these, the next
-        # record reopens a resolved group. note: a text of at most 1024 bytes, which is in changed until the state changes
-        # again, and also while the group is regressed. If note is absent, a group that is already in this state keeps its
-        # note, unless the state is open. An empty note removes the note.
+        # the application that is newer than all known when this is set. resolved_in: only this version and later ones
+        # reopen the group. resolved_in_next: only the next declared deployment and later ones do. Without any of these,
+        # the next record reopens a resolved group. note: a text of at most 1024 bytes, which is in changed until the
+        # state changes again, and also while the group is regressed. If note is absent, a group that is already in this
+        # state keeps its note, unless the state is open. An empty note removes the note.
         method SetState(
           group: string, state: State, until: ?string, until_newer_version: ?bool, resolved_in: ?string,
           resolved_in_next: ?bool, until_count: ?int, note: ?string
@@ -329,7 +329,7 @@ package enum CollectorInterface {
         # numbers of the corrections that were made, for UndoCorrection.
         method MergeGroups(into: string, groups: []string, reason: ?string) -> (group: Group, count: ?int, corrections: ?[]int)
 
-        # Without template, undoes the merges into a group. With template, moves the records whose titles match it to a
+        # Without template, undoes the merges of a group. With template, moves the records whose titles match it to a
         # new group, including future records; * matches any text. corrections is as in MergeGroups.
         method SplitGroup(group: string, template: ?string, reason: ?string) -> (groups: []Group, corrections: ?[]int)
 

@@ -239,8 +239,8 @@ package struct LogEvent: Hashable, Sendable {
 
     package static let limitsTooManyNames = LogEvent(
         "limits.too-many-names", "User reports too many different names; combining the rest",
-        "A user has reached the limit of `names=`: applications, senders, issues of an application, or variants of an "
-            + "issue. Logged once an hour.",
+        "A user has reached the limit of `names=`: applications, senders, or, in one application, issues or variants of "
+            + "issues. Logged once an hour.",
         "Look for an application that puts variable text into a name or a fingerprint, or raise the limit; see "
             + "[RateLimits.md](RateLimits.md).")
 
