@@ -124,6 +124,17 @@ struct CommitTests {
         }
     }
 
+    @Test("Commits of single records share a block until it is half full, and ranges share none")
+    func smallCommits() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            for number in 0..<300 { try store.store([IssueRecord(message: "Order \(number) failed")], to: writer) }
+            try writer.closeOpenRange()
+            try store.store([IssueRecord(message: "Another order failed")], to: writer)
+            #expect(try store.shell().numbers("SELECT records FROM blocks ORDER BY first_id") == [128, 128, 44, 1])
+        }
+    }
+
     @Test("A commit that fails leaves no trace, and the next one succeeds", arguments: [1, 3, 8, 400])
     func failsWhole(records: Int) throws {
         try TemporaryStore.with { store in

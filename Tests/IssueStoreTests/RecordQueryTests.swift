@@ -1,5 +1,6 @@
 import IssueCore
 import IssueProtocol
+import SQLiteKit
 import Testing
 
 @testable import IssueStore
@@ -125,6 +126,35 @@ struct RecordQueryTests {
                     #expect(try all(filter, false, 70, .everything, reader) == expected.reversed())
                 }
             }
+        }
+    }
+
+    @Test("A page of an issue's records reads only the few blocks that contain them", arguments: [true, false])
+    func pageReadsFewBlocks(isRangeClosed: Bool) throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            for _ in 0..<8 {
+                let records = (0..<256).map {
+                    IssueRecord(message: "Order failed", app: Application(name: "app\($0 % 4)"))
+                }
+                try store.store(records, to: writer)
+            }
+            if isRangeClosed { try writer.closeOpenRange() }
+            let shell = try store.shell()
+            #expect(try shell.number("SELECT count(*) FROM blocks") == 8)
+            var filter = IssueFilter()
+            filter.apps = ["app1"]
+            func page() throws -> StoreReader.RecordPage {
+                // A new reader has decoded no block yet.
+                try store.reader().records(
+                    .init(filter: filter, isAscending: false, limit: 50, after: nil), viewer: .everything)
+            }
+            // A page would count the records of each damaged block that it reads.
+            try shell.execute("UPDATE blocks SET checksum = checksum + 1 WHERE first_id <= 6 * 256")
+            let found = try page()
+            #expect(found.records.count == 50 && found.unreadable == 0)
+            try shell.execute("UPDATE blocks SET checksum = checksum + 1 WHERE first_id > 7 * 256")
+            #expect(try page().unreadable > 0)
         }
     }
 
