@@ -93,46 +93,41 @@ struct SendingTests {
         }
     }
 
-    @Test("A count is not lost with the dropped report that contains it")
-    func dropped() async throws {
+    /// Sends reports to a daemon that starts afterwards, through a buffer with space for two of them. Withholds those
+    /// with the message `secret`. Returns the records that arrive.
+    private func arriving(_ reports: [IssueReport]) async throws -> [IssueRecord] {
         let gate = SendGate()
         gate.beforeSend = { $0.message == "secret" ? nil : $0 }
         var limits = CollectorFixture.quickLimits
         limits.entries = 2
+        var records: [IssueRecord] = []
         try await CollectorFixture.with(faults: nil) { fixture in
             let delivery = Delivery(paths: [fixture.path], limits: limits, gate: gate)
             defer { delivery.stop() }
             let reporter = DaemonReporter(delivery: delivery)
-            for message in ["secret", "tells", "second", "third", "fourth"] { reporter.receive(IssueReport(message)) }
+            for report in reports { reporter.receive(report) }
             let collector = try FakeCollector(path: fixture.path, faults: [])
             defer { collector.stop() }
             #expect(try await delivery.flushed(within: .seconds(60)))
-            let records = collector.stored.map(\.record)
-            let counts = records.compactMap { $0.metadata?["withheld_before"]?.asInteger }
-            #expect(records.contains { $0.message == "fourth" })
-            #expect(counts == [1])
+            records = collector.stored.map(\.record)
         }
+        return records
+    }
+
+    @Test("A count is not lost with the dropped report that contains it")
+    func dropped() async throws {
+        let messages = ["secret", "tells", "second", "third", "fourth"]
+        let records = try await arriving(messages.map { IssueReport($0) })
+        #expect(records.contains { $0.message == "fourth" })
+        #expect(records.compactMap { $0.metadata?["withheld_before"]?.asInteger } == [1])
     }
 
     @Test("Metadata of the application with the key of a count does not change the count")
     func ownMetadata() async throws {
-        let gate = SendGate()
-        gate.beforeSend = { $0.message == "secret" ? nil : $0 }
-        var limits = CollectorFixture.quickLimits
-        limits.entries = 2
-        try await CollectorFixture.with(faults: nil) { fixture in
-            let delivery = Delivery(paths: [fixture.path], limits: limits, gate: gate)
-            defer { delivery.stop() }
-            let reporter = DaemonReporter(delivery: delivery)
-            reporter.receive(IssueReport("own", metadata: ["withheld_before": .init(Int.max)]))
-            for message in ["second", "third", "secret", "fourth"] { reporter.receive(IssueReport(message)) }
-            let collector = try FakeCollector(path: fixture.path, faults: [])
-            defer { collector.stop() }
-            #expect(try await delivery.flushed(within: .seconds(60)))
-            let records = collector.stored.map(\.record)
-            #expect(!records.contains { $0.message == "own" })
-            #expect(records.compactMap { $0.metadata?["withheld_before"]?.asInteger } == [1])
-        }
+        let own = IssueReport("own", metadata: ["withheld_before": .init(Int.max)])
+        let records = try await arriving([own] + ["second", "third", "secret", "fourth"].map { IssueReport($0) })
+        #expect(!records.contains { $0.message == "own" })
+        #expect(records.compactMap { $0.metadata?["withheld_before"]?.asInteger } == [1])
     }
 }
 

@@ -260,38 +260,28 @@ struct GroupCommand: Command {
             return try showCount(of: others, collector, context)
         }
         let isOneCall = others.count <= Self.groupsPerCall
-        var (merged, corrections): (Int64, [Int64]?) = (0, nil)
-        var last: MergeGroupsReply?
+        var total: BrowserReply<MergeGroupsReply>?
         while !others.isEmpty {
             let some = Array(others.prefix(Self.groupsPerCall))
             others.removeFirst(some.count)
-            let answer: BrowserReply<MergeGroupsReply>
             do throws(CommandFailure) {
-                answer = try collector.call(
+                let reply = try collector.call(
                     CollectorCalls.mergeGroups, MergeGroupsParameters(into: ids[0], groups: some, reason: reasonValue))
+                if total == nil { total = reply } else { total?.value.add(reply.value) }
             } catch {
-                if let last {
-                    if context.format != .human {
-                        try context.print(
-                            json: MergeGroupsReply(group: last.group, count: merged, corrections: corrections).json)
-                    }
-                    context.warn("\(Quantity.text(merged, "issue")) were merged before the following error")
-                    CorrectionText.undoing(corrections, of: ids[0]).forEach(context.warn)
+                if let done = total?.value {
+                    if context.format != .human { try context.print(json: done.json) }
+                    context.warn("\(Quantity.text(done.count, "issue")) were merged before the following error")
+                    CorrectionText.undoing(done.corrections, of: done.group.id).forEach(context.warn)
                 }
                 throw error
             }
-            merged &+= answer.value.count
-            if let made = answer.value.corrections { corrections = (corrections ?? []) + made }
-            last = answer.value
-            guard others.isEmpty else { continue }
-            if isOneCall || context.format == .human {
-                try context.print(answer) {
-                    [Self.line($0.group, merged: merged)] + CorrectionText.undoing(corrections, of: $0.group.id)
-                }
-            } else {
-                // Each reply counts only the groups of its own call.
-                try context.print(
-                    json: MergeGroupsReply(group: answer.value.group, count: merged, corrections: corrections).json)
+        }
+        if var total {
+            // The received JSON is that of the first call.
+            if !isOneCall { total.json = total.value.json }
+            try context.print(total) {
+                [Self.line($0.group, merged: $0.count)] + CorrectionText.undoing($0.corrections, of: $0.group.id)
             }
         }
         return .success

@@ -115,6 +115,13 @@ package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
 
     package static var initial: Self { Self(group: .initial, count: 0) }
 
+    /// Adds the groups and corrections of a later call, whose reply counts only its own.
+    package mutating func add(_ later: Self) {
+        group = later.group
+        count &+= later.count
+        if let made = later.corrections { corrections = (corrections ?? []) + made }
+    }
+
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("group", &group)
         try members.defaulted("count", &count, 0)
