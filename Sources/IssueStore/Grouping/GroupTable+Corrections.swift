@@ -117,7 +117,11 @@ extension GroupTable {
         return deepest
     }
 
-    /// Inserts a correction and returns its number.
+    /// Inserts a correction and returns its number, which is higher than that of any earlier correction, even of one that
+    /// was undone: destinations, scripts and the output of earlier commands may contain its number.
+    ///
+    /// The highest number so far is kept in `sqlite_sequence`, as for a column with `AUTOINCREMENT`. Stores from before
+    /// that was done have no such entry; there, the number is higher than that of all corrections and their events.
     func insertCorrection(
         _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, pattern: String?,
         _ author: StoreWriter.CorrectionAuthor
@@ -125,13 +129,18 @@ extension GroupTable {
         try connection.run(
             """
             INSERT INTO corrections (id, account, kind, source, target, pattern, author, at, reason)
-            -- Destinations may know the number of a correction that was undone.
             SELECT 1 + max(coalesce((SELECT max(id) FROM corrections), 0),
-                           coalesce((SELECT max(correction) FROM correction_events), 0)),
+                           coalesce((SELECT max(correction) FROM correction_events), 0),
+                           coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'corrections'), 0)),
                    account, ?1, ?2, ?3, ?4, ?5, ?6, ?7
             FROM groups WHERE id = ?3
             """, kind.databaseValue, source, target, pattern, author.uid, author.at, author.reason)
-        return connection.lastInsertedRowID
+        let number = connection.lastInsertedRowID
+        try connection.run("UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'corrections'", number)
+        if connection.changes == 0 {
+            try connection.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('corrections', ?1)", number)
+        }
+        return number
     }
 
     /// Returns a correction by its number; nil if it does not exist.

@@ -142,6 +142,25 @@ struct CorrectionEventTests {
         }
     }
 
+    @Test(
+        "The number of a correction that was undone is never used again, even without destinations or after a restart")
+    func numbersStay() throws {
+        try withThree { store, writer, ids in
+            #expect(try writer.merge([ids[1], ids[2]], into: ids[0], by: author(store)) == [1, 2])
+            for number: Int64 in [2, 1] { _ = try writer.undo(correction: number, by: author(store)) }
+            #expect(try store.shell().number("SELECT count(*) FROM corrections") == 0)
+            #expect(try store.shell().number("SELECT count(*) FROM correction_events") == 0)
+            #expect(try writer.merge([ids[1]], into: ids[0], by: author(store)) == [3])
+            _ = try writer.undo(correction: 3, by: author(store))
+            _ = consume writer
+            let again = try store.writer()
+            #expect(try again.merge([ids[2]], into: ids[0], by: author(store)) == [4])
+            // A store from before the highest number was kept.
+            try store.shell().execute(composedSQL: "DELETE FROM sqlite_sequence WHERE name = 'corrections'")
+            #expect(try again.merge([ids[1]], into: ids[0], by: author(store)) == [5])
+        }
+    }
+
     @Test("Without a configured destination, which would delete old events, corrections are no events")
     func noDestination() throws {
         try withThree { store, writer, ids in
