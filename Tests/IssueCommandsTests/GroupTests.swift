@@ -48,7 +48,16 @@ struct GroupTests {
         let numbers = (1...256).map { "\($0)" }.joined(separator: ",")
         let words = ["group", "merge", "g7", "--app", "shop", "--yes"]
         let many = issuectl(words, shown, list(300), merged(numbers), merged("257"))
-        #expect(many.output.hasSuffix("\nTo undo the 257 corrections, see: issuectl group rule list g7\n"))
+        #expect(
+            many.output.hasSuffix(
+                "\nTo undo the 257 corrections, see: issuectl group rule list g7\n"
+                    + "To undo all merges into it, also earlier ones: issuectl group split g7\n"))
+        // Splits can only be undone by their numbers.
+        let parts = ScriptedLink.Reply.reply(
+            #"{"groups":[\#(Self.group())],"values":["a"],"corrections":[\#(numbers)]}"#)
+        #expect(
+            issuectl(["group", "split", "g7", "--by", "file"], plan(["a", "b"]), parts).output.hasSuffix(
+                "\nTo undo the 256 corrections, see: issuectl group rule list g7\n"))
         let json = issuectl(words + ["--ndjson"], shown, list(300), merged("7"), merged("8"))
         #expect(json.output.hasSuffix(#""corrections":[7,8]}"# + "\n"))
     }

@@ -272,7 +272,7 @@ struct GroupCommand: Command {
                 if let done = total?.value {
                     if context.format != .human { try context.print(json: done.json) }
                     context.warn("\(Quantity.text(done.count, "issue")) were merged before the following error")
-                    CorrectionText.undoing(done.corrections, of: done.group.id).forEach(context.warn)
+                    CorrectionText.undoing(done.corrections, of: done.group.id, areMerges: true).forEach(context.warn)
                 }
                 throw error
             }
@@ -281,7 +281,8 @@ struct GroupCommand: Command {
             // The received JSON is that of the first call.
             if !isOneCall { total.json = total.value.json }
             try context.print(total) {
-                [Self.line($0.group, merged: $0.count)] + CorrectionText.undoing($0.corrections, of: $0.group.id)
+                [Self.line($0.group, merged: $0.count)]
+                    + CorrectionText.undoing($0.corrections, of: $0.group.id, areMerges: true)
             }
         }
         return .success
@@ -427,13 +428,19 @@ enum CorrectionText {
     /// The maximum number of corrections whose numbers are listed.
     private static let maxListed = 10
 
-    /// Returns a line that tells how to undo corrections of a group; an empty array if there are no corrections, or if
-    /// an older daemon does not report them.
-    static func undoing(_ corrections: [Int64]?, of group: String) -> [String] {
+    /// Returns lines that tell how to undo corrections of a group; an empty array if there are no corrections, or if an
+    /// older daemon does not report them.
+    ///
+    /// - Parameter areMerges: Whether the corrections are merges into the group, which can also be undone together.
+    static func undoing(_ corrections: [Int64]?, of group: String, areMerges: Bool = false) -> [String] {
         guard let corrections, !corrections.isEmpty else { return [] }
         guard corrections.count <= maxListed else {
             let count = Quantity.text(Int64(corrections.count), "correction")
-            return [TerminalSanitizer.line("To undo the \(count), see: issuectl group rule list \(group)")]
+            var lines = ["To undo the \(count), see: issuectl group rule list \(group)"]
+            if areMerges {
+                lines.append("To undo all merges into it, also earlier ones: issuectl group split \(group)")
+            }
+            return lines.map { TerminalSanitizer.line($0) }
         }
         return ["To undo: issuectl group undo \(corrections.map { "\($0)" }.joined(separator: " "))"]
     }
