@@ -70,7 +70,11 @@ final class Notifiers: Sendable {
             let notifiers = configuration.notifiers
             let names = notifiers.map(\.name)
             let kept = configuration.misconfiguredNotifiers
-            let rows = try writer.perform { try $0.configureNotifiers(names, keeping: kept) }
+            let setup = try writer.perform { try $0.configureNotifiers(names, keeping: kept) }
+            for notifier in setup.removed {
+                log.warning(.notifierRemoved, ["notifier": notifier.name, "events": "\(notifier.events)"])
+            }
+            let rows = setup.rows
             for (notifier, row) in zip(notifiers, rows) {
                 let rate = notifier.settings.escalation
                 try writer.perform { try $0.count(rate, notifier: row.id) }

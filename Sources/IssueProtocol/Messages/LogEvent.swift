@@ -41,7 +41,7 @@ package struct LogEvent: Hashable, Sendable {
         destinationPaused, destinationUnreachable, destinationUnavailable, destinationReasonChanged,
         destinationRejecting, destinationAvailable,
         destinationCredentialFound, destinationBatchFinished, destinationDeadLetters, destinationPartiallyRejected,
-        notifierUnavailable, notifierAvailable, notifierGaveUp, notifierUnstored, notifierFailed,
+        notifierUnavailable, notifierAvailable, notifierGaveUp, notifierUnstored, notifierRemoved, notifierFailed,
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
         socketRecreated, socketRecreateFailed, socketUnitRestartNeeded, socketListenFailed, socketFailed,
         queryThreadsFailed, queryTimeout, queryFailed, queryStatusFailed,
@@ -351,6 +351,11 @@ package struct LogEvent: Hashable, Sendable {
         "notifier.unstored", "Sent a notification that could not be stored",
         "The store could not take an event, so its message was sent without being stored. `answer=` is the result.",
         "Fix the store; see the messages before this one.")
+    package static let notifierRemoved = LogEvent(
+        "notifier.removed", "Notifier is no longer configured; giving up its pending events",
+        "The section `[Notify NAME]` of `notifier=` was removed or renamed while `events=` events waited to be sent. "
+            + "They are not sent, even if the section is added again.",
+        "Look at the new issues with `issuectl list`.")
     package static let notifierFailed = LogEvent(
         "notifier.failed", "Notifier failed; retrying",
         "The store returned an error to the thread of a notifier, or the thread could not be started. "

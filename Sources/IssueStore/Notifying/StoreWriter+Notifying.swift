@@ -49,6 +49,21 @@ package enum MessageFate: Equatable, Sendable {
     case givenUp
 }
 
+/// The result of registering the configured notifiers.
+package struct NotifierSetup: Equatable, Sendable {
+    /// A notifier that is no longer configured.
+    package struct Removed: Equatable, Sendable {
+        package var name: String
+        /// The number of its pending events, which were given up.
+        package var events: Int64
+    }
+
+    /// The stored states of the configured notifiers.
+    package var rows: [NotifierRow] = []
+    /// The notifiers whose pending events were given up.
+    package var removed: [Removed] = []
+}
+
 extension StoreWriter {
     /// Registers the configured notifiers. Changes of groups committed from now on are stored for them.
     ///
@@ -59,21 +74,21 @@ extension StoreWriter {
     ///   - names: The names of the notifiers that run.
     ///   - kept: The names of notifiers with an error in their section. They do not run. Their events are kept, and
     ///     changes of groups are stored for them.
-    /// - Returns: The rows, in the order of `names` and then of `kept`.
+    /// - Returns: The rows, in the order of `names` and then of `kept`, and the events that were given up.
     package func configureNotifiers(_ names: [String], keeping kept: [String] = []) throws(StoreFailure)
-        -> [NotifierRow]
+        -> NotifierSetup
     {
         try transaction { () throws(SQLiteError) in
             let table = NotificationTable(connection: connection)
-            try table.deactivate(allBut: names, keeping: kept)
+            var setup = NotifierSetup()
+            setup.removed = try table.deactivate(allBut: names + kept)
             for name in names + kept { try table.activate(name, cursor: memory.open.lastID) }
             memory.values.hasNotifiers = !names.isEmpty || !kept.isEmpty
             try table.removeExaminedAlerts()
-            var rows: [NotifierRow] = []
             for name in names + kept {
-                if let row = try table.row(named: name) { rows.append(row) }
+                if let row = try table.row(named: name) { setup.rows.append(row) }
             }
-            return rows
+            return setup
         }
     }
 
@@ -251,15 +266,18 @@ struct NotificationTable {
 
     // MARK: Configuration
 
-    func deactivate(allBut names: [String], keeping kept: [String]) throws(SQLiteError) {
-        let known = try connection.all("SELECT id, name, active FROM notifiers") {
+    /// Deactivates the notifiers with other names, and gives up their pending events. Returns those that had any.
+    func deactivate(allBut names: [String]) throws(SQLiteError) -> [NotifierSetup.Removed] {
+        let known = try connection.all("SELECT id, name, active FROM notifiers ORDER BY id") {
             (id: $0.int64(0), name: $0.text(1), isActive: $0.int64(2) != 0)
         }
+        var removed: [NotifierSetup.Removed] = []
         for notifier in known where !names.contains(notifier.name) {
-            guard !kept.contains(notifier.name) else { continue }
-            try dropPending(of: notifier.id)
+            let events = try dropPending(of: notifier.id)
+            if events > 0 { removed.append(NotifierSetup.Removed(name: notifier.name, events: events)) }
             if notifier.isActive { try connection.run("UPDATE notifiers SET active = 0 WHERE id = ?1", notifier.id) }
         }
+        return removed
     }
 
     func activate(_ name: String, cursor: RowID) throws(SQLiteError) {
@@ -294,23 +312,22 @@ struct NotificationTable {
     /// original store sends the messages.
     func dropPending() throws(SQLiteError) {
         let notifiers = try connection.all("SELECT id FROM notifiers") { $0.int64(0) }
-        for id in notifiers { try dropPending(of: id) }
+        for id in notifiers { _ = try dropPending(of: id) }
         try connection.run("DELETE FROM alerts")
     }
 
-    private func dropPending(of id: Int64) throws(SQLiteError) {
+    /// Gives up the pending events of a notifier, and returns their number.
+    private func dropPending(of id: Int64) throws(SQLiteError) -> Int64 {
         try EscalationTable(connection: connection).end(notifier: id)
         let isPending = try connection.exists(
             "SELECT 1 FROM notices WHERE notifier = ?1 UNION ALL SELECT 1 FROM messages WHERE notifier = ?1 AND state = 0",
             id)
-        guard isPending else { return }
-        try connection.run(
-            """
-            UPDATE notifiers SET given_up = given_up
-                + (SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1) WHERE id = ?1
-            """, id)
+        guard isPending else { return 0 }
+        let events = try connection.integer("SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1", id)
+        try connection.run("UPDATE notifiers SET given_up = given_up + ?2 WHERE id = ?1", id, events)
         try connection.run("DELETE FROM notices WHERE notifier = ?1", id)
         try connection.run("UPDATE messages SET state = 2 WHERE notifier = ?1 AND state = 0", id)
+        return events
     }
 
     // MARK: Events

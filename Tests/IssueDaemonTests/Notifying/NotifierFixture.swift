@@ -63,7 +63,7 @@ final class NotifierFixture {
         }
         self.writer = writer
         let id = try writer.perform { writer in
-            let row = try writer.configureNotifiers(["oncall"])[0]
+            let row = try writer.configureNotifiers(["oncall"]).rows[0]
             try writer.count(rate, notifier: row.id)
             return row.id
         }
@@ -158,6 +158,11 @@ final class NotifierFixture {
     /// The number of lines of the log about an event.
     func lineCount(_ event: LogEvent) -> Int {
         lines.withLock { lines in lines.count { $0.contains("id=\(event.id)") } }
+    }
+
+    /// The lines of the log about an event.
+    func logged(_ event: LogEvent) -> [String] {
+        lines.withLock { lines in lines.filter { $0.contains("id=\(event.id)") } }
     }
 
     /// Waits for a line of the log.

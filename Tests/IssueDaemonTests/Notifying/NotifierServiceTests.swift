@@ -239,6 +239,30 @@ struct NotifiersTests {
         }
     }
 
+    @Test("If a section is removed while events wait, one line of the log has its name and their number")
+    func removed() throws {
+        try NotifierFixture.with { fixture in
+            let notifiers = Notifiers()
+            defer { notifiers.stop(timeout: .zero) }
+            try fixture.exit(with: 75)
+            #expect(try fixture.start(notifiers, "oncall", "idle"))
+            for text in ["one", "two"] { notifiers.report(.destinationPaused, text) }
+            try fixture.eventually("both wait") {
+                ["oncall", "idle"].allSatisfy { fixture.status(of: $0)?.pending == 2 }
+            }
+            notifiers.stop(timeout: .seconds(60))
+            #expect(try fixture.start(notifiers, misconfigured: ["oncall"]))
+            #expect(fixture.logged(.notifierRemoved).map { $0.contains("notifier=idle events=2") } == [true])
+            notifiers.stop(timeout: .zero)
+            for _ in 0..<2 {
+                #expect(try fixture.start(notifiers))
+                notifiers.stop(timeout: .zero)
+            }
+            let lines = fixture.logged(.notifierRemoved)
+            #expect(lines.count == 2 && lines.last?.contains("notifier=oncall events=2") == true)
+        }
+    }
+
     @Test("Events that neither the store nor the receiver accepts are delivered exactly once after a reload")
     func failures() throws {
         try NotifierFixture.with { fixture in

@@ -12,7 +12,7 @@ struct EscalationStoreTests {
     private func with(_ body: (TemporaryStore, StoreWriter, Int64) throws -> Void) throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
-            let row = try #require(try writer.configureNotifiers(["oncall"]).first)
+            let row = try #require(try writer.configureNotifiers(["oncall"]).rows.first)
             try body(store, writer, row.id)
         }
     }
@@ -98,7 +98,7 @@ struct EscalationStoreTests {
                 try old.execute("INSERT INTO notifiers (name, cursor, received, delivered) VALUES ('oncall', 0, 5, 5)")
             }
             let writer = try store.writer()
-            let row = try #require(try writer.configureNotifiers(["oncall"]).first)
+            let row = try #require(try writer.configureNotifiers(["oncall"]).rows.first)
             #expect(row.received == 5)
             try writer.count(Self.rate, notifier: row.id)
             #expect(try store.reader().escalations(of: row.id, Self.rate)?.counted == 0)

@@ -16,7 +16,7 @@ struct NotifierTests {
     {
         try TemporaryStore.with { store in
             let writer = try store.writer()
-            let rows = try writer.configureNotifiers(names)
+            let rows = try writer.configureNotifiers(names).rows
             try body(store, writer, try #require(rows.first))
         }
     }
@@ -78,7 +78,7 @@ struct NotifierTests {
             let writer = try store.writer()
             try store.store([record("One")], to: writer)
             #expect(try alerts(store) == [])
-            let row = try writer.configureNotifiers(["oncall"])[0]
+            let row = try writer.configureNotifiers(["oncall"]).rows[0]
             #expect(row.cursor == 1)
             try store.store([record("Two")], to: writer)
             #expect(try store.reader().alerts(after: row.cursor, limit: 9).map(\.record) == [2])
@@ -177,7 +177,10 @@ struct NotifierTests {
             _ = try writer.add([notice(1, at: store.wall)], cursor: 1, notifier: gone.id)
             _ = try writer.add([notice(1, at: store.wall)], cursor: 1, notifier: gone.id + 1)
             _ = try writer.beginMessage(notifier: gone.id, at: store.wall)
-            #expect(try writer.configureNotifiers([], keeping: ["wrong"]).map(\.pending) == [1])
+            let setup = try writer.configureNotifiers([], keeping: ["wrong"])
+            #expect(setup.rows.map(\.pending) == [1])
+            #expect(setup.removed == [NotifierSetup.Removed(name: "gone", events: 1)])
+            #expect(try writer.configureNotifiers([], keeping: ["wrong"]).removed.isEmpty)
             let row = try store.reader().notifier(gone.id)
             #expect(row?.givenUp == 1 && row?.pending == 0 && row?.message == nil)
             #expect(try store.reader().notifier(gone.id + 1)?.pending == 1)
@@ -189,7 +192,7 @@ struct NotifierTests {
     func misconfigured() throws {
         try with(["wrong"]) { store, writer, before in
             try store.store([record()], to: writer)
-            let kept = try writer.configureNotifiers([], keeping: ["wrong", "wrong from the start"])
+            let kept = try writer.configureNotifiers([], keeping: ["wrong", "wrong from the start"]).rows
             #expect(kept.map(\.name) == ["wrong", "wrong from the start"])
             try store.store([record("Other")], to: writer)
             _ = consume writer
@@ -197,7 +200,7 @@ struct NotifierTests {
             let again = try store.writer()
             _ = try again.configureNotifiers([], keeping: ["wrong", "wrong from the start"])
             try store.store([record("Third")], to: again)
-            let rows = try again.configureNotifiers(["wrong", "wrong from the start"])
+            let rows = try again.configureNotifiers(["wrong", "wrong from the start"]).rows
             #expect(rows.map(\.cursor) == [before.cursor, 1])
             #expect(try store.reader().alerts(after: before.cursor, limit: 9).map(\.record) == [1, 2, 3])
         }
@@ -226,7 +229,7 @@ struct NotifierTests {
             _ = consume writer
             try store.shell().execute("INSERT INTO copies (at) VALUES (1)")
             let copy = try store.writer()
-            let found = try copy.configureNotifiers(["oncall"])[0]
+            let found = try copy.configureNotifiers(["oncall"]).rows[0]
             #expect(found.message == nil && found.waiting == [] && found.givenUp == 1)
             #expect(try alerts(store) == [])
             expectBalance(found)
@@ -366,7 +369,7 @@ struct NotifierTests {
             }
             let writer = try store.writer()
             try store.store([record()], to: writer)
-            #expect(try writer.configureNotifiers(["oncall"]).count == 1)
+            #expect(try writer.configureNotifiers(["oncall"]).rows.count == 1)
             try store.store([record("Other")], to: writer)
             #expect(try alerts(store) == [.new])
         }
