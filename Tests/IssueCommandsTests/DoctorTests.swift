@@ -255,6 +255,7 @@ struct DoctorTests {
                 "configuration error (using the last valid configuration): /x.conf:3: Unknown section"
             ),
             ("configuration", .configuration, "3 more configuration errors: see issued --check"),
+            ("configuration", .notifier, "configuration error (the affected notifiers are paused): /x.conf:3: URL="),
             (
                 "configuration", .restart,
                 "changes to [Socket] or the database path are not in effect yet: restart the daemon"
@@ -371,6 +372,17 @@ struct DoctorTests {
         #expect(
             found["notifiers"]?.map(\.message)
                 == ["notifier oncall could not deliver any of 3 events; its last answer: 404"])
+    }
+
+    @Test("A notifier with an error in its section is fixed by a reload")
+    func misconfiguredNotifier() throws {
+        let found = findings(
+            try facts { status in
+                status.notifiers = [
+                    NotifierStatus(name: "oncall", format: "", state: .paused, reason: "misconfigured")
+                ]
+            })
+        #expect(found["notifiers"]?.first?.fix.contains("systemctl reload issued") == true)
     }
 
     @Test("A finding is shown with its fix, the sum follows, and the exit code is 1")

@@ -158,6 +158,21 @@ struct StatusTests {
         #expect(named.code == .refused && named.errors.contains("is in use, and the configuration has an error"))
     }
 
+    @Test("If only a notifier has an error, the status says that no destination is configured, and what to fix")
+    func misconfiguredNotifier() {
+        let fault = "configuration error (the affected destinations and notifiers are paused): /x.conf:2: y"
+        let notifier =
+            #"{"name":"oncall","format":"","state":"paused","reason":"misconfigured","advice":"/x.conf:2: y","#
+            + #""received":0,"pending":0,"delivered":0,"given_up":0,"silenced":0,"messages":0,"repeated":0}"#
+        let reply = Fixtures.status(faults: "\"\(fault)\"")
+            .replacing(#""faults":["#, with: #""fault_ids":["config.notifier"],"faults":["#)
+            .replacing(#""destinations":[]"#, with: #""destinations":[],"notifiers":[\#(notifier)]"#)
+        let status = issuectl(["status"], .reply(reply))
+        #expect(status.output.contains("\nNo destination configured. Issues are stored but not forwarded.\n"))
+        #expect(status.output.contains("\n  State     paused: misconfigured\n  Advice    /x.conf:2: y\n"))
+        #expect(!status.output.contains("No destination is in use"))
+    }
+
     @Test("Flush shows the fates of the records that were pending")
     func flush() {
         let outcome = issuectl(

@@ -268,7 +268,7 @@ extension DoctorCheck {
     private static func configuration(_ facts: DoctorFacts) -> [DoctorFinding]? {
         visibleFaults(facts)?.compactMap { fault in
             switch fault.kind {
-            case .configuration: DoctorFinding(.problem, fault.text, fix: checkAndReload)
+            case .configuration, .notifier: DoctorFinding(.problem, fault.text, fix: checkAndReload)
             case .restart:
                 DoctorFinding(.warning, fault.text, fix: "systemctl restart issued.socket issued.service")
             case .refusing, .ledger, .damagedBlocks, .commitsLost, .setAside, .credential, nil: nil
@@ -287,7 +287,7 @@ extension DoctorCheck {
         }
         return faults.compactMap { fault in
             switch fault.kind {
-            case .configuration, .restart, .credential, .ledger: nil
+            case .configuration, .notifier, .restart, .credential, .ledger: nil
             case .refusing:
                 DoctorFinding(.problem, fault.text, fix: "issuectl status; free disk space, or fix the file's rights")
             case .commitsLost:
@@ -425,10 +425,14 @@ extension DoctorCheck {
 extension DoctorCheck {
     private static func notifiers(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
-        return HealthReport(daemon, now: facts.now).findings.filter { $0.kind == .notifier }.map {
-            DoctorFinding(
-                .problem, $0.message,
-                fix: "issued --check --online, then: issuectl notify test NAME; see Notifications.md, Delivery")
+        let misconfigured = daemon.notifiers.filter { $0.reason == NotifierStatus.misconfigured }.map(\.name)
+        return HealthReport(daemon, now: facts.now).findings.filter { $0.kind == .notifier }.map { finding in
+            let isMisconfigured = misconfigured.contains { finding.message.hasPrefix("notifier \($0) is paused") }
+            return DoctorFinding(
+                .problem, finding.message,
+                fix: isMisconfigured
+                    ? checkAndReload
+                    : "issued --check --online, then: issuectl notify test NAME; see Notifications.md, Delivery")
         }
     }
 }

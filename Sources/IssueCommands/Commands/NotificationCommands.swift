@@ -77,13 +77,14 @@ extension TextPage {
         fields(
             [
                 ("State", notifier.state.rawValue + (notifier.reason.map { ": \($0)" } ?? "")),
+                ("Advice", notifier.advice),
                 ("Events", events),
                 ("Messages", messages),
                 ("Oldest pending", notifier.oldestPending.map { PageTime.full($0, now: now) }),
                 ("Next attempt", notifier.nextAttempt.map { RelativeTime.text($0, now: now) }),
                 ("Last answer", notifier.lastAnswer),
                 ("Last success", notifier.lastSuccess.map { PageTime.full($0, now: now) }),
-            ], styles: ["State": notifier.state.style])
+            ], styles: ["State": notifier.state.style, "Advice": .warning])
     }
 }
 

@@ -11,6 +11,13 @@ package struct MisconfiguredDestination: Hashable, Sendable {
     package var backlog: InitialBacklog
 }
 
+/// A notifier that can't be used because of an error in its section.
+package struct MisconfiguredNotifier: Hashable, Sendable {
+    package var name: String
+    /// The values of the keys without errors, and the defaults of the others.
+    package var settings: NotifierSettings
+}
+
 /// The settings of the daemon, by section.
 ///
 /// The default of a key is the initial value of its property. The configuration table and `--print-config` take it from
@@ -29,8 +36,8 @@ package struct Configuration: Hashable, Sendable {
     package var misconfigured: [MisconfiguredDestination] = []
     /// The notifiers, in the order of the files.
     package var notifiers: [NotifierConfiguration] = []
-    /// The names of notifiers whose section has an error. Their pending events are kept until it is fixed.
-    package var misconfiguredNotifiers: [String] = []
+    /// Notifiers whose section has an error. Their pending events are kept until it is fixed.
+    package var misconfiguredNotifiers: [MisconfiguredNotifier] = []
 
     /// The limits on the size and age of the record log, with the ages of `[Limits NAME]`.
     package var retention: RetentionSettings {
@@ -91,7 +98,8 @@ extension Configuration {
     /// notifiers. The text names credentials but does not contain them.
     package var text: String { text(origins: nil) }
 
-    /// Returns the same text as ``text``, but above each value, a comment names the lines that set it.
+    /// Returns the same text as ``text``, but above each value, a comment names the lines that set it. The sections of
+    /// misconfigured notifiers are added, with their valid values and a comment.
     ///
     /// - Parameter origins: The lines that set the values; nil to leave out the comments.
     package func text(origins: ConfigurationOrigins?) -> String {
@@ -118,6 +126,12 @@ extension Configuration {
             sections.append(
                 Self.text(
                     "[Notify \(notifier.name)]", of: notifier.settings, by: ConfigurationTable.notifier, &origins))
+        }
+        for notifier in misconfiguredNotifiers where origins != nil {
+            sections.append(
+                "# This section has an error, so the notifier is paused.\n"
+                    + Self.text(
+                        "[Notify \(notifier.name)]", of: notifier.settings, by: ConfigurationTable.notifier, &origins))
         }
         return (origins?.header ?? "") + sections.joined(separator: "\n")
     }

@@ -46,7 +46,7 @@ struct ConfigurationBuilder {
         let notifier = resolve(section) { $0.notifier(settings) }
         let name = section.targetName
         guard !configuration.notifiers.contains(where: { $0.name == name }),
-            !configuration.misconfiguredNotifiers.contains(name)
+            !configuration.misconfiguredNotifiers.contains(where: { $0.name == name })
         else {
             return addProblem(
                 section.location, "Two notifiers are named “\(name)”; this one is ignored. Rename one of them.",
@@ -55,7 +55,7 @@ struct ConfigurationBuilder {
         if let notifier {
             configuration.notifiers.append(notifier)
         } else {
-            configuration.misconfiguredNotifiers.append(name)
+            configuration.misconfiguredNotifiers.append(MisconfiguredNotifier(name: name, settings: settings))
         }
     }
 

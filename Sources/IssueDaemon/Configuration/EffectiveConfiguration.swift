@@ -1,4 +1,5 @@
 import IssueCore
+package import IssueProtocol
 package import UnixIO
 
 /// The configuration that the daemon uses. It depends on the files and on the last valid configuration.
@@ -22,6 +23,8 @@ package struct EffectiveConfiguration: Sendable {
     /// The path of a database that is used instead of the default one, because the files have errors and no valid
     /// `[Store] Path=`; nil if the default or the configured database is used.
     package private(set) var separateStore: String?
+    /// Whether the files name a destination that the configuration in use lacks, because it is the last valid one.
+    private var lacksDestinations = false
 
     /// Decides which configuration to use.
     ///
@@ -43,6 +46,8 @@ package struct EffectiveConfiguration: Sendable {
         if let lastValid {
             basis = .lastValid
             configuration = lastValid
+            let named = reading.configuration.destinations.map(\.name) + reading.configuration.misconfigured.map(\.name)
+            lacksDestinations = !Set(named).isSubset(of: lastValid.destinations.map(\.name))
             // Rights that were withdrawn must not come back with an old configuration, so only the rights that both
             // configurations grant are left.
             configuration.access = lastValid.access.intersection(reading.configuration.access)
@@ -142,13 +147,24 @@ extension EffectiveConfiguration {
 
     /// The errors for `status`, without those about credentials of destinations: these are shown with their destination
     /// and disappear once the credential is available.
-    package var faults: [String] {
+    package var faults: [(text: String, kind: StoreFaultKind)] {
         let lasting = problems.filter { !$0.scope.isCredential }
-        var faults = lasting.prefix(Self.maxShownProblems).map { "configuration error (\(explanation)): \($0)" }
-        if lasting.count > Self.maxShownProblems {
-            faults.append("\(lasting.count - Self.maxShownProblems) more configuration errors: see issued --check")
+        var faults = lasting.prefix(Self.maxShownProblems).map { problem in
+            (text: "configuration error (\(explanation)): \(problem)", kind: kind(of: problem))
+        }
+        let others = lasting.dropFirst(Self.maxShownProblems)
+        if !others.isEmpty {
+            faults.append(
+                (
+                    text: "\(others.count) more configuration errors: see issued --check",
+                    kind: others.allSatisfy { kind(of: $0) == .notifier } ? .notifier : .configuration
+                ))
         }
         return faults
+    }
+
+    private func kind(of problem: ConfigurationProblem) -> StoreFaultKind {
+        if case .notifier = problem.scope, !lacksDestinations { .notifier } else { .configuration }
     }
 
     /// The first error about each destination, by the destination's name.
@@ -160,6 +176,15 @@ extension EffectiveConfiguration {
                 if advice[name] == nil { advice[name] = "\(problem)" }
             case .everything, .section, .notifier: break
             }
+        }
+        return advice
+    }
+
+    /// The first error about each notifier, by the notifier's name.
+    package var adviceByNotifier: [String: String] {
+        var advice: [String: String] = [:]
+        for problem in problems {
+            if case .notifier(let name) = problem.scope, advice[name] == nil { advice[name] = "\(problem)" }
         }
         return advice
     }

@@ -69,7 +69,7 @@ final class Notifiers: Sendable {
         if state.withLock({ $0.entries.isEmpty }) {
             let notifiers = configuration.notifiers
             let names = notifiers.map(\.name)
-            let kept = configuration.misconfiguredNotifiers
+            let kept = configuration.misconfiguredNotifiers.map(\.name)
             let setup = try writer.perform { try $0.configureNotifiers(names, keeping: kept) }
             for notifier in setup.removed {
                 log.warning(.notifierRemoved, ["notifier": notifier.name, "events": "\(notifier.events)"])
@@ -91,7 +91,7 @@ final class Notifiers: Sendable {
             state.withLock { $0.add(services, keeping: kept) }
             for row in rows.dropFirst(names.count) {
                 var status = NotifierStatus(row, format: "")
-                (status.state, status.reason) = (.paused, StatusRegistry.Forwarder.misconfigured)
+                (status.state, status.reason) = (.paused, NotifierStatus.misconfigured)
                 statusRegistry.update(status)
             }
         }

@@ -12,7 +12,7 @@ final class StatusRegistry: Sendable {
         var view: ForwardingView
         var state: DestinationRow.State
 
-        /// The reason in the status of a destination or notifier whose section has an error.
+        /// The reason in the status of a destination whose section has an error.
         static let misconfigured = "misconfigured"
 
         /// A destination that is paused until its section is fixed.
@@ -52,7 +52,7 @@ final class StatusRegistry: Sendable {
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
         /// When it was found that commits of the last run are lost; nil if none are.
         var commitsLostAt: IssueTimestamp?
-        var configurationFaults: [String] = []
+        var configurationFaults: [(text: String, kind: StoreFaultKind)] = []
         /// A short form of the configuration's errors, for the service manager; nil without errors.
         var configurationNote: String?
         /// The limits of each destination, by name. They are kept when a destination restarts.
@@ -61,6 +61,8 @@ final class StatusRegistry: Sendable {
         var limitSettings = LimitSettings()
         /// The advice for each destination that is paused because of its configuration, by name.
         var destinationAdvice: [String: String] = [:]
+        /// The advice for each notifier whose section has an error, by name.
+        var notifierAdvice: [String: String] = [:]
     }
 
     private let state = Mutex(State())
@@ -127,11 +129,11 @@ final class StatusRegistry: Sendable {
     /// Sets the errors and limits of the configuration that is now used.
     func update(_ configuration: EffectiveConfiguration) {
         let (faults, advice) = (configuration.faults, configuration.adviceByDestination)
-        let note = configuration.note
+        let (note, notifierAdvice) = (configuration.note, configuration.adviceByNotifier)
         let limits = configuration.configuration.limits
         state.withLock {
             ($0.configurationFaults, $0.destinationAdvice) = (faults, advice)
-            $0.configurationNote = note
+            ($0.configurationNote, $0.notifierAdvice) = (note, notifierAdvice)
             $0.limitSettings = limits
         }
     }
@@ -248,7 +250,7 @@ final class StatusRegistry: Sendable {
                         + "its WAL was removed or damaged (shown until the next start)", .commitsLost)
             }
             for fault in databasesSetAside { store.add(fault, .setAside) }
-            for fault in state.configurationFaults { store.add(fault, .configuration) }
+            for fault in state.configurationFaults { store.add(fault.text, fault.kind) }
             if state.needsRestart {
                 store.add(
                     "changes to [Socket] or the database path are not in effect yet: restart the daemon", .restart)
@@ -264,7 +266,19 @@ final class StatusRegistry: Sendable {
             suppressions: figures.suppressions, otherSuppressions: figures.otherSuppressions,
             refusedAt: isAll ? counts.refusedAt : nil, uptime: started.duration(to: Clock.monotonic),
             redactions: isAll ? Self.redactions(counts.redactions) : [],
-            notifiers: isAll ? state.notifiers.values.sorted { $0.name < $1.name } : [])
+            notifiers: isAll ? Self.notifiers(state) : [])
+    }
+
+    /// Returns the notifiers by name, each with the advice for an error in its section.
+    private static func notifiers(_ state: State) -> [NotifierStatus] {
+        state.notifiers.values.sorted { $0.name < $1.name }.map { notifier in
+            guard notifier.reason == NotifierStatus.misconfigured else { return notifier }
+            var notifier = notifier
+            notifier.advice =
+                state.notifierAdvice[notifier.name]
+                ?? "Fix the notifier's section in the configuration; issued --check lists the errors."
+            return notifier
+        }
     }
 
     /// Returns the rules that have redacted values, each with the number of these values.

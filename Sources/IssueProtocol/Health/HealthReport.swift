@@ -117,7 +117,7 @@ package struct HealthReport: Equatable, Sendable {
             switch kind {
             case .refusing: findings.append(HealthFinding(.refusing, .failing, fault))
             case .ledger: findings.append(HealthFinding(.ledger, .degraded, fault))
-            case .damagedBlocks, .commitsLost, .setAside, .configuration, .restart, .credential, nil:
+            case .damagedBlocks, .commitsLost, .setAside, .configuration, .notifier, .restart, .credential, nil:
                 findings.append(HealthFinding(.fault, .degraded, fault))
             }
         }
@@ -214,6 +214,11 @@ package struct HealthReport: Equatable, Sendable {
         var message = "notifier \(notifier.name)"
         if notifier.state == .paused {
             message += " is paused\(notifier.reason.map { " (\($0))" } ?? "")"
+            if notifier.reason == NotifierStatus.misconfigured {
+                // Its last answer is older than the error.
+                message += ": fix its section in the configuration; issued --check lists the errors"
+                return HealthFinding(.notifier, .degraded, message)
+            }
         } else if age >= thresholds.notificationAge {
             message +=
                 notifier.pending == 1
@@ -259,6 +264,8 @@ package enum StoreFaultKind: String, CaseIterable, Sendable {
     case setAside = "store.set-aside"
     /// The configuration has an error.
     case configuration = "config.error"
+    /// The section of a notifier has an error. All destinations in the files are in use.
+    case notifier = "config.notifier"
     /// Changes to the configuration take effect after a restart.
     case restart = "config.needs-restart"
     /// A destination lacks its credential.
@@ -294,6 +301,11 @@ extension DestinationStatus {
 
     /// Whether the destination is no longer configured. Its records wait until it is configured again or they expire.
     package var isRemoved: Bool { state == .idle && reason == Self.removedReason }
+}
+
+extension NotifierStatus {
+    /// The `reason` of a notifier whose section has an error.
+    package static let misconfigured = "misconfigured"
 }
 
 extension IssueTimestamp {

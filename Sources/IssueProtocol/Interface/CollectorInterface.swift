@@ -146,7 +146,7 @@ package enum CollectorInterface {
         # pending, delivered and given_up. silenced: events that a silence covered. messages: messages that the destination
         # accepted. repeated: accepted messages that may have arrived more than once.
         type Notifier (
-          name: string, format: string, state: DestinationState, reason: ?string,
+          name: string, format: string, state: DestinationState, reason: ?string, advice: ?string,
           received: int, pending: int, delivered: int, given_up: int, silenced: int, messages: int, repeated: int,
           oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string
         )

@@ -3,8 +3,8 @@ package import IssueWire
 /// The status of a notifier (`Notifier` on the wire).
 ///
 /// All counts begin when the notifier is added. ``received`` is always the sum of ``pending``, ``delivered`` and
-/// ``givenUp``. If the notifier's configuration is invalid, all counts are 0, and only the name, ``state`` and
-/// ``reason`` are known.
+/// ``givenUp``. If the notifier's section has an error, ``format`` is empty, ``advice`` names the error, and
+/// ``lastAnswer`` is older than the error.
 public struct NotifierStatus: Equatable, Sendable {
     /// The name in the daemon's configuration.
     public var name: String
@@ -14,6 +14,8 @@ public struct NotifierStatus: Equatable, Sendable {
     public var state: DestinationState
     /// The reason for waiting or being paused. Nil if there is none.
     public var reason: String?
+    /// What an operator can do: the error in the notifier's section. Nil if there is none.
+    public var advice: String?
     /// The number of events for the notifier.
     public var received: Int
     /// The number of events that wait for a message or are in an unfinished one.
@@ -38,15 +40,16 @@ public struct NotifierStatus: Equatable, Sendable {
     public var lastSuccess: IssueTimestamp?
 
     package init(
-        name: String, format: String, state: DestinationState = .idle, reason: String? = nil, received: Int = 0,
-        pending: Int = 0, delivered: Int = 0, givenUp: Int = 0, silenced: Int = 0, messages: Int = 0,
-        repeated: Int = 0, oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
+        name: String, format: String, state: DestinationState = .idle, reason: String? = nil, advice: String? = nil,
+        received: Int = 0, pending: Int = 0, delivered: Int = 0, givenUp: Int = 0, silenced: Int = 0,
+        messages: Int = 0, repeated: Int = 0, oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
         lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil
     ) {
         self.name = name
         self.format = format
         self.state = state
         self.reason = reason
+        self.advice = advice
         self.received = received
         self.pending = pending
         self.delivered = delivered
@@ -78,6 +81,7 @@ extension NotifierStatus: JSONObjectCodable {
         try members.required("format", &format)
         try members.required("state", &state)
         try members.optional("reason", &reason)
+        try members.optional("advice", &advice)
         try members.required("received", &received)
         try members.required("pending", &pending)
         try members.required("delivered", &delivered)

@@ -72,7 +72,7 @@ struct EffectiveConfigurationTests {
         #expect(found.configuration.destinations.map(\.name) == ["second", "otlp"])
         #expect(found.configuration.store.retention.maxAge == .seconds(2 * 86_400))
         #expect(found.problems.allSatisfy { $0.scope == .destination("logzio") })
-        #expect(found.faults.count == found.problems.count && found.faults[0].contains("issued.conf:"))
+        #expect(found.faults.count == found.problems.count && found.faults[0].text.contains("issued.conf:"))
     }
 
     @Test("Of two destinations with one name, neither is used")
@@ -99,7 +99,8 @@ struct EffectiveConfigurationTests {
         #expect(
             found.configuration.store.path == "/a/b" && found.configuration.store.retention.maxAge == .seconds(86_400))
         #expect(found.configuration.forward.batchRecords == Configuration.default.forward.batchRecords)
-        #expect(found.faults[0].contains("last valid configuration") && found.faults[0].contains("issued.conf:"))
+        #expect(
+            found.faults[0].text.contains("last valid configuration") && found.faults[0].text.contains("issued.conf:"))
     }
 
     @Test("Without a last valid configuration the lines without errors are used, and defaults for the others")
@@ -198,8 +199,8 @@ struct EffectiveConfigurationTests {
         let standard = "/var/lib/issued/issues.db"
         let missing = EffectiveConfiguration(file, in: environment)
         #expect(missing.configuration.store.path == "/var/lib/issued/unknown-config/issues.db")
-        #expect(missing.faults.first?.contains("/typo.conf: The file can't be read") == true)
-        #expect(missing.faults.first?.contains("/var/lib/issued/unknown-config/issues.db") == true)
+        #expect(missing.faults.first?.text.contains("/typo.conf: The file can't be read") == true)
+        #expect(missing.faults.first?.text.contains("/var/lib/issued/unknown-config/issues.db") == true)
         for text in ["[Store]\nPath=relative\n", "[Store\n", "[Store]\nMaxSize=x\n"] {
             try folder.write(text, to: "typo.conf")
             #expect(EffectiveConfiguration(file, in: environment).separateStore != nil, "\(text)")
@@ -277,6 +278,6 @@ struct EffectiveConfigurationTests {
         let folder = try ConfigurationFolder()
         let found = try decide("[Log]\n" + String(repeating: "Levle=x\n", count: 500), in: folder)
         #expect(found.problems.count == 500 && found.faults.count == 11)
-        #expect(found.faults.last == "490 more configuration errors: see issued --check")
+        #expect(found.faults.last?.text == "490 more configuration errors: see issued --check")
     }
 }

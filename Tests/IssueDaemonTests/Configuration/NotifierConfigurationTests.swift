@@ -1,6 +1,7 @@
 import Destinations
 import Foundation
 import IssueCore
+import IssueProtocol
 import Testing
 
 @testable import IssueDaemon
@@ -193,7 +194,39 @@ struct NotifierConfigurationTests {
         let effective = EffectiveConfiguration(reading, lastValid: nil)
         #expect(effective.basis == .files)
         #expect(effective.configuration.notifiers.map(\.name) == ["good"])
-        #expect(effective.configuration.misconfiguredNotifiers == ["bad"])
-        #expect(effective.faults.count == 1)
+        #expect(effective.configuration.misconfiguredNotifiers.map(\.name) == ["bad"])
+        #expect(effective.faults.map(\.kind) == [.notifier])
+    }
+
+    @Test("An error of a notifier is a general fault if the last valid configuration lacks a destination of the files")
+    func lacksDestination() throws {
+        let folder = try ConfigurationFolder()
+        func kinds(_ text: String) throws -> [StoreFaultKind] {
+            try folder.write("[Notify bad]\nURL=x\n\(text)", to: "issued.conf")
+            var reader = ConfigurationReader(environment: folder.environment(), purpose: .running)
+            let reading = reader.read(.file("\(folder.path)/issued.conf"))
+            let running = EffectiveConfiguration(
+                ConfigurationReading(configuration: .default, problems: []), lastValid: nil)
+            let effective = EffectiveConfiguration(reading, lastValid: .default, running: running)
+            #expect(effective.basis == .lastValid)
+            return effective.faults.map(\.kind)
+        }
+        #expect(try kinds("") == [.notifier])
+        #expect(try kinds("[OTLP]\nURL=http://localhost:1\n") == [.configuration])
+    }
+
+    @Test("--print-config also prints the valid values of a notifier with an error")
+    func printed() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("[Notify bad]\nURL=x\nBurst=7\nFormat=slack\n", to: "issued.conf")
+        var reader = ConfigurationReader(environment: folder.environment(), purpose: .inspecting)
+        let path = "\(folder.path)/issued.conf"
+        let reading = reader.read(.file(path))
+        let text = reading.configuration.text(origins: reading.origins)
+        #expect(text.contains("\n# This section has an error, so the notifier is paused.\n[Notify bad]\n"))
+        #expect(text.contains("\n# \(path):3\nBurst=7\n") && text.contains("\n# \(path):4\nFormat=slack\n"))
+        #expect(text.contains("\nURL=\n"))
+        // The copy of the last valid configuration has only valid sections.
+        #expect(!reading.configuration.text.contains("[Notify"))
     }
 }

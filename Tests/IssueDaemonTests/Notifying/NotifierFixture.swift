@@ -89,7 +89,9 @@ final class NotifierFixture {
         notifierThread.join()
         var configuration = Configuration.default
         configuration.notifiers = names.map { NotifierConfiguration(name: $0, settings: settings) }
-        configuration.misconfiguredNotifiers = misconfigured
+        configuration.misconfiguredNotifiers = misconfigured.map {
+            MisconfiguredNotifier(name: $0, settings: NotifierSettings())
+        }
         return try notifiers.start(configuration, path: path, writer: writer, statusRegistry: statusRegistry, log: log)
     }
 

@@ -117,6 +117,25 @@ struct StatusRegistryTests {
         #expect(seen(by: .user(1001), deadLettered: 1) == nil)
     }
 
+    @Test("The advice for a notifier with an error in its section is the first error")
+    func notifierAdvice() {
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        let problems = ["First.", "Second."].map {
+            ConfigurationProblem(at: ConfigurationLocation(file: "a.conf", line: 3), $0, scope: .notifier("bad"))
+        }
+        let reading = ConfigurationReading(configuration: .default, problems: problems)
+        statusRegistry.update(EffectiveConfiguration(reading, lastValid: nil))
+        for name in ["bad", "other"] {
+            statusRegistry.update(NotifierStatus(name: name, format: "", state: .paused, reason: "misconfigured"))
+        }
+        statusRegistry.update(NotifierStatus(name: "running", format: "json"))
+        let status = statusRegistry.statusWithoutStore(viewer: .everything)
+        let advice = status.notifiers.map(\.advice)
+        #expect(advice.first == "a.conf:3: First." && advice.last == .some(nil))
+        #expect(advice[1]?.contains("issued --check") == true)
+        #expect(status.store.faultsByKind.map(\.kind) == [.notifier, .notifier])
+    }
+
     @Test("A set-aside database is a fault, and so is a WAL without its database; each is named once")
     func setAside() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)")

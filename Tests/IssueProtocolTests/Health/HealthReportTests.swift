@@ -141,6 +141,20 @@ struct HealthReportTests {
         #expect(messages { $0.reason = DestinationStatus.removedReason } == [])
     }
 
+    @Test("The finding about a notifier with an error in its section says what to do, without an answer from before")
+    func misconfiguredNotifier() {
+        let report = report { status in
+            var notifier = NotifierStatus(name: "oncall", format: "", state: .paused, reason: "misconfigured")
+            notifier.lastAnswer = "200: accepted"
+            status.notifiers = [notifier]
+        }
+        #expect(
+            report.findings.map(\.message) == [
+                "notifier oncall is paused (misconfigured): fix its section in the configuration; issued --check "
+                    + "lists the errors"
+            ])
+    }
+
     @Test("A single record or event is named as one")
     func single() {
         let report = report { status in
