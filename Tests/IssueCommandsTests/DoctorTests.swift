@@ -385,6 +385,15 @@ struct DoctorTests {
         #expect(found["notifiers"]?.first?.fix.contains("systemctl reload issued") == true)
     }
 
+    @Test("Records that expired before a destination had them are a warning")
+    func expired() throws {
+        let found = findings(
+            try facts { $0.destinations[0].lastExpired = noon.advanced(by: .seconds(-60)) })
+        #expect(found.keys.sorted() == ["delivery"])
+        #expect(found["delivery"]?.map(\.severity) == [.warning])
+        #expect(found["delivery"]?.first?.fix.contains("raise MaxSize=") == true)
+    }
+
     @Test("A finding is shown with its fix, the sum follows, and the exit code is 1")
     func output() {
         let outcome = issuectl(

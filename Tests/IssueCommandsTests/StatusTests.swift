@@ -173,6 +173,14 @@ struct StatusTests {
         #expect(!status.output.contains("No destination is in use"))
     }
 
+    @Test("The status shows when pending records last expired")
+    func lastExpired() {
+        let reply = Fixtures.status(Fixtures.logzio)
+            .replacing(#""requests""#, with: #""last_expired":"2026-11-21T11:59:00.000Z","requests""#)
+        let status = issuectl(["status"], .reply(reply))
+        #expect(status.output.contains("Expired") && status.output.contains("last 2026-11-21T11:59:00.000Z"))
+    }
+
     @Test("Flush shows the fates of the records that were pending")
     func flush() {
         let outcome = issuectl(

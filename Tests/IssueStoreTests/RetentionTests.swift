@@ -136,6 +136,34 @@ struct RetentionTests {
         }
     }
 
+    @Test("The time at which pending records expired is kept when a batch is settled, for those who see all records")
+    func lastExpired() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            func lastExpired(_ viewer: Viewer = .everything) throws -> IssueTimestamp? {
+                try fixture.reader.figures(viewer: viewer).ledgers[0].lastExpired
+            }
+            #expect(try lastExpired() == nil)
+            let sent = try fixture.writer.store(fixture.batch(3))
+            try fixture.writer.settle(fixture.settlement(sent), destination: fixture.destination)
+            #expect(try lastExpired() == nil)
+            fixture.set { $0.maxAge = .seconds(18) }
+            #expect(try fixture.retain(atMost: 1).map(\.expired) == [17])
+            let found = try #require(try lastExpired())
+            // The clock of the system, not that of the test.
+            #expect(found.millisecondsSince1970 > 1_700_000_000_000)
+            let next = try fixture.writer.store(fixture.batch(3))
+            try fixture.writer.settle(fixture.settlement(next), destination: fixture.destination)
+            #expect(try lastExpired() == found)
+            #expect(try lastExpired(.user(1000)) == nil)
+            // A state that is no JSON is replaced.
+            try store.shell().execute(composedSQL: "UPDATE destinations SET state = 'x'")
+            #expect(try lastExpired() == nil)
+            #expect(try fixture.retain(atMost: 1).map(\.expired) == [17])
+            #expect(try lastExpired() != nil)
+        }
+    }
+
     @Test("A wrong wall clock makes no record old")
     func wrongClock() throws {
         try TemporaryStore.with { store in

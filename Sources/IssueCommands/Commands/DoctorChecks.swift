@@ -410,6 +410,8 @@ extension DoctorCheck {
                 fix =
                     "issuectl dead-letters shows the reasons; once the cause is fixed: issuectl dead-letters requeue "
                     + "--all"
+            case .expired:
+                fix = "find out why the destination is behind: issuectl status; or raise MaxSize= or MaxAge="
             case .destination:
                 let advice = daemon.destinations.first { $0.name == finding.destination }?.advice
                 fix = advice ?? "see issuectl status, and States of a destination in Operations.md"

@@ -133,13 +133,18 @@ struct StatusPage {
                 "Dead letters",
                 destination.lastDeadLetter.map { "last \(PageTime.full($0, now: now)), see issuectl dead-letters" }
             ),
+            ("Expired", destination.lastExpired.map { "last \(PageTime.full($0, now: now))" }),
             // For users without the right to see all records, these numbers are 0.
             (
                 "Traffic",
                 status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"
             ),
         ]
-        page.fields(fields, styles: ["State": destination.state.style, "Advice": .warning, "Dead letters": .warning])
+        page.fields(
+            fields,
+            styles: [
+                "State": destination.state.style, "Advice": .warning, "Dead letters": .warning, "Expired": .warning,
+            ])
     }
 
     private func suppressions(into page: inout TextPage) {

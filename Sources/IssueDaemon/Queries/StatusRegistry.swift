@@ -350,6 +350,7 @@ final class StatusRegistry: Sendable {
         status.advice = Self.advice(on: forwarder, state) ?? forwarder.view.advice
         status.lastAnswer = forwarder.view.lastAnswer ?? forwarder.state.lastAnswer
         status.lastDeadLetter = figures.ledger.deadLettered > 0 ? forwarder.state.lastDeadLetter : nil
+        status.lastExpired = figures.ledger.expired > 0 ? figures.lastExpired : nil
         status.requests = Int(clamping: forwarder.state.requests)
         status.resent = Int(clamping: forwarder.state.resent)
         status.possibleDuplicates = Int(clamping: forwarder.state.maybeDuplicate)

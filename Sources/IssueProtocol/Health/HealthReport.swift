@@ -40,6 +40,8 @@ package struct HealthThresholds: Equatable, Sendable {
     package var refusalMemory: Duration = .seconds(15 * 60)
     /// How long the daemon is degraded after a dead letter, if the destination has accepted nothing since.
     package var rejectionMemory: Duration = .seconds(24 * 3600)
+    /// How long the daemon is degraded after pending records have expired.
+    package var expiryMemory: Duration = .seconds(24 * 3600)
 
     package init() {}
 }
@@ -63,6 +65,8 @@ package struct HealthFinding: Equatable, Sendable {
         case destination
         /// Records for a destination became dead letters recently, and it has accepted nothing since.
         case deadLetters = "dead-letters"
+        /// Records expired recently: they were removed before a destination had them.
+        case expired
         /// A notifier is paused, its oldest event has been pending for too long, or it has given up events and
         /// delivered none.
         case notifier
@@ -131,6 +135,7 @@ package struct HealthReport: Equatable, Sendable {
         for destination in status.destinations {
             if let finding = Self.finding(destination, now: now, thresholds) { findings.append(finding) }
             if let finding = Self.deadLetters(destination, now: now, thresholds) { findings.append(finding) }
+            if let finding = Self.expired(destination, now: now, thresholds) { findings.append(finding) }
             let isKnown = store.faults.contains {
                 $0.hasPrefix("\(StoreStatus.ledgerFaultPrefix)\(destination.name) ")
             }
@@ -189,6 +194,24 @@ package struct HealthReport: Equatable, Sendable {
             .deadLetters, .degraded, destination: destination.name,
             "destination \(destination.name) has dead letters, the last \(ago(age)), and has accepted nothing since: "
                 + "see issuectl dead-letters")
+    }
+
+    /// Returns the finding about a destination for which records have recently expired; nil for any other destination,
+    /// and for one that is no longer configured, whose records expire as intended.
+    ///
+    /// Unlike after a dead letter, a later success does not end the finding, because the records are lost for the
+    /// destination, and more expire if it stays behind.
+    private static func expired(
+        _ destination: DestinationStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
+    ) -> HealthFinding? {
+        guard !destination.isRemoved, let last = destination.lastExpired else { return nil }
+        let age = last.age(at: now)
+        guard age < thresholds.expiryMemory else { return nil }
+        return HealthFinding(
+            .expired, .degraded, destination: destination.name,
+            "records expired before destination \(destination.name) had them, the last \(ago(age)), "
+                + "\(destination.count(of: .expired)) in total: find out why it accepts records too slowly or not at all, "
+                + "or raise MaxSize= or MaxAge=")
     }
 
     /// Returns a phrase for the oldest pending record or correction.

@@ -127,12 +127,13 @@ package enum CollectorInterface {
         # failing_since: when the destination stopped accepting records, at the earliest the start of the daemon; absent
         # if it accepts them. corrections_pending: the number of pending lines about corrections of the grouping; absent
         # if there are none. They are not in ledger. oldest_pending is about records and corrections. last_dead_letter:
-        # when a record or correction last became a dead letter; absent if no records are dead letters, and for callers
-        # who may not see all records.
+        # when a record or correction last became a dead letter; absent if no records are dead letters. last_expired: when
+        # pending records last expired; absent if none did. Both are absent for callers who may not see all records.
         type Destination (
           name: string, kind: string, state: DestinationState, reason: ?string, failing_since: ?string, advice: ?string,
           ledger: Ledger, corrections_pending: ?int, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string,
-          last_success: ?string, last_dead_letter: ?string, requests: int, resent: int, maybe_duplicate: int, bytes_today: int
+          last_success: ?string, last_dead_letter: ?string, last_expired: ?string, requests: int, resent: int,
+          maybe_duplicate: int, bytes_today: int
         )
 
         # The records of one application that one limit is holding back. group: present if only one group is affected;

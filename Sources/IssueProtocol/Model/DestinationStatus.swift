@@ -35,6 +35,9 @@ public struct DestinationStatus: Equatable, Sendable {
     /// The time at which a record or correction last became a dead letter. Nil if no records are dead letters, if the
     /// daemon is too old to send it, or if the caller may not see all records.
     package var lastDeadLetter: IssueTimestamp?
+    /// The time at which pending records last expired. Nil if none did, if the daemon is too old to send it, or if the
+    /// caller may not see all records.
+    package var lastExpired: IssueTimestamp?
     /// The number of requests since the destination was added. 0 if the caller may not see all records.
     public var requests: Int
     /// The number of records that were sent again since the destination was added. 0 if the caller may not see all
@@ -51,8 +54,8 @@ public struct DestinationStatus: Equatable, Sendable {
         failingSince: IssueTimestamp? = nil, advice: String? = nil,
         ledger: Ledger = Ledger(), pendingCorrections: Int? = nil, oldestPending: IssueTimestamp? = nil,
         nextAttempt: IssueTimestamp? = nil, lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil,
-        lastDeadLetter: IssueTimestamp? = nil, requests: Int = 0, resent: Int = 0, possibleDuplicates: Int = 0,
-        bytesToday: Int = 0
+        lastDeadLetter: IssueTimestamp? = nil, lastExpired: IssueTimestamp? = nil, requests: Int = 0, resent: Int = 0,
+        possibleDuplicates: Int = 0, bytesToday: Int = 0
     ) {
         self.name = name
         self.kind = kind
@@ -67,6 +70,7 @@ public struct DestinationStatus: Equatable, Sendable {
         self.lastAnswer = lastAnswer
         self.lastSuccess = lastSuccess
         self.lastDeadLetter = lastDeadLetter
+        self.lastExpired = lastExpired
         self.requests = requests
         self.resent = resent
         self.possibleDuplicates = possibleDuplicates
@@ -117,6 +121,7 @@ extension DestinationStatus: JSONObjectCodable {
         try members.optional("last_answer", &lastAnswer)
         try members.optional("last_success", &lastSuccess)
         try members.optional("last_dead_letter", &lastDeadLetter)
+        try members.optional("last_expired", &lastExpired)
         try members.required("requests", &requests)
         try members.required("resent", &resent)
         try members.required("maybe_duplicate", &possibleDuplicates)

@@ -268,7 +268,14 @@ struct ForwardingOutbox {
     }
 
     func write(_ state: DestinationRow.State, of destination: Int64) throws(SQLiteError) {
-        try connection.run("UPDATE destinations SET state = ?2 WHERE id = ?1", destination, state.json)
+        // `last_expired` is not part of `state`: see `LedgerChanges`.
+        try connection.run(
+            """
+            UPDATE destinations SET state = CASE
+                WHEN json_extract(iif(json_valid(state), state, '{}'), '$.last_expired') IS NULL THEN ?2
+                ELSE json_set(?2, '$.last_expired', json_extract(state, '$.last_expired')) END
+            WHERE id = ?1
+            """, destination, state.json)
     }
 
     private func write(_ types: [String: FieldTypes.Kind], of destination: Int64) throws(SQLiteError) {

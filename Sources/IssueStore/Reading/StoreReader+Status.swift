@@ -41,6 +41,8 @@ extension StoreReader {
         package var corrections: Int64 = 0
         /// The time of the oldest pending record or correction; nil if there is none, or if the viewer must not see it.
         package var oldestPending: IssueTimestamp?
+        /// The time at which pending records last expired; nil if none did, or if the viewer must not see it.
+        package var lastExpired: IssueTimestamp?
     }
 
     /// Returns the figures that a viewer may see.
@@ -71,8 +73,16 @@ extension StoreReader {
         figures.groups = try groupCounts()
         var ledgers: [Int64: [Int64: Ledger]] = [:]
         try readLedgers(&ledgers, received: &figures.received)
-        let destinations = try connection.all("SELECT id, name, kind, cursor FROM destinations ORDER BY id") {
-            (id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.id(3, as: RowID.self))
+        let destinations = try connection.all(
+            """
+            SELECT id, name, kind, cursor, json_extract(iif(json_valid(state), state, '{}'), '$.last_expired')
+            FROM destinations ORDER BY id
+            """
+        ) {
+            (
+                id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.id(3, as: RowID.self),
+                lastExpired: $0.optionalTime(4)
+            )
         }
         let corrections = try pendingCorrections()
         for destination in destinations {
@@ -84,7 +94,8 @@ extension StoreReader {
                 StoreFigures.Destination(
                     name: destination.name, kind: destination.kind, ledgers: own,
                     corrections: waiting.mapValues(\.count),
-                    oldestPending: [record, waiting.values.map(\.oldest).min()].compactMap(\.self).min()))
+                    oldestPending: [record, waiting.values.map(\.oldest).min()].compactMap(\.self).min(),
+                    lastExpired: destination.lastExpired))
         }
         figures.suppressions = try suppressions()
         figures.damagedRecords = try damagedRecords()
@@ -252,6 +263,8 @@ package struct StoreFigures: Sendable {
         /// The number of pending corrections, by user id.
         var corrections: [Int64: Int64]
         var oldestPending: IssueTimestamp?
+        /// The time at which pending records last expired; nil if none did.
+        var lastExpired: IssueTimestamp?
     }
 
     /// The store code in the id of the newest record.
@@ -294,7 +307,8 @@ package struct StoreFigures: Sendable {
                 StoreReader.DestinationFigures(
                     name: destination.name, kind: destination.kind, ledger: Self.sum(destination.ledgers, viewer),
                     corrections: Self.sum(destination.corrections, viewer),
-                    oldestPending: isAll ? destination.oldestPending : nil)
+                    oldestPending: isAll ? destination.oldestPending : nil,
+                    lastExpired: isAll ? destination.lastExpired : nil)
             },
             suppressions: held.prefix(Self.maxSuppressions).map(\.suppression),
             otherSuppressions: max(0, held.count - Self.maxSuppressions), damagedRecords: isAll ? damagedRecords : 0)

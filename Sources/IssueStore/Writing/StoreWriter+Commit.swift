@@ -373,5 +373,21 @@ struct LedgerChanges {
                                           occurrences = min(occurrences, 9223372036854775807 - ?5) + ?5
                 """, line.destination, line.account, line.fate, sum.records, sum.occurrences)
         }
+        let expired = Int64(IssueFate.Outcome.expired.databaseValue)
+        let destinations = sums.filter { $0.key.fate == expired && $0.value.records > 0 }.map(\.key.destination)
+        for destination in Set(destinations) { try Self.noteExpiry(at: destination, on: connection) }
+    }
+
+    /// Stores the current time as that of the last expiry at a destination.
+    ///
+    /// It is stored in the destination's state, but the forwarder, which writes the other members of the state, neither
+    /// knows nor changes it.
+    private static func noteExpiry(at destination: Int64, on connection: DatabaseConnection) throws(SQLiteError) {
+        try connection.run(
+            """
+            UPDATE destinations SET state = json_set(
+                CASE WHEN json_valid(state) THEN state ELSE '{}' END, '$.last_expired', strftime('%s', 'now') * 1000)
+            WHERE id = ?1
+            """, destination)
     }
 }

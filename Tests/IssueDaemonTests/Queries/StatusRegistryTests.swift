@@ -117,6 +117,26 @@ struct StatusRegistryTests {
         #expect(seen(by: .user(1001), deadLettered: 1) == nil)
     }
 
+    @Test("Users who see all records learn when pending records last expired, others do not")
+    func lastExpired() {
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        let (view, time) = (ForwardingView(state: .idle), IssueTimestamp(millisecondsSince1970: 5))
+        statusRegistry.update(StatusRegistry.Forwarder(name: "d", view: view, state: DestinationRow.State()))
+        let store = statusRegistry.statusWithoutStore(viewer: .everything).store
+        func seen(by viewer: Viewer, expired: Int64) -> IssueTimestamp? {
+            var ledger = Ledger()
+            ledger.expired = expired
+            var figures = StoreReader.DestinationFigures(name: "d", kind: "logz", ledger: ledger)
+            figures.lastExpired = time
+            return statusRegistry.status(.init(store: store, received: 0, ledgers: [figures]), viewer: viewer)
+                .destinations.first?.lastExpired
+        }
+        #expect(seen(by: .everything, expired: 1) == time)
+        // A purge has erased the expired records.
+        #expect(seen(by: .everything, expired: 0) == nil)
+        #expect(seen(by: .user(1001), expired: 1) == nil)
+    }
+
     @Test("The advice for a notifier with an error in its section is the first error")
     func notifierAdvice() {
         let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")

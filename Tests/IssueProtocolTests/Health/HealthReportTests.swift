@@ -141,6 +141,36 @@ struct HealthReportTests {
         #expect(messages { $0.reason = DestinationStatus.removedReason } == [])
     }
 
+    @Test(
+        "After pending records have expired, the daemon is degraded for a day, even if later ones are accepted",
+        arguments: [(0, HealthVerdict.degraded), (86_399, .degraded), (86_400, .healthy)] as [(Int64, HealthVerdict)])
+    func expired(age: Int64, verdict: HealthVerdict) {
+        func report(_ change: (inout DestinationStatus) -> Void = { _ in }) -> HealthReport {
+            self.report { status in
+                status.destinations[0].lastExpired = Self.now.advanced(by: .seconds(-age))
+                status.destinations[0].lastSuccess = Self.now
+                change(&status.destinations[0])
+            }
+        }
+        #expect(report().verdict == verdict && report().verdict.code == (verdict == .healthy ? 0 : 1))
+        #expect(report().findings.allSatisfy { $0.kind == .expired && $0.destination == "logzio" })
+        #expect(report { $0.reason = DestinationStatus.removedReason }.verdict == .healthy)
+    }
+
+    @Test("The finding about expired records says how many there are and what to do")
+    func expiredMessage() {
+        let report = report { status in
+            status.destinations[0].lastExpired = Self.now.advanced(by: .seconds(-180))
+            status.destinations[0].ledger.expired = 7
+            status.destinations[0].ledger.received += 7
+        }
+        #expect(
+            report.findings.map(\.message) == [
+                "records expired before destination logzio had them, the last 3 min ago, 7 in total: find out why it "
+                    + "accepts records too slowly or not at all, or raise MaxSize= or MaxAge="
+            ])
+    }
+
     @Test("The finding about a notifier with an error in its section says what to do, without an answer from before")
     func misconfiguredNotifier() {
         let report = report { status in

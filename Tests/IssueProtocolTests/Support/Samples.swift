@@ -55,7 +55,8 @@ enum Samples {
     static let destination = DestinationStatus(
         name: "logz", kind: "logz", state: .paused, reason: "401", failingSince: moment, advice: "Renew the token.",
         ledger: ledger, pendingCorrections: 5, oldestPending: moment, nextAttempt: moment, lastAnswer: "401",
-        lastSuccess: moment, lastDeadLetter: moment, requests: 1, resent: 2, possibleDuplicates: 3, bytesToday: 4)
+        lastSuccess: moment, lastDeadLetter: moment, lastExpired: moment, requests: 1, resent: 2, possibleDuplicates: 3,
+        bytesToday: 4)
 
     static let suppression = Suppression(
         destination: "logz", app: "shop", group: "g-1", reason: .groupRate, count: 5, since: moment, groups: 1)
