@@ -47,7 +47,7 @@ struct BackupJob {
             return .fileReply(QueryService.reply(reply), file)
         }
         reply.path = path
-        return .reply(QueryService.reply(reply))
+        return .reply(with: reply)
     }
 
     private func copy(to path: String, _ run: inout JobRun) throws -> BackupReply {

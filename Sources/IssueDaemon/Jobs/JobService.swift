@@ -119,16 +119,16 @@ final class JobService: Sendable {
         case .purge(let parameters):
             // Done before the reply, and also after an error, because some records may have been erased.
             defer { destinations.recordsErased() }
-            return .reply(QueryService.reply(try PurgeJob(parameters).run(&run)))
+            return .reply(with: try PurgeJob(parameters).run(&run))
         case .repair(let parameters):
             defer { recordsArrived() }
-            return .reply(QueryService.reply(try RepairJob(parameters).run(&run)))
+            return .reply(with: try RepairJob(parameters).run(&run))
         case .requeue(let parameters):
             defer { recordsArrived() }
-            return .reply(QueryService.reply(try RequeueJob(parameters).run(&run)))
+            return .reply(with: try RequeueJob(parameters).run(&run))
         case .testNotifier(let name):
             guard let reply = notifiers.test(name) else { throw CollectorError.notFound(id: name) }
-            return .reply(QueryService.reply(reply))
+            return .reply(with: reply)
         case .collect:
             try Collection().run(run)
             return nil

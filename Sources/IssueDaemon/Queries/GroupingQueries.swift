@@ -7,10 +7,16 @@ import UnixIO
 struct GroupChange {
     var request: String
     var group: String
-    /// A further field of the log line.
-    var detail: (name: String, value: String)
+    /// The name and value of a further field of the log line.
+    var name: String
+    var value: String
     /// The numbers of the corrections that were made.
-    var corrections: [Int64] = []
+    var corrections: [Int64]
+
+    init(_ request: String, _ group: String, _ name: String, _ value: some Sendable, _ corrections: [Int64] = []) {
+        (self.request, self.group, self.corrections) = (request, group, corrections)
+        (self.name, self.value) = (name, "\(value)")
+    }
 }
 
 /// Queries and changes of the grouping: merging, splitting, rules, explanations and suggestions.
@@ -47,25 +53,24 @@ struct GroupingQueries {
     private static let defaultSuggestions = 20
     private static let maxSuggestions = 200
 
-    /// Returns the reply, and the change for the log; the change is nil for a query or a dry run.
-    func answer(_ work: Work) throws -> (reply: [UInt8], change: GroupChange?) {
+    /// The parameters of the reply, and the change for the log; the change is nil for a query or a dry run.
+    typealias Answer = (reply: any JSONCodable, change: GroupChange?)
+
+    func answer(_ work: Work) throws -> Answer {
         switch work {
         case .merge(let parameters): try merge(parameters)
         case .split(let parameters): try split(parameters)
         case .splitByField(let parameters): try splitByField(parameters)
         case .addRule(let parameters): try addRule(parameters)
         case .corrections(let parameters):
-            (
-                QueryService.reply(
-                    CorrectionsReply(corrections: try reader.corrections(of: parameters.group, viewer: viewer))), nil
-            )
+            (CorrectionsReply(corrections: try reader.corrections(of: parameters.group, viewer: viewer)), nil)
         case .undo(let parameters): try undo(parameters)
-        case .explain(let id): (QueryService.reply(try reader.explain(id, viewer: viewer)), nil)
+        case .explain(let id): (try reader.explain(id, viewer: viewer), nil)
         case .suggest(let parameters): try suggest(parameters)
         }
     }
 
-    private func merge(_ parameters: MergeGroupsParameters) throws -> ([UInt8], GroupChange?) {
+    private func merge(_ parameters: MergeGroupsParameters) throws -> Answer {
         try QueryLimits.check("groups", count: parameters.groups.count)
         guard !parameters.groups.isEmpty else { throw QueryFailure.invalidParameter("groups") }
         let author = try author(parameters.reason)
@@ -82,18 +87,13 @@ struct GroupingQueries {
         guard let corrections = try writer.perform({ try $0.merge(groups, into: target.group, by: author) }) else {
             throw tooMany
         }
-        return (
-            QueryService.reply(
-                MergeGroupsReply(
-                    group: try reader.show(parameters.into, viewer: viewer).group, count: Int64(corrections.count),
-                    corrections: corrections)),
-            GroupChange(
-                request: "merge_groups", group: parameters.into,
-                detail: (name: "merged", value: "\(corrections.count)"), corrections: corrections)
-        )
+        let reply = MergeGroupsReply(
+            group: try reader.show(parameters.into, viewer: viewer).group, count: Int64(corrections.count),
+            corrections: corrections)
+        return (reply, GroupChange("merge_groups", parameters.into, "merged", corrections.count, corrections))
     }
 
-    private func split(_ parameters: SplitGroupParameters) throws -> ([UInt8], GroupChange?) {
+    private func split(_ parameters: SplitGroupParameters) throws -> Answer {
         let author = try author(parameters.reason)
         let groups: [GroupID]
         var corrections: [Int64]?
@@ -130,14 +130,12 @@ struct GroupingQueries {
             }
         }
         return (
-            QueryService.reply(SplitGroupReply(groups: try reader.groups(groups), corrections: corrections)),
-            GroupChange(
-                request: "split_group", group: parameters.group, detail: (name: "groups", value: "\(groups.count)"),
-                corrections: corrections ?? [])
+            SplitGroupReply(groups: try reader.groups(groups), corrections: corrections),
+            GroupChange("split_group", parameters.group, "groups", groups.count, corrections ?? [])
         )
     }
 
-    private func splitByField(_ parameters: SplitByFieldParameters) throws -> ([UInt8], GroupChange?) {
+    private func splitByField(_ parameters: SplitByFieldParameters) throws -> Answer {
         let author = try author(parameters.reason)
         let (field, source) = (parameters.field, try own(parameters.group))
         let valuesByField = try reader.values(ofGroup: source.group, limit: Self.maxSplit + 1)
@@ -159,20 +157,15 @@ struct GroupingQueries {
                 field: "field",
                 reason: "the issue has too many values of \(field.rawValue); a split allows at most \(Self.maxSplit)")
         }
-        guard parameters.isDryRun != true else {
-            return (QueryService.reply(SplitByFieldReply(groups: [], values: values)), nil)
-        }
+        guard parameters.isDryRun != true else { return (SplitByFieldReply(groups: [], values: values), nil) }
         let (groups, corrections) = try split(
             source,
             into: found.dropFirst().map {
                 StoreWriter.SplitPart(selector: .field(field, value: $0.value), sample: $0.sample)
             }, author)
         return (
-            QueryService.reply(
-                SplitByFieldReply(groups: try reader.groups(groups), values: values, corrections: corrections)),
-            GroupChange(
-                request: "split_by_field", group: parameters.group,
-                detail: (name: "groups", value: "\(groups.count)"), corrections: corrections)
+            SplitByFieldReply(groups: try reader.groups(groups), values: values, corrections: corrections),
+            GroupChange("split_by_field", parameters.group, "groups", groups.count, corrections)
         )
     }
 
@@ -196,7 +189,7 @@ struct GroupingQueries {
         return (groups, split.corrections)
     }
 
-    private func addRule(_ parameters: AddGroupRuleParameters) throws -> ([UInt8], GroupChange?) {
+    private func addRule(_ parameters: AddGroupRuleParameters) throws -> Answer {
         let author = try author(parameters.reason)
         let pattern = try pattern(parameters.template)
         let target = try own(parameters.group)
@@ -205,28 +198,21 @@ struct GroupingQueries {
             throw QueryFailure.invalidFilter(
                 field: "template", reason: "more than \(Self.maxMerged) groups match; use a longer pattern")
         }
-        let isDryRun = parameters.isDryRun ?? false
         var corrections: [Int64]?
-        if !isDryRun {
+        if parameters.isDryRun != true {
             try protect()
             let added = try writer.perform { try $0.addRule(pattern, merging: groups, into: target.group, by: author) }
             guard let added else { throw tooMany }
             corrections = [added]
         }
-        return (
-            QueryService.reply(
-                MergeGroupsReply(
-                    group: try reader.show(parameters.group, viewer: viewer).group, count: Int64(groups.count),
-                    corrections: corrections)),
-            isDryRun
-                ? nil
-                : GroupChange(
-                    request: "add_group_rule", group: parameters.group,
-                    detail: (name: "merged", value: "\(groups.count)"), corrections: corrections ?? [])
-        )
+        let reply = MergeGroupsReply(
+            group: try reader.show(parameters.group, viewer: viewer).group, count: Int64(groups.count),
+            corrections: corrections)
+        let change = corrections.map { GroupChange("add_group_rule", parameters.group, "merged", groups.count, $0) }
+        return (reply, change)
     }
 
-    private func undo(_ parameters: UndoCorrectionParameters) throws -> ([UInt8], GroupChange?) {
+    private func undo(_ parameters: UndoCorrectionParameters) throws -> Answer {
         let id = parameters.id
         guard let owner = try reader.owner(ofCorrection: id, viewer: viewer) else {
             throw QueryFailure.notFound(id: "\(id)")
@@ -236,10 +222,8 @@ struct GroupingQueries {
         guard let groups = try undo(correction: id, by: author(nil)) else { throw QueryFailure.notFound(id: "\(id)") }
         let changed = try reader.groups(groups)
         return (
-            QueryService.reply(UndoCorrectionReply(groups: changed)),
-            GroupChange(
-                request: "undo_correction", group: changed.first?.id ?? "", detail: (name: "correction", value: "\(id)")
-            )
+            UndoCorrectionReply(groups: changed),
+            GroupChange("undo_correction", changed.first?.id ?? "", "correction", id)
         )
     }
 
@@ -267,11 +251,11 @@ struct GroupingQueries {
         }
     }
 
-    private func suggest(_ parameters: SuggestMergesParameters) throws -> ([UInt8], GroupChange?) {
+    private func suggest(_ parameters: SuggestMergesParameters) throws -> Answer {
         let limit = parameters.limit ?? Self.defaultSuggestions
         guard limit > 0 else { throw QueryFailure.invalidParameter("limit") }
         let found = try reader.suggestions(app: parameters.app, limit: min(limit, Self.maxSuggestions), viewer: viewer)
-        return (QueryService.reply(SuggestMergesReply(suggestions: found)), nil)
+        return (SuggestMergesReply(suggestions: found), nil)
     }
 
     /// Returns the group with this id. Throws `CollectorError.denied` if the requester may not change the group.

@@ -211,6 +211,9 @@ struct QueryAnswer: Sendable {
 }
 
 extension QueryAnswer.Content {
+    /// A complete reply with these parameters.
+    static func reply(with parameters: some JSONCodable) -> Self { .reply(QueryService.reply(parameters)) }
+
     /// The encoded reply; nil for answers that the socket thread encodes, and for news without records.
     var encoded: [UInt8]? {
         switch self {

@@ -53,9 +53,7 @@ final class QueryService: Sendable {
         }
         switch job.work {
         case .status, .metrics, .limits, .destinations: status.submit(job)
-        case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
-            .deploy, .removeDeployment, .deployments, .grouping, .explainRecord, .retention, .silences, .addSilence,
-            .endSilence:
+        default:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }
@@ -155,7 +153,7 @@ final class QueryService: Sendable {
 
     private func answer(_ job: QueryJob, _ reader: StoreReader, _ thread: Int) throws -> QueryAnswer.Content {
         switch job.work {
-        case .list(let parameters): return .reply(Self.reply(try list(parameters, job.viewer, reader)))
+        case .list(let parameters): return .reply(with: try list(parameters, job.viewer, reader))
         case .records(let parameters, let more):
             let page = try records(parameters, job.viewer, reader)
             let reply = VarlinkReply(parameters: page.json, continues: more && page.next != nil)
@@ -168,22 +166,20 @@ final class QueryService: Sendable {
             return .news(reply.message, row: newRecords.seen)
         case .show(let id):
             let shown = try reader.show(id, viewer: job.viewer)
-            return .reply(Self.reply(IssueDetails(record: shown.record, group: shown.group, fates: shown.fates)))
-        case .histogram(let parameters):
-            return .reply(Self.reply(try histogram(parameters, job.viewer, reader)))
+            return .reply(with: IssueDetails(record: shown.record, group: shown.group, fates: shown.fates))
+        case .histogram(let parameters): return .reply(with: try histogram(parameters, job.viewer, reader))
         case .fates(let parameters): return .fates(try fates(parameters, job, reader))
         case .deadLetters(let parameters):
             let limit = try Self.limit(parameters.limit, atMost: Self.maxRecords)
-            return .reply(Self.reply(try reader.deadLetters(parameters, limit: limit, viewer: job.viewer)))
-        case .setState(let parameters): return .reply(Self.reply(try set(parameters, job, reader, thread)))
-        case .deploy(let parameters): return .reply(Self.reply(try deploy(parameters, job, thread)))
-        case .removeDeployment(let parameters):
-            return .reply(Self.reply(try removeDeployment(parameters, job, thread)))
+            return .reply(with: try reader.deadLetters(parameters, limit: limit, viewer: job.viewer))
+        case .setState(let parameters): return .reply(with: try set(parameters, job, reader, thread))
+        case .deploy(let parameters): return .reply(with: try deploy(parameters, job, thread))
+        case .removeDeployment(let parameters): return .reply(with: try removeDeployment(parameters, job, thread))
         case .deployments(let parameters):
             let limit = try Self.limit(parameters.limit, atMost: Self.maxRecords)
             let page = try reader.deployments(
                 app: parameters.app, limit: limit, after: parameters.after, viewer: job.viewer)
-            return .reply(Self.reply(DeploymentsReply(deployments: page.deployments, next: page.next)))
+            return .reply(with: DeploymentsReply(deployments: page.deployments, next: page.next))
         case .grouping(let work):
             let grouping = GroupingQueries(
                 reader: reader, writer: writer, viewer: job.viewer, requester: job.process.sender,
@@ -191,21 +187,21 @@ final class QueryService: Sendable {
             ) { [self] in try beginChange(.grouping, job, thread) }
             let (reply, change) = try grouping.answer(work)
             if let change { logChange(change, .auditGroupingChanged, job) }
-            return .reply(reply)
+            return .reply(with: reply)
         case .explainRecord(let parameters):
             let forecasting = RecordForecasting(
                 settings: forecastSettings.withLock { $0 }, reader: reader, viewer: job.viewer,
                 requester: job.process.sender)
-            return .reply(Self.reply(try forecasting.forecast(parameters)))
+            return .reply(with: try forecasting.forecast(parameters))
         case .retention:
             let (retention, now) = (try writer.perform { $0.retention }, Clock.wall)
             let free = FileSystem.freeSpace(in: FileSystem.parentFolder(of: path))
             let usage = try reader.retentionUsage(retention, freeBytes: free, now: now)
-            return .reply(Self.reply(usage.reply(retention, now: now)))
+            return .reply(with: usage.reply(retention, now: now))
         case .silences:
-            return .reply(Self.reply(SilencesReply(silences: try reader.silences(at: Clock.wall).map(\.silence))))
-        case .addSilence(let silence): return .reply(Self.reply(try add(silence, job, thread)))
-        case .endSilence(let id): return .reply(Self.reply(try endSilence(id, job, reader, thread)))
+            return .reply(with: SilencesReply(silences: try reader.silences(at: Clock.wall).map(\.silence)))
+        case .addSilence(let silence): return .reply(with: try add(silence, job, thread))
+        case .endSilence(let id): return .reply(with: try endSilence(id, job, reader, thread))
         case .status, .metrics, .limits, .destinations: preconditionFailure("The status service answers this query")
         }
     }
@@ -286,8 +282,7 @@ final class QueryService: Sendable {
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group, keepsNote: keepsNote) }) else {
             throw QueryFailure.notFound(id: parameters.group)
         }
-        let change = GroupChange(
-            request: "set_state", group: parameters.group, detail: (name: "state", value: parameters.state.name))
+        let change = GroupChange("set_state", parameters.group, "state", parameters.state.name)
         logChange(change, .auditStateChanged, job)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
@@ -380,7 +375,7 @@ final class QueryService: Sendable {
             .notice, event,
             present: [
                 "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
-                "command": requester.command ?? "", "group": change.group, change.detail.name: change.detail.value,
+                "command": requester.command ?? "", "group": change.group, change.name: change.value,
                 "corrections": change.corrections.isEmpty
                     ? nil : change.corrections.map { "\($0)" }.joined(separator: ","),
             ])
