@@ -86,7 +86,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             return machine.nothingToSend(try pending(), hasAdvanced: new.span != nil, at: now)
         }
         if current != nil { preempt() }
-        let built = BatchInFlight(batch: stored, lines: BatchLines(of: scan))
+        let built = BatchInFlight(batch: stored, lines: scan.lines)
         current = built
         return machine.batchStored(built.fresh, at: now)
     }
@@ -353,11 +353,6 @@ struct BatchLines {
     private(set) var whole: (any PreparedBody)?
     /// The individual lines; nil if they have not been needed yet. An element is nil if the line's record was removed.
     var all: [[UInt8]?]?
-
-    init(of scan: OutboxScan) {
-        (count, bytes, users, whole) = (scan.lineCount, scan.lineBytes, scan.users, scan.body)
-        lineUsers = scan.lineUsers
-    }
 
     /// Creates an empty value that adds lines to `body`.
     init(in body: any PreparedBody) {

@@ -135,12 +135,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 struct OutboxScan {
     var batch: NewBatch
     var scannedCount = 0
-    /// The body of the request, built from the lines. The lines themselves are not kept.
-    let body: any PreparedBody
-    /// The number of bytes of each user's lines.
-    private(set) var users: [UInt32: Int] = [:]
-    /// The user of each line; nil for a summary or a correction.
-    private(set) var lineUsers: [UInt32?] = []
+    private(set) var lines: BatchLines
     /// The limits that have held back records of this scan.
     private(set) var reachedLimits: Set<ReachedLimit> = []
     private var builder: BatchBuilder
@@ -149,15 +144,14 @@ struct OutboxScan {
 
     init(_ batch: NewBatch, _ limit: BatchLimit, _ body: any PreparedBody) {
         self.batch = batch
-        self.body = body
+        lines = BatchLines(in: body)
         builder = BatchBuilder(limit: limit)
     }
 
     /// The limit of the batch.
     var limit: BatchLimit { builder.limit }
     var isFull: Bool { builder.isFull }
-    var lineCount: Int { builder.count }
-    var lineBytes: Int { builder.bytes }
+    var lineCount: Int { lines.count }
 
     /// Adds a line to the batch.
     ///
@@ -165,10 +159,8 @@ struct OutboxScan {
     ///   - line: The line, without the line break.
     ///   - user: The user whose record it is; nil for a summary or a correction.
     mutating func add(_ line: [UInt8], of user: UInt32?) {
-        body.add(line)
+        lines.add(line, of: user)
         builder.add(bytes: line.count + 1)
-        lineUsers.append(user)
-        if let user { users[user, default: 0] += line.count + 1 }
     }
 
     mutating func withhold(_ candidate: AdmissionCandidate) {

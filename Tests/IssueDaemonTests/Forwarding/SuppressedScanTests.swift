@@ -115,7 +115,7 @@ struct SuppressedScanTests {
                     continue
                 }
                 let pending = try loop.pending().records
-                let unfinished = BatchInFlight(batch: stored, lines: BatchLines(of: scan))
+                let unfinished = BatchInFlight(batch: stored, lines: scan.lines)
                 loop.current = unfinished
                 #expect(try loop.pending().records == pending - batch.summaries.count)
                 #expect(try loop.scan(limit).finished.summaries.allSatisfy { !batch.summaries.contains($0) })
