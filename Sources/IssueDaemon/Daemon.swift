@@ -26,7 +26,7 @@ package final class Daemon {
     /// The path of the socket. If the socket is inherited, the path that it is bound to.
     private var socketPath = ""
     /// The socket of the unit `issued-metrics.socket`; nil without it.
-    private var metricsListener: ListeningSocket?
+    private var metricsListener: SharedDescriptor?
 
     /// The maximum time to wait, during a stop, for received reports to be stored and for clients to read the replies.
     /// Forwarding and notifiers then get half this time each. A whole stop must take less than the unit's
@@ -271,13 +271,13 @@ package final class Daemon {
     private func openSocket() throws -> ListenerMonitor {
         var inherited = try InheritedSockets.takeFromEnvironment()
         if let descriptor = try inherited.takeListener(onlyNamed: "issued-metrics") {
-            metricsListener = ListeningSocket(descriptor)
+            metricsListener = SharedDescriptor(descriptor)
         }
         let path = configuration.socket.path
         socketPath = path
         if let descriptor = try inherited.takeListener(named: "issued") {
             if let bound = descriptor.localUnixPath { socketPath = bound }
-            return ListenerMonitor(ListeningSocket(descriptor), path: socketPath, log: log)
+            return ListenerMonitor(SharedDescriptor(descriptor), path: socketPath, log: log)
         }
         let mode = configuration.socket.mode
         let address: SocketAddress

@@ -43,8 +43,8 @@ final class DaemonRun {
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
-        _ configuration: Configuration, statusRegistry: StatusRegistry, listener: ListeningSocket,
-        metricsListener: ListeningSocket?, corruptionCheck: CorruptionCheck,
+        _ configuration: Configuration, statusRegistry: StatusRegistry, listener: SharedDescriptor,
+        metricsListener: SharedDescriptor?, corruptionCheck: CorruptionCheck,
         storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {

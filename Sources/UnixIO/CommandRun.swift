@@ -110,21 +110,12 @@ enum UnreapedCommands {
 
 /// A program that was started, and the pipes to its standard streams.
 private final class RunningCommand {
-    /// One end of a pipe. It is closed when the last reference to it is released.
-    private final class PipeEnd {
-        let descriptor: FileDescriptor
-
-        init(_ descriptor: consuming FileDescriptor) {
-            self.descriptor = descriptor
-        }
-    }
-
     let poller: Poller
     private let pid: Int32
     /// The write end of the pipe to the program's standard input; nil once it is closed.
-    private var input: PipeEnd?
+    private var input: SharedDescriptor?
     /// The read end of the pipe from its standard output and error; nil once it is closed.
-    private var outputEnd: PipeEnd?
+    private var outputEnd: SharedDescriptor?
     /// The number of bytes of output to keep.
     private let kept: Int
     /// The end of the output, at least the last `kept` bytes.
@@ -145,7 +136,7 @@ private final class RunningCommand {
             unsafe clinux_spawn(&words, &variables, toChild.first.rawValue, fromChild.second.rawValue, &pid)
         }
         self.pid = pid
-        let (input, output) = (PipeEnd(toChild.second), PipeEnd(fromChild.first))
+        let (input, output) = (SharedDescriptor(toChild.second), SharedDescriptor(fromChild.first))
         (self.input, outputEnd) = (input, output)
         try? input.descriptor.setNonBlocking()
         try? output.descriptor.setNonBlocking()

@@ -233,6 +233,15 @@ package struct OpenFlags: OptionSet, Sendable {
     package static let truncate = OpenFlags(rawValue: O_TRUNC)
 }
 
+/// A reference to a descriptor, which is closed when the last reference is released.
+package final class SharedDescriptor: Sendable {
+    package let descriptor: FileDescriptor
+
+    package init(_ descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
+    }
+}
+
 /// The two descriptors of a pipe.
 package struct DescriptorPair: ~Copyable, Sendable {
     /// The read end.

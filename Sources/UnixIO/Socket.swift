@@ -301,13 +301,7 @@ extension FileDescriptor {
     }
 }
 
-/// An open file that is passed along with a message. It is closed when the last reference to it is released.
+/// An open file that is passed along with a message.
 ///
 /// The peer can pass any file that it can open. Check the status of a received file before reading it.
-package final class PassedFile: Sendable {
-    package let descriptor: FileDescriptor
-
-    package init(_ descriptor: consuming FileDescriptor) {
-        self.descriptor = descriptor
-    }
-}
+package typealias PassedFile = SharedDescriptor

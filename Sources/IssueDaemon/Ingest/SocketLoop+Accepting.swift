@@ -6,7 +6,7 @@ import UnixIO
 
 /// The listening socket, and the limits for new connections.
 struct Acceptor {
-    var listener: ListeningSocket
+    var listener: SharedDescriptor
     var gate = AcceptState()
     var shares: ConnectionShares
     var reserve = DescriptorReserve()
@@ -17,7 +17,7 @@ struct Acceptor {
     var replacements = RepeatedEventCounter()
     private var lastID: UInt64 = SocketLoop.metricsListenerToken
 
-    init(listener: ListeningSocket, limits: ConnectionShares.Limits) {
+    init(listener: SharedDescriptor, limits: ConnectionShares.Limits) {
         self.listener = listener
         shares = ConnectionShares(limits: limits)
         refused = RefusedConnections(
@@ -47,7 +47,7 @@ extension SocketLoop {
     }
 
     /// Accepts waiting connections of a listening socket, for at most one turn.
-    func accept(from listener: ListeningSocket) {
+    func accept(from listener: SharedDescriptor) {
         var turn = AcceptTurn(from: Clock.monotonic)
         while !acceptor.gate.isStopped, turn.mayAccept(at: Clock.monotonic) {
             do throws(Errno) {
@@ -207,7 +207,7 @@ extension SocketLoop {
     }
 
     /// Continues with another listening socket, because the path no longer leads to the old one.
-    func change(to new: ListeningSocket) {
+    func change(to new: SharedDescriptor) {
         guard phase == .running else { return }
         // Clients that have connected to the old socket are accepted first, as many as one turn allows.
         accept()
@@ -226,14 +226,14 @@ extension SocketLoop {
 
 /// Spare descriptors, so that a connection is accepted only if the daemon can serve it.
 struct DescriptorReserve {
-    private var spares: [DescriptorReference] = []
+    private var spares: [SharedDescriptor] = []
     /// The number of spare descriptors. Reading the metadata of a process needs a pidfd, the folder of the process in
     /// `/proc`, and a file in that folder.
     private static let count = 3
 
     /// Fills the reserve with duplicates of a descriptor.
     mutating func fill(from other: borrowing FileDescriptor) throws(Errno) {
-        while spares.count < Self.count { spares.append(DescriptorReference(try other.duplicate())) }
+        while spares.count < Self.count { spares.append(SharedDescriptor(try other.duplicate())) }
     }
 
     /// Closes the spare descriptors, so that they can be used now.
@@ -259,7 +259,7 @@ struct RefusedConnections {
     private let capacity: Int
     /// The connections and the times at which they are answered, in the order of these times. Those before `head` have
     /// been answered.
-    private var waiting: [(connection: DescriptorReference, time: MonotonicInstant)?] = []
+    private var waiting: [(connection: SharedDescriptor, time: MonotonicInstant)?] = []
     private var head = 0
     /// The end of the pause after a portion.
     private var pausedUntil = MonotonicInstant(sinceBoot: .zero)
@@ -278,7 +278,7 @@ struct RefusedConnections {
 
     /// Adds a connection. If there are too many, the one that has waited longest is answered immediately.
     mutating func add(_ descriptor: consuming FileDescriptor, at now: MonotonicInstant) {
-        waiting.append((DescriptorReference(descriptor), now.advanced(by: Self.delay)))
+        waiting.append((SharedDescriptor(descriptor), now.advanced(by: Self.delay)))
         if waiting.count - head > capacity { answerNext() }
     }
 
@@ -310,14 +310,5 @@ struct RefusedConnections {
             waiting.removeFirst(head)
             head = 0
         }
-    }
-}
-
-/// A reference to a descriptor, because an array can't hold a noncopyable one.
-private final class DescriptorReference {
-    let descriptor: FileDescriptor
-
-    init(_ descriptor: consuming FileDescriptor) {
-        self.descriptor = descriptor
     }
 }

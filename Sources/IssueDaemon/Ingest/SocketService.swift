@@ -26,10 +26,10 @@ final class SocketService: Sendable {
 
     let inbox = Mutex(SocketInbox())
     let wakeUp: EventCounter
-    let listener: ListeningSocket
+    let listener: SharedDescriptor
     /// The socket in systemd's folder for metrics; nil if there is none. It serves the same methods, with the same
     /// rights, as `listener`.
-    let metricsListener: ListeningSocket?
+    let metricsListener: SharedDescriptor?
     let limits: SocketLimits
     let recordLimits: RecordLimits
     /// The redactor at the start. Later ones arrive through the inbox.
@@ -39,7 +39,7 @@ final class SocketService: Sendable {
     let log: Log
 
     init(
-        listener: ListeningSocket, metricsListener: ListeningSocket? = nil, limits: SocketLimits,
+        listener: SharedDescriptor, metricsListener: SharedDescriptor? = nil, limits: SocketLimits,
         recordLimits: RecordLimits, redactor: Redactor = Redactor(),
         access: AccessPolicy, statusRegistry: StatusRegistry, log: Log
     ) throws(Errno) {
@@ -55,7 +55,7 @@ final class SocketService: Sendable {
     }
 
     convenience init(
-        listener: ListeningSocket, metricsListener: ListeningSocket?, _ configuration: Configuration,
+        listener: SharedDescriptor, metricsListener: SharedDescriptor?, _ configuration: Configuration,
         redactor: Redactor = Redactor(), statusRegistry: StatusRegistry, log: Log
     ) throws(Errno) {
         try self.init(
@@ -92,7 +92,7 @@ final class SocketService: Sendable {
     }
 
     /// Continues with another listening socket.
-    func listen(at listener: ListeningSocket) {
+    func listen(at listener: SharedDescriptor) {
         enqueue { $0.listener = listener }
     }
 
@@ -133,7 +133,7 @@ struct SocketInbox: Sendable {
     /// The redactor for the following records; nil if it has not changed.
     var redactor: Redactor?
     /// The listening socket to continue with; nil if it has not changed.
-    var listener: ListeningSocket?
+    var listener: SharedDescriptor?
     /// Whether queries wait because unread replies take too much memory.
     var lacksReplyRoom = false
     var hasNewRecords = false
@@ -156,7 +156,7 @@ struct SocketInbox: Sendable {
 /// If the socket's file is removed, existing connections continue, but new clients can't connect. If the service
 /// manager created the socket, only the service manager can recreate it, so the daemon logs a warning.
 final class ListenerMonitor {
-    private(set) var listener: ListeningSocket
+    private(set) var listener: SharedDescriptor
     /// Whether recreating the socket has failed and must be tried again.
     private(set) var isMissing = false
     /// Whether a warning has been logged that the service manager must recreate the socket.
@@ -170,7 +170,7 @@ final class ListenerMonitor {
     private let log: Log
 
     /// Monitors an inherited socket.
-    init(_ listener: ListeningSocket, path: String, log: Log) {
+    init(_ listener: SharedDescriptor, path: String, log: Log) {
         self.listener = listener
         self.path = path
         self.log = log
@@ -180,7 +180,7 @@ final class ListenerMonitor {
 
     /// Creates and monitors a socket.
     init(path: String, log: Log, make: @escaping () throws(Errno) -> FileDescriptor) throws(Errno) {
-        listener = ListeningSocket(try make())
+        listener = SharedDescriptor(try make())
         self.path = path
         self.log = log
         self.make = make
@@ -199,7 +199,7 @@ final class ListenerMonitor {
     /// manager must recreate it. Does nothing while the identity of the socket file is unknown.
     ///
     /// - Returns: The new listener; nil if the socket was not recreated.
-    func checkSocketFile() -> ListeningSocket? {
+    func checkSocketFile() -> SharedDescriptor? {
         watch?.clear()
         let found = try? FileSystem.status(of: path, followingLinks: false)
         guard let socketStatus, found?.inode != socketStatus.inode || found?.device != socketStatus.device else {
@@ -213,7 +213,7 @@ final class ListenerMonitor {
             return nil
         }
         do throws(Errno) {
-            listener = ListeningSocket(try make())
+            listener = SharedDescriptor(try make())
             remember()
             isMissing = false
             log.warning(.socketRecreated, ["path": path])
@@ -235,15 +235,6 @@ final class ListenerMonitor {
     }
 }
 
-/// A listening socket.
-final class ListeningSocket: Sendable {
-    let descriptor: FileDescriptor
-
-    init(_ descriptor: consuming FileDescriptor) {
-        self.descriptor = descriptor
-    }
-}
-
 /// Serves the socket while the store can't be opened.
 ///
 /// Reports and most queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry.
@@ -256,8 +247,8 @@ final class UnavailableStoreServer {
     private static let retryAfter: Duration = .seconds(1)
 
     init(
-        _ effective: EffectiveConfiguration, statusRegistry: StatusRegistry, listener: ListeningSocket,
-        metricsListener: ListeningSocket?, reason: StoreFailure, log: Log
+        _ effective: EffectiveConfiguration, statusRegistry: StatusRegistry, listener: SharedDescriptor,
+        metricsListener: SharedDescriptor?, reason: StoreFailure, log: Log
     ) throws {
         let configuration = effective.configuration
         statusRegistry.update(reason)
@@ -291,7 +282,7 @@ final class UnavailableStoreServer {
         thread = try JoinableThread(name: "socket") { socket.run(handlers) }
     }
 
-    func listen(at listener: ListeningSocket) {
+    func listen(at listener: SharedDescriptor) {
         socket.listen(at: listener)
     }
 

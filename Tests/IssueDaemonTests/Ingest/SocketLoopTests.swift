@@ -30,7 +30,7 @@ struct SocketLoopTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let address = try SocketAddress.unix(folder.appending(path: "socket").path)
         let service = try SocketService(
-            listener: ListeningSocket(try Socket.listenUnix(at: address, mode: 0o600)), limits: SocketLimits(),
+            listener: SharedDescriptor(try Socket.listenUnix(at: address, mode: 0o600)), limits: SocketLimits(),
             recordLimits: RecordLimits(), access: AccessPolicy(ownUser: 0, readers: [], operators: []),
             statusRegistry: StatusRegistry(path: "/nowhere/issues.db"), log: .silent)
         let calls = Monitor(Calls(isHeld: holdsFirst))
