@@ -19,6 +19,11 @@ extension SocketLoop {
         }
     }
 
+    /// The methods that only operators may call. The right is checked before the parameters are read.
+    private static let operatorMethods: Set<CollectorMethod> = [
+        .purge, .backup, .repair, .requeue, .testNotifier, .addSilence, .endSilence,
+    ]
+
     private func dispatch(
         _ name: String, _ parameters: [UInt8], more: Bool, _ connection: ClientConnection
     ) throws(CollectorError) {
@@ -32,6 +37,7 @@ extension SocketLoop {
             }
             return finish(try Introspection.reply(to: name, parameters), connection)
         }
+        if Self.operatorMethods.contains(method), !isOperator(connection) { throw .denied }
         switch method {
         case .report: preconditionFailure("A report is not a query")
         case .list: job(.list(try read(parameters)), connection)
@@ -45,9 +51,7 @@ extension SocketLoop {
             // The filter is checked here, because the first step may not use it.
             try check(filter)
             request(.following(filter), connection)
-        case .show:
-            let query: IDParameters = try read(parameters)
-            job(.show(query.id), connection)
+        case .show: job(.show(try read(parameters, as: IDParameters.self).id), connection)
         case .deadLetters: job(.deadLetters(try read(parameters)), connection)
         case .status: job(.status, connection)
         case .limits: job(.limits, connection)
@@ -60,18 +64,12 @@ extension SocketLoop {
             let until = Clock.monotonic.advanced(by: query.timeout ?? Self.defaultTimeout)
             request(.awaiting(query, until: until), connection)
         case .purge:
-            try allowOperators(connection)
             let purge: PurgeParameters = try read(parameters)
             try check(purge.filter)
             try enqueueJob(.purge(purge), more: more, connection)
-        case .backup:
-            try allowOperators(connection)
-            try enqueueJob(.backup(try read(parameters)), more: more, connection)
-        case .repair:
-            try allowOperators(connection)
-            try enqueueJob(.repair(try read(parameters)), more: more, connection)
+        case .backup: try enqueueJob(.backup(try read(parameters)), more: more, connection)
+        case .repair: try enqueueJob(.repair(try read(parameters)), more: more, connection)
         case .requeue:
-            try allowOperators(connection)
             let requeue: RequeueParameters = try read(parameters)
             try within { () throws(QueryLimits.Excess) in
                 try QueryLimits.check("records", count: requeue.records?.count)
@@ -83,17 +81,10 @@ extension SocketLoop {
         case .deployments: job(.deployments(try read(parameters)), connection)
         case .histogram: job(.histogram(try read(parameters)), connection)
         case .testNotifier:
-            try allowOperators(connection)
-            let test: TestNotifierParameters = try read(parameters)
-            try enqueueJob(.testNotifier(test.notifier), more: more, connection)
-        case .addSilence:
-            try allowOperators(connection)
-            let message: AddSilenceMessage = try read(parameters)
-            job(.addSilence(message.silence), connection)
-        case .endSilence:
-            try allowOperators(connection)
-            let end: IDParameters = try read(parameters)
-            job(.endSilence(end.id), connection)
+            let name = try read(parameters, as: TestNotifierParameters.self).notifier
+            try enqueueJob(.testNotifier(name), more: more, connection)
+        case .addSilence: job(.addSilence(try read(parameters, as: AddSilenceMessage.self).silence), connection)
+        case .endSilence: job(.endSilence(try read(parameters, as: IDParameters.self).id), connection)
         case .listSilences:
             guard viewer(of: connection) == .everything else { throw .denied }
             job(.silences, connection)
@@ -103,9 +94,7 @@ extension SocketLoop {
         case .addGroupRule: job(.grouping(.addRule(try read(parameters))), connection)
         case .corrections: job(.grouping(.corrections(try read(parameters))), connection)
         case .undoCorrection: job(.grouping(.undo(try read(parameters))), connection)
-        case .explain:
-            let query: IDParameters = try read(parameters)
-            job(.grouping(.explain(query.id)), connection)
+        case .explain: job(.grouping(.explain(try read(parameters, as: IDParameters.self).id)), connection)
         case .explainRecord: job(.explainRecord(try read(parameters)), connection)
         case .suggestMerges: job(.grouping(.suggest(try read(parameters))), connection)
         }
@@ -123,7 +112,9 @@ extension SocketLoop {
         }
     }
 
-    private func read<Parameters: JSONCodable>(_ json: [UInt8]) throws(CollectorError) -> Parameters {
+    private func read<Parameters: JSONCodable>(
+        _ json: [UInt8], as type: Parameters.Type = Parameters.self
+    ) throws(CollectorError) -> Parameters {
         do throws(FieldError) {
             return try Parameters(json: json)
         } catch {
@@ -174,10 +165,6 @@ extension SocketLoop {
         service.access.withLock { $0.isOperator(uid: connection.process.sender.uid, groups: connection.groups) }
     }
 
-    private func allowOperators(_ connection: ClientConnection) throws(CollectorError) {
-        guard isOperator(connection) else { throw .denied }
-    }
-
     /// Submits a long-running job. The caller has checked that the user is an operator.
     private func enqueueJob(_ work: Job.Work, more: Bool, _ connection: ClientConnection) throws(CollectorError) {
         guard let token = connection.state.queryToken else { preconditionFailure("A job belongs to a query") }
@@ -190,7 +177,7 @@ extension SocketLoop {
     }
 
     private func flush(_ parameters: FlushParameters, _ connection: ClientConnection) throws(CollectorError) {
-        try allowOperators(connection)
+        guard isOperator(connection) else { throw .denied }
         let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.defaultTimeout)
         guard let token = connection.state.queryToken else { preconditionFailure("A flush belongs to a query") }
         let completion = FlushCompletion(connection: connection.id, queryToken: token)
