@@ -299,7 +299,9 @@ package struct HTTPAddress: Hashable, Sendable {
     /// The URL without a query.
     package var url: String { "\(scheme.rawValue)://\(origin)\(path)" }
 
-    private static func hostAndPort(_ text: Substring) -> (host: String, port: UInt16?)? {
+    /// Splits the authority of a URL, which must not contain a user. Returns nil if it is invalid; the port is nil if
+    /// there is none.
+    package static func hostAndPort(_ text: Substring) -> (host: String, port: UInt16?)? {
         let end: Substring.Index
         if text.hasPrefix("[") {
             guard let bracket = text.firstIndex(of: "]") else { return nil }
