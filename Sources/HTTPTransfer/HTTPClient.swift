@@ -42,11 +42,10 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         _ request: HTTPRequest, cancellation: HTTPCancellation? = nil
     ) throws(HTTPTransferError) -> HTTPResponse {
         guard CurlLibrary.isReady, let (easy, multi) = unsafe handles() else {
-            throw HTTPTransferError(code: .other, message: "libcurl could not be initialized", bodyFullySent: false)
+            throw HTTPTransferError(code: .other, message: "libcurl could not be initialized")
         }
         guard let origin = HTTPOrigin(url: request.url) else {
-            throw HTTPTransferError(
-                code: .invalidRequest, message: "The URL of the request is invalid", bodyFullySent: false)
+            throw HTTPTransferError(code: .invalidRequest, message: "The URL of the request is invalid")
         }
         TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
         defer { TransferWatchdog.shared.end(sockets) }
@@ -121,8 +120,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     /// - Throws: `HTTPTransferError`. Its `bodyFullySent` is `true` if some of the bytes may have arrived.
     package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {
         guard let origin = HTTPOrigin(url: request.url) else {
-            throw HTTPTransferError(
-                code: .invalidRequest, message: "The URL of the request is invalid", bodyFullySent: false)
+            throw HTTPTransferError(code: .invalidRequest, message: "The URL of the request is invalid")
         }
         let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
         TransferWatchdog.shared.begin(sockets, within: request.totalTimeout)
@@ -132,8 +130,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         defer { cancellation?.remove(sockets) }
         // If `cancel()` was called before `add`, an open connection was not shut down.
         if cancellation?.isCancelled == true {
-            throw HTTPTransferError(
-                code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
+            throw HTTPTransferError(code: .cancelled, message: "The connection to \(origin) was cancelled")
         }
         if exchange == nil || !checkOpen() { try connect(request, origin) }
         var sent = 0
@@ -164,7 +161,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         guard let easy = unsafe easy, let multi = unsafe multi, let headers = HeaderList([:], expectsContinue: false)
         else {
             close()
-            throw HTTPTransferError(code: .other, message: "libcurl could not be initialized", bodyFullySent: false)
+            throw HTTPTransferError(code: .other, message: "libcurl could not be initialized")
         }
         let exchange = HTTPExchange(responseLimit: 0, sockets: sockets)
         let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -176,8 +173,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         let outcome = unsafe result ?? HTTPAttempt.run(easy, in: multi, sockets, cancellation, staysAdded: true)
         guard let outcome else {
             close()
-            throw HTTPTransferError(
-                code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
+            throw HTTPTransferError(code: .cancelled, message: "The connection to \(origin) was cancelled")
         }
         guard outcome == CURLE_OK else {
             let info = unsafe TransferInfo(easy)

@@ -31,9 +31,7 @@ struct HTTPAttempt {
         -> HTTPResponse
     {
         guard let headers = HeaderList(request.headers, expectsContinue: expectsContinue) else {
-            throw HTTPTransferError(
-                code: .invalidRequest, message: "A header of the request to \(origin) is invalid",
-                bodyFullySent: false)
+            throw HTTPTransferError(code: .invalidRequest, message: "A header of the request to \(origin) is invalid")
         }
         let exchange = HTTPExchange(responseLimit: request.responseLimit, sockets: sockets)
         let result = withExtendedLifetime(exchange) {

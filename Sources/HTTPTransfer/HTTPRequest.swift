@@ -213,7 +213,7 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
     /// of `StreamClient`, whether some of the bytes may have arrived.
     package let bodyFullySent: Bool
 
-    package init(code: Code, message: String, bodyFullySent: Bool) {
+    package init(code: Code, message: String, bodyFullySent: Bool = false) {
         self.code = code
         self.message = message
         self.bodyFullySent = bodyFullySent

@@ -233,7 +233,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
         request.responseLimit += body.count * Format.responseBytesPerLine
         do throws(HTTPTransferError) {
             guard let compressor = body as? StreamingCompressor, compressor.finish() else {
-                throw HTTPTransferError(code: .other, message: "Compressing the lines failed", bodyFullySent: false)
+                throw HTTPTransferError(code: .other, message: "Compressing the lines failed")
             }
             request.body = compressor.bytes
             if compressor.isCompressed { request.headers.append(name: "Content-Encoding", value: "gzip") }
