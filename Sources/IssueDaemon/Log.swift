@@ -94,10 +94,6 @@ package struct Log: Sendable {
 }
 
 extension Log {
-    package func debug(_ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
-        log(.debug, event, fields())
-    }
-
     package func info(_ event: LogEvent, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]) {
         log(.info, event, fields())
     }

@@ -21,7 +21,7 @@ struct LogTests {
         let (journal, inJournal) = log(.debug, .journal)
         let (plain, onScreen) = log(.debug, .plain)
         for log in [journal, plain] {
-            log.debug(.daemonReady)
+            log.log(.debug, .daemonReady)
             log.info(.destinationBatchFinished, ["lines": "5"])
             log.notice(.storeOpened)
             log.warning(.storeMaintenanceFailed, ["error": "no answer", "file": "a"])
