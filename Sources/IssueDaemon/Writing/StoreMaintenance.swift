@@ -61,23 +61,23 @@ struct StoreMaintenance {
     /// How long one call of `step` may continue with further steps. Above zero only if the store exceeds `MaxSize=` by
     /// more than a sixteenth.
     private var turn = Duration.zero
-    private var nextCheck: MonotonicInstant
-    private var nextMarkCheck: MonotonicInstant
+    private var nextCheck = MonotonicInstant(sinceBoot: .zero)
+    private var nextMarkCheck = MonotonicInstant(sinceBoot: .zero)
     /// The time of the next search for requeued dead letters that can't be read.
-    private var nextSinglesCheck: MonotonicInstant
+    private var nextSinglesCheck = MonotonicInstant(sinceBoot: .zero)
     /// The earliest time at which an expired mute is ended, after a failure.
-    private var nextMuteCheck: MonotonicInstant
+    private var nextMuteCheck = MonotonicInstant(sinceBoot: .zero)
     /// The numbers of groups that were moved to the newest fingerprint rule, and not logged yet.
     private var regrouped = (changed: 0, merged: 0)
     /// The earliest time at which groups are moved, after a failure.
-    private var nextRegrouping: MonotonicInstant
+    private var nextRegrouping = MonotonicInstant(sinceBoot: .zero)
     /// Whether records were removed since unreferenced rows, such as series without records, were last removed.
     private var hasUnreferencedRows = false
-    private var nextCollection: MonotonicInstant
+    private var nextCollection = MonotonicInstant(sinceBoot: .zero)
     /// The last group that the current pass over quiet issues has examined; nil between passes.
     private var quietGroup: GroupID?
     private var quietCount = 0
-    private var nextQuietPass: MonotonicInstant
+    private var nextQuietPass = MonotonicInstant(sinceBoot: .zero)
     private var lastFailure: StoreFailure?
     /// Whether other files left too little free space at the last check, which is logged once.
     private var isFreeSpaceUnreachable = false
@@ -101,11 +101,8 @@ struct StoreMaintenance {
     /// The value of `turn` if the store exceeds `MaxSize=` by more than a quarter.
     private static let longTurn: Duration = .milliseconds(10)
 
-    init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
+    init(folder: String, removed: @escaping () -> Void, log: Log) {
         (self.folder, self.removed, self.log) = (folder, removed, log)
-        (nextCollection, nextCheck, nextMarkCheck, nextMuteCheck, nextQuietPass) = (now, now, now, now, now)
-        nextSinglesCheck = now
-        nextRegrouping = now
     }
 
     /// Returns when the next step is due; a time in the past if it is due now.

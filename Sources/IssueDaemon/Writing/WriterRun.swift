@@ -86,7 +86,7 @@ final class WriterRun {
             duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
         let now = Clock.monotonic
         maintenance = StoreMaintenance(
-            folder: FileSystem.parentFolder(of: opening.path), at: now, removed: callbacks.removed, log: log)
+            folder: FileSystem.parentFolder(of: opening.path), removed: callbacks.removed, log: log)
         storeDamage = { service.storeDamage($0) }
         nextDamageAttempt = now.advanced(by: Self.damageInterval)
         (nextWritingCheck, nextRescue, nextFileCheck) = (now, now, now)

@@ -62,7 +62,7 @@ struct StoreMaintenanceTests {
         /// Lowers the maximum size, and performs maintenance until the store is below it.
         func reduce(to maxSize: Int64) throws {
             writer.reload(limits, RetentionSettings(maxSize: maxSize, keepFree: 0))
-            var maintenance = StoreMaintenance(folder: folder, at: Clock.monotonic, removed: {}, log: .silent)
+            var maintenance = StoreMaintenance(folder: folder, removed: {}, log: .silent)
             let retention = Retention(settings: writer.retention)
             for _ in 0..<20_000 {
                 try maintenance.step(writer, isIdle: false, at: Clock.monotonic)
@@ -196,7 +196,7 @@ struct StoreMaintenanceTests {
             }
             try fixture.writer.closeOpenRange()
             try fixture.forgetAll()
-            var maintenance = StoreMaintenance(folder: fixture.folder, at: Clock.monotonic, removed: {}, log: .silent)
+            var maintenance = StoreMaintenance(folder: fixture.folder, removed: {}, log: .silent)
             func work(until isDone: (_ spareBytes: Int64) -> Bool) throws {
                 for _ in 0..<20_000 where try !isDone(fixture.facts().spareBytes) {
                     try maintenance.step(fixture.writer, isIdle: true, at: Clock.monotonic)
