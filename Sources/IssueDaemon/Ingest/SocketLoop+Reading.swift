@@ -39,11 +39,10 @@ extension SocketLoop {
 
     /// Begins the received calls, as far as the limits allow.
     func process(_ connection: ClientConnection) {
-        let limits = service.limits
         while connection.state.isOpen, mayBegin(connection), readCalls(of: connection) {}
         submit(connection)
         if let error = connection.intake.keepPartialMessage(
-            maxQueryBytes: limits.queryMessageBytes, at: Clock.monotonic)
+            maxQueryBytes: service.limits.queryMessageBytes, at: Clock.monotonic)
         {
             end(connection, with: error)
         }
@@ -56,12 +55,11 @@ extension SocketLoop {
     ///
     /// - Returns: `true` if there may be more.
     private func readCalls(of connection: ClientConnection) -> Bool {
-        let limits = service.limits
         let room = connection.user.load.room(
             unanswered: connection.bytes.inFlight, within: allowance(of: connection.user))
         var counts = ConnectionIntake.Counts()
         let stop = connection.intake.readCalls(
-            with: &reader, upTo: room, maxQueryBytes: limits.queryMessageBytes, &counts)
+            with: &reader, upTo: room, maxQueryBytes: service.limits.queryMessageBytes, &counts)
         service.statusRegistry.counted(rejected: counts.rejectedRecords, duplicates: 0)
         if let redactions = reader.takeRedactions() { service.statusRegistry.counted(redactions) }
         if counts.reports > 0 { changed(inFlight: counts.bytes, of: connection) }

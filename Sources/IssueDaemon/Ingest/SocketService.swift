@@ -39,29 +39,18 @@ final class SocketService: Sendable {
     let log: Log
 
     init(
-        listener: SharedDescriptor, metricsListener: SharedDescriptor? = nil, limits: SocketLimits,
-        recordLimits: RecordLimits, redactor: Redactor = Redactor(),
-        access: AccessPolicy, statusRegistry: StatusRegistry, log: Log
+        listener: SharedDescriptor, metricsListener: SharedDescriptor? = nil, _ configuration: Configuration,
+        redactor: Redactor = Redactor(), statusRegistry: StatusRegistry, log: Log
     ) throws(Errno) {
         wakeUp = try EventCounter()
         self.listener = listener
         self.metricsListener = metricsListener
-        self.limits = limits
-        self.recordLimits = recordLimits
+        limits = SocketLimits(configuration.socket)
+        recordLimits = RecordLimits(configuration.socket)
         self.redactor = redactor
-        self.access = Mutex(access)
+        access = Mutex(AccessPolicy(configuration.access))
         self.statusRegistry = statusRegistry
         self.log = log
-    }
-
-    convenience init(
-        listener: SharedDescriptor, metricsListener: SharedDescriptor?, _ configuration: Configuration,
-        redactor: Redactor = Redactor(), statusRegistry: StatusRegistry, log: Log
-    ) throws(Errno) {
-        try self.init(
-            listener: listener, metricsListener: metricsListener, limits: SocketLimits(configuration.socket),
-            recordLimits: RecordLimits(configuration.socket), redactor: redactor,
-            access: AccessPolicy(configuration.access), statusRegistry: statusRegistry, log: log)
     }
 
     /// Adds to the inbox of the socket thread, and wakes the thread.
@@ -294,67 +283,56 @@ final class UnavailableStoreServer {
 }
 
 /// The limits for connections and users. Sizes are in bytes.
-struct SocketLimits: Equatable, Sendable {
-    var messageBytes = SocketSettings().maxMessageSize
-    var connections = SocketSettings().maxConnections
-    var connectionsPerUser = SocketSettings().maxConnectionsPerUser
-    var bytesInFlightPerUser = SocketSettings().maxBytesInFlightPerUser
-    /// The maximum memory for the calls and replies of all users together.
-    var memory = SocketSettings().maxMemory
+struct SocketLimits: Sendable {
+    private let settings: SocketSettings
+    let timeouts: ConnectionState.Timeouts
     /// The maximum size of a message other than a report.
-    var queryMessageBytes = 64 << 10
-    var readTimeout = SocketSettings().readTimeout
+    let queryMessageBytes = 64 << 10
     /// The size of one user's unread replies and running queries above which none of the user's calls begin.
-    var unreadBytesPerUser = 16 << 20
+    private let unreadBytesPerUser = 16 << 20
     /// The number of unread bytes that a running query counts as.
-    var queryReplyBytes = 256 << 10
+    let queryReplyBytes = 256 << 10
     /// How long a client may read nothing of its replies before the connection is closed.
-    var writeTimeout: Duration = .seconds(30)
+    private static let writeTimeout: Duration = .seconds(30)
     /// The number of bytes that are read from one user's connections before other users get their turn.
-    var quantum = 256 << 10
+    private let quantum = 256 << 10
     /// A connection with fewer bytes in flight than this is not throttled because of calls on the user's other
     /// connections.
-    var little = 4 << 10
+    private let little = 4 << 10
+    /// The timeout for a client that does not read its replies while queries wait for the memory of these replies.
+    private let stalledReplyTimeout: Duration = .seconds(1)
+
+    init(_ settings: SocketSettings) {
+        self.settings = settings
+        timeouts = ConnectionState.Timeouts(read: settings.readTimeout, write: Self.writeTimeout)
+    }
+
+    var messageBytes: Int { settings.maxMessageSize }
 
     /// The limits of one user.
     var userLimits: UserLoad.Limits {
-        UserLoad.Limits(calls: bytesInFlightPerUser, replies: unreadBytesPerUser, quantum: quantum, little: little)
+        UserLoad.Limits(
+            calls: settings.maxBytesInFlightPerUser, replies: unreadBytesPerUser, quantum: quantum, little: little)
     }
 
     /// The limits for the numbers of connections.
     var connectionLimits: ConnectionShares.Limits {
-        ConnectionShares.Limits(total: connections, perUser: connectionsPerUser)
+        ConnectionShares.Limits(total: settings.maxConnections, perUser: settings.maxConnectionsPerUser)
     }
 
     /// The memory limits of all users together. The returned value counts no memory as used.
     var memoryPressure: MemoryPressure {
         MemoryPressure(
             // Half of the memory is for calls, partially received or not yet answered.
-            calls: MemoryBudget(limit: memory / 2, guaranteed: 256 << 10),
+            calls: MemoryBudget(limit: settings.maxMemory / 2, guaranteed: 256 << 10),
             // The other half is for replies, unread or being prepared.
-            replies: MemoryBudget(limit: memory / 2, guaranteed: 2 * queryReplyBytes),
+            replies: MemoryBudget(limit: settings.maxMemory / 2, guaranteed: 2 * queryReplyBytes),
             limits: MemoryPressure.Limits(
                 // Partial messages can stay for long, unlike other calls.
-                received: memory / 4, unread: replyBudget.maxUnread, stalledReplyTimeout: stalledReplyTimeout))
+                received: settings.maxMemory / 4, unread: replyBudget.maxUnread,
+                stalledReplyTimeout: stalledReplyTimeout))
     }
-
-    var timeouts: ConnectionState.Timeouts { ConnectionState.Timeouts(read: readTimeout, write: writeTimeout) }
 
     /// How queries share the memory for replies.
-    var replyBudget: ReplyBudget { ReplyBudget(limit: memory / 2, limitPerUser: unreadBytesPerUser) }
-    /// The timeout for a client that does not read its replies while queries wait for the memory of these replies.
-    var stalledReplyTimeout: Duration = .seconds(1)
-}
-
-extension SocketLimits {
-    /// The limits that `[Socket]` sets.
-    init(_ settings: SocketSettings) {
-        self.init()
-        messageBytes = settings.maxMessageSize
-        connections = settings.maxConnections
-        connectionsPerUser = settings.maxConnectionsPerUser
-        bytesInFlightPerUser = settings.maxBytesInFlightPerUser
-        memory = settings.maxMemory
-        readTimeout = settings.readTimeout
-    }
+    var replyBudget: ReplyBudget { ReplyBudget(limit: settings.maxMemory / 2, limitPerUser: unreadBytesPerUser) }
 }

@@ -2,6 +2,7 @@ import Foundation
 import IssueCore
 import IssueProtocol
 import IssueStore
+import Synchronization
 import Testing
 import UnixIO
 
@@ -30,9 +31,9 @@ struct SocketLoopTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let address = try SocketAddress.unix(folder.appending(path: "socket").path)
         let service = try SocketService(
-            listener: SharedDescriptor(try Socket.listenUnix(at: address, mode: 0o600)), limits: SocketLimits(),
-            recordLimits: RecordLimits(), access: AccessPolicy(ownUser: 0, readers: [], operators: []),
+            listener: SharedDescriptor(try Socket.listenUnix(at: address, mode: 0o600)), .default,
             statusRegistry: StatusRegistry(path: "/nowhere/issues.db"), log: .silent)
+        service.access.withLock { $0 = AccessPolicy(ownUser: 0, readers: [], operators: []) }
         let calls = Monitor(Calls(isHeld: holdsFirst))
         let handlers = SocketService.Handlers(
             submit: { _ in RecordBatch() },
