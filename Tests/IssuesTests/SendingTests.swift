@@ -51,6 +51,27 @@ struct SendingTests {
         }
     }
 
+    @Test("An object that the old beforeSend closure holds can report an issue when it is released")
+    func released() {
+        final class Departing: Sendable {
+            let onEnd: @Sendable () -> Void
+            init(_ onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+            deinit { onEnd() }
+        }
+        let gate = SendGate()
+        let withheld = Atomic(0)
+        let report: @Sendable () -> Void = { [unowned gate] in
+            let decision = gate.evaluate(IssueReport("I leave"), isSampled: false, chance: 0)
+            if case .withheld = decision { withheld.add(1, ordering: .relaxed) }
+        }
+        gate.beforeSend = { [departing = Departing(report)] report in
+            _ = departing
+            return report
+        }
+        gate.beforeSend = { _ in nil }
+        #expect(withheld.load(ordering: .relaxed) == 1)
+    }
+
     @Test("An issue that the beforeSend closure reports is not passed to it")
     func recursion() async throws {
         let gate = SendGate()

@@ -360,10 +360,13 @@ package final class SendGate: Sendable {
     }
 
     private func change(_ change: (inout Rules) -> Void) {
-        rules.withLock { rules in
+        // The old rules are released outside the lock, since the deinit of an object they hold may report an issue.
+        _ = rules.withLock { rules in
+            let old = rules
             change(&rules)
             let hasAny = level > .debug || rules.beforeSend != nil || !rules.sampling.isEmpty
             hasRules.store(hasAny, ordering: .releasing)
+            return old
         }
     }
 
