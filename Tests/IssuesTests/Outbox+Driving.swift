@@ -25,7 +25,7 @@ extension Outbox<Int> {
                 self.encoded(call.sequence, as: text)
             case .send(let text):
                 // A call that is sent again was encoded earlier and is among the unanswered ones.
-                let call = encoded.last { $0.text == text }?.call ?? unanswered.first { $0.text == text }
+                let call = encoded.last { $0.text == text }?.call ?? calls.first { $0.text == text }
                 guard let call else { return sent }
                 sent.append(
                     SentCall(

@@ -15,25 +15,20 @@ package struct Outbox<Payload: Sendable>: Sendable {
     package typealias Entry = OutboxEntry<Payload>
     package typealias Call = OutboxCall<Payload>
 
-    enum Link {
-        case down
-        case up
-    }
-
     var limits: OutboxLimits
 
     // Issues without a sequence number, by level, so that the least severe can be dropped first.
     var waiting: [ChunkedQueue<Entry>]
-    var waitingCount = 0
-    var waitingBytes = 0
-    // Issues with a sequence number: sent, to be sent or to be encoded.
-    var calls: [Call] = []
-    var callsCount = 0
-    var callsBytes = 0
+    /// The calls that have sequence numbers and no answer yet, in order: sent, to be sent or to be encoded.
+    package private(set) var calls: [Call] = []
+    /// The number of issues in the buffer.
+    package private(set) var count = 0
+    /// The approximate size of the issues in the buffer, in bytes.
+    var bytes = 0
     // The sequence numbers of the calls that were sent on this connection and not answered, in order.
     var unansweredSequences: [Int64] = []
 
-    var link: Link = .down
+    var isConnected = false
     var retryAt: KernelInstant?
     var answerDue: KernelInstant?
     // If not nil, nothing is sent before this time, nor before all answers of this connection have arrived.
@@ -51,26 +46,15 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     /// The total number of failed attempts to connect to the daemon and of lost connections.
     package private(set) var failedAttempts = 0
-    /// The total number of dropped issues, including those that earlier runs lost.
-    package internal(set) var dropped = 0
 
     package init(limits: OutboxLimits = OutboxLimits()) {
         self.limits = limits
         waiting = IssueLevel.allCases.map { _ in ChunkedQueue() }
     }
 
-    /// The calls that have sequence numbers and no answer yet, in order.
-    package var unanswered: [Call] { calls }
-
-    /// The number of issues in the buffer.
-    package var count: Int { waitingCount + callsCount }
-
     /// Whether a new issue may change the next step.
     package var needsWakeUp: Bool {
-        switch link {
-        case .down: retryAt == nil || isIdle
-        case .up: pausedUntil == nil && calls.count < limits.calls
-        }
+        isConnected ? pausedUntil == nil && calls.count < limits.calls : retryAt == nil || isIdle
     }
 
     /// The order number that the next issue gets.
@@ -101,27 +85,26 @@ package struct Outbox<Payload: Sendable>: Sendable {
         _ payload: Payload, level: IssueLevel, bytes: Int, growth: Int = 0,
         coalescing: (inout Payload, Payload) -> Bool = { _, _ in false }
     ) -> [Entry] {
-        let queue = Self.index(of: level)
+        let queue = Int(level.rank)
         // Changed in place, to avoid a copy of the queued issue.
         if waiting[queue].changeLast({ $0?.absorb(payload, coalescing) ?? false }) { return [] }
         let entry = Entry(order: nextOrder, level: level, bytes: bytes, sentBytes: bytes + growth, payload: payload)
         nextOrder += 1
         waiting[queue].append(entry)
-        waitingCount += 1
-        waitingBytes += bytes
+        count += 1
+        self.bytes += bytes
 
         var leaving: [Entry] = []
-        while count > limits.entries || waitingBytes + callsBytes > limits.bytes, let entry = removeLeastSevere() {
+        while count > limits.entries || self.bytes > limits.bytes, let entry = removeLeastSevere() {
             leaving.append(entry)
         }
-        dropped += leaving.count
-        unreportedDrops += leaving.count
+        lost(leaving.count)
         return leaving
     }
 
     /// Records that a connection to the daemon was made.
     package mutating func connected() {
-        link = .up
+        isConnected = true
         retryAt = nil
         pausedUntil = nil
         needsNewConnection = false
@@ -133,8 +116,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     ///   - now: The current time.
     ///   - unit: A random number from 0 to 1 that varies the delay before the next attempt.
     package mutating func disconnected(at now: KernelInstant, unit: Double) {
-        let isPlanned = link == .up && needsNewConnection
-        link = .down
+        let isPlanned = isConnected && needsNewConnection
+        isConnected = false
         unansweredSequences = []
         answerDue = nil
         pausedUntil = nil
@@ -146,7 +129,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     /// Records that the connection was closed because it was idle.
     package mutating func closedWhileIdle() {
-        link = .down
+        isConnected = false
         retryAt = nil
     }
 
@@ -157,18 +140,17 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     /// Removes all issues from the buffer and returns them as calls with sequence numbers.
     package mutating func takeAll() -> [Call] {
-        while waitingCount > 0 { formCall() }
+        while oldestQueue != nil { formCall() }
         let all = calls
         calls = []
-        callsCount = 0
-        callsBytes = 0
+        count = 0
+        bytes = 0
         unansweredSequences = []
         return all
     }
 
     /// Records that earlier runs lost `count` issues. The next call that is formed reports the number.
     mutating func lost(_ count: Int) {
-        dropped += count
         unreportedDrops += count
     }
 
@@ -176,28 +158,26 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     /// Returns the next step. If it is ``OutboxStep/send(_:)``, the call counts as sent.
     package mutating func next(at now: KernelInstant) -> OutboxStep<Payload> {
-        switch link {
-        case .down:
+        guard isConnected else {
             isIdle = count == 0
             guard !isIdle else { return .idle }
             if let retryAt, retryAt > now { return .wait(until: retryAt) }
             return .connect
-        case .up:
-            if needsNewConnection { return .disconnect }
-            if let answerDue, answerDue <= now { return .disconnect }
-            if let pausedUntil {
-                if !unansweredSequences.isEmpty { return waitForAnswer }
-                if pausedUntil > now { return .wait(until: pausedUntil) }
-                self.pausedUntil = nil
-            }
-            if unansweredSequences.count == calls.count, calls.count < limits.calls { formCall() }
-            guard unansweredSequences.count < calls.count else { return waitForAnswer }
-            let call = calls[unansweredSequences.count]
-            guard let text = call.text else { return .encode(call) }
-            if unansweredSequences.isEmpty { answerDue = now.advanced(by: limits.answerTimeout) }
-            unansweredSequences.append(call.sequence)
-            return .send(text)
         }
+        if needsNewConnection { return .disconnect }
+        if let answerDue, answerDue <= now { return .disconnect }
+        if let pausedUntil {
+            if !unansweredSequences.isEmpty { return waitForAnswer }
+            if pausedUntil > now { return .wait(until: pausedUntil) }
+            self.pausedUntil = nil
+        }
+        if unansweredSequences.count == calls.count, calls.count < limits.calls { formCall() }
+        guard unansweredSequences.count < calls.count else { return waitForAnswer }
+        let call = calls[unansweredSequences.count]
+        guard let text = call.text else { return .encode(call) }
+        if unansweredSequences.isEmpty { answerDue = now.advanced(by: limits.answerTimeout) }
+        unansweredSequences.append(call.sequence)
+        return .send(text)
     }
 
     /// Stores the encoded form of a call. If it is too large and the call has several issues, the call is split into
@@ -223,21 +203,15 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     private mutating func formCall() {
         var entries: [Entry] = []
-        entries.reserveCapacity(min(waitingCount, limits.callEntries))
-        var bytes = 0
+        entries.reserveCapacity(min(waiting.reduce(0) { $0 + $1.count }, limits.callEntries))
         var sentBytes = 0
         while entries.count < limits.callEntries, let queue = oldestQueue, let entry = waiting[queue].first {
             guard entries.isEmpty || sentBytes + entry.sentBytes <= limits.callBytes else { break }
             _ = waiting[queue].popFirst()
             entries.append(entry)
-            bytes += entry.bytes
             sentBytes += entry.sentBytes
         }
         guard !entries.isEmpty else { return }
-        waitingCount -= entries.count
-        waitingBytes -= bytes
-        callsCount += entries.count
-        callsBytes += bytes
         calls.append(Call(sequence: nextSequence, entries: entries, droppedBefore: unreportedDrops, text: nil))
         nextSequence += Int64(entries.count)
         unreportedDrops = 0
@@ -256,8 +230,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     private mutating func removeLeastSevere() -> Entry? {
         guard let queue = waiting.indices.first(where: { waiting[$0].count > 0 }) else { return nil }
         guard let entry = waiting[queue].popFirst() else { return nil }
-        waitingCount -= 1
-        waitingBytes -= entry.bytes
+        count -= 1
+        bytes -= entry.bytes
         return entry
     }
 
@@ -267,10 +241,6 @@ package struct Outbox<Payload: Sendable>: Sendable {
         let delay = min(limits.firstDelay * (1 << doublings), limits.lastDelay)
         // Half of the delay is random, so that the processes of a host do not all reconnect at once.
         return delay * (0.5 + 0.5 * min(max(unit, 0), 1))
-    }
-
-    private static func index(of level: IssueLevel) -> Int {
-        Int(level.rank)
     }
 }
 
@@ -357,8 +327,8 @@ extension Outbox {
 
     private mutating func removeCall(at index: Int) -> Call {
         let call = calls.remove(at: index)
-        callsCount -= call.entries.count
-        callsBytes -= call.bytes
+        count -= call.entries.count
+        bytes -= call.bytes
         return call
     }
 }
