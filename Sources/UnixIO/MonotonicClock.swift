@@ -55,6 +55,9 @@ package struct KernelInstant: InstantProtocol, Hashable, Sendable {
         .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
     }
 
+    /// The time from now to this instant; zero if it has passed.
+    package var timeLeft: Duration { max(.zero, MonotonicClock.now.duration(to: self)) }
+
     package static func < (left: KernelInstant, right: KernelInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }

@@ -46,7 +46,7 @@ struct CollectorClientLoop: ~Copyable {
 
     private mutating func wait(until time: KernelInstant?) {
         do throws(Errno) {
-            try poller.wait(timeout: time.map { max(.zero, MonotonicClock.now.duration(to: $0)) })
+            try poller.wait(timeout: time?.timeLeft)
         } catch {
             // The application has closed the poller's descriptor. After this thread has ended, the next call starts a
             // thread with a new poller.
@@ -68,15 +68,9 @@ struct CollectorClientLoop: ~Copyable {
     private mutating func add(_ request: CollectorClient.Request) {
         switch request {
         case .call(let call, let endpoint, let onOwnConnection):
-            let shared = onOwnConnection ? nil : sharedWork(at: endpoint, CallQueue.self)
-            let queue = shared ?? CallQueue()
-            queue.add(call)
-            if shared == nil { addChannel(for: queue, at: endpoint, isShared: !onOwnConnection) }
+            work(at: endpoint, isShared: !onOwnConnection, or: CallQueue()).add(call)
         case .fates(let record, let endpoint):
-            let shared = sharedWork(at: endpoint, AwaitQueue.self)
-            let queue = shared ?? AwaitQueue()
-            queue.add(record)
-            if shared == nil { addChannel(for: queue, at: endpoint, isShared: true) }
+            work(at: endpoint, isShared: true, or: AwaitQueue()).add(record)
         case .begin(let stream, let message, let reply, let endpoint):
             // A finished reply means that the task was cancelled. The stream's end may have been processed already.
             guard !reply.isFinished else { return }
@@ -91,12 +85,17 @@ struct CollectorClientLoop: ~Copyable {
         }
     }
 
-    /// Returns the work of a type on a shared connection to an endpoint. Nil if no connection has such work.
-    private func sharedWork<Work: CallWork>(at endpoint: CollectorClient.Endpoint, _ type: Work.Type) -> Work? {
-        for channel in channels where channel.isShared && channel.endpoint == endpoint {
+    /// Returns the work of this type on a shared connection to an endpoint. If there is none, or if the work must not
+    /// be shared, adds a connection for new work.
+    private mutating func work<Work: CallWork>(
+        at endpoint: CollectorClient.Endpoint, isShared: Bool, or new: @autoclosure () -> Work
+    ) -> Work {
+        for channel in channels where isShared && channel.isShared && channel.endpoint == endpoint {
             if let work = channel.work as? Work { return work }
         }
-        return nil
+        let work = new()
+        addChannel(for: work, at: endpoint, isShared: isShared)
+        return work
     }
 
     private mutating func addChannel(
@@ -157,9 +156,7 @@ private final class CallChannel {
     private func advance(at now: KernelInstant) {
         if link == nil { connect(at: now) }
         if let link, let message = work.nextMessage(at: now), !link.send(message) { lost(.closed, at: now) }
-        if let link, link.isWatched != work.wantsReplies {
-            guard link.watch(work.wantsReplies) else { return lost(.closed, at: now) }
-        }
+        if let link, !link.watch(work.wantsReplies) { return lost(.closed, at: now) }
         if hasUnread { receive(at: now) }
     }
 
@@ -179,11 +176,8 @@ private final class CallChannel {
 
     func handle(_ event: PollEvent, at now: KernelInstant) {
         guard let link else { return }
-        switch link.handle(event) {
-        case .ready: receive(at: now)
-        case .none: break
-        case .broken: lost(.closed, at: now)
-        }
+        guard link.handle(event) else { return lost(.closed, at: now) }
+        if event.isReadable { receive(at: now) }
     }
 
     /// Closes the connection, which also cancels a query in the daemon.
@@ -241,18 +235,16 @@ private final class CallChannel {
     // MARK: Replies
 
     private func receive(at now: KernelInstant) {
-        while let link {
-            hasUnread = !work.wantsReplies
-            guard !hasUnread else { return }
-            switch link.receive() {
-            case .nothing: return
-            case .reply(let reply):
+        do throws(CollectorConnectionError) {
+            while let link {
+                hasUnread = !work.wantsReplies
+                guard !hasUnread, let reply = try link.receive() else { return }
                 hasReplied = true
                 failedAttempts = 0
                 if !work.received(reply, at: now) { return close() }
-            case .malformed(let reason): return lost(.malformed(reason), at: now)
-            case .broken: return lost(.closed, at: now)
             }
+        } catch {
+            lost(error, at: now)
         }
     }
 

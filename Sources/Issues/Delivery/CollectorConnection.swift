@@ -100,9 +100,8 @@ package struct CollectorConnection: ~Copyable {
     // MARK: Messages
 
     private func send(_ message: [UInt8], deadline: KernelInstant?) throws(CollectorConnectionError) {
-        let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
         do throws(Errno) {
-            try socket.sendAll(message, timeout: timeout)
+            try socket.sendAll(message, timeout: deadline?.timeLeft)
         } catch {
             throw Self.lost(error)
         }
@@ -110,14 +109,9 @@ package struct CollectorConnection: ~Copyable {
 
     private mutating func reply(deadline: KernelInstant?) throws(CollectorConnectionError) -> VarlinkReply {
         while true {
-            do {
-                if let reply = try replies.next() { return reply }
-            } catch {
-                throw .malformed("\(error)")
-            }
+            if let reply = try replies.next() { return reply }
             do throws(Errno) {
-                let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
-                guard try Readiness.wait(socket, for: .read, timeout: timeout) else { throw Errno.timedOut }
+                guard try Readiness.wait(socket, for: .read, timeout: deadline?.timeLeft) else { throw Errno.timedOut }
                 let count =
                     receivesFiles
                     ? try replies.read(from: socket, atMost: 64 << 10, passed: &passedFile)
@@ -184,22 +178,6 @@ final class LinkPoller {
 ///
 /// It must be used on one thread only.
 final class CollectorLink {
-    /// The meaning of an event.
-    enum EventMeaning {
-        /// A reply may have arrived.
-        case ready
-        case none
-        case broken
-    }
-
-    /// The result of looking for a reply.
-    enum Received {
-        case nothing
-        case reply(VarlinkReply)
-        case malformed(String)
-        case broken
-    }
-
     let path: String
     private let socket: FileDescriptor
     private let poller: LinkPoller
@@ -207,7 +185,7 @@ final class CollectorLink {
     private var output: [UInt8] = []
     private var sent = 0
     private var waitsToWrite = false
-    private(set) var isWatched = true
+    private var isWatched = true
     private var replies: ReplyReader
 
     /// Adds a connected, non-blocking socket to a poller. `replyLimit` is the maximum size of a reply, in bytes.
@@ -244,26 +222,23 @@ final class CollectorLink {
         return sendPending()
     }
 
-    /// Handles an event of the socket.
-    func handle(_ event: PollEvent) -> EventMeaning {
-        if event.isWritable, sent < output.count, !sendPending() { return .broken }
-        return event.isReadable ? .ready : .none
+    /// Sends buffered text if an event says that the socket accepts it. Returns false if the connection is lost.
+    func handle(_ event: PollEvent) -> Bool {
+        !event.isWritable || sendPending()
     }
 
-    /// Returns the next reply if one has arrived.
-    func receive() -> Received {
+    /// Returns the next reply; nil if none has arrived.
+    ///
+    /// - Throws: `malformed` if a reply is invalid, and `closed` if the connection is lost.
+    func receive() throws(CollectorConnectionError) -> VarlinkReply? {
         while true {
-            do {
-                if let reply = try replies.next() { return .reply(reply) }
-            } catch {
-                return .malformed("\(error)")
-            }
-            switch readMore() {
+            if let reply = try replies.next() { return reply }
+            switch IOResult(reading: { () throws(Errno) in try replies.read(from: socket, atMost: 16 << 10) }) {
             case .bytes: continue
             case .wouldBlock:
                 replies.releaseMemory()
-                return .nothing
-            case .end, .failed: return .broken
+                return nil
+            case .end, .failed: throw .closed
             }
         }
     }
@@ -274,23 +249,11 @@ final class CollectorLink {
     func watch(_ isWatched: Bool) -> Bool {
         guard isWatched != self.isWatched else { return true }
         self.isWatched = isWatched
-        do throws(Errno) {
-            if isWatched {
-                try poller.poller.add(socket, token: token, for: interest)
-            } else {
-                try poller.poller.remove(socket)
-            }
-            return true
-        } catch {
-            return false
-        }
+        guard isWatched else { return (try? poller.poller.remove(socket)) != nil }
+        return (try? poller.poller.add(socket, token: token, for: interest)) != nil
     }
 
     private var interest: Interest { waitsToWrite ? [.read, .write] : .read }
-
-    private func readMore() -> IOResult {
-        IOResult(reading: { () throws(Errno) in try replies.read(from: socket, atMost: 16 << 10) })
-    }
 
     private func sendPending() -> Bool {
         while sent < output.count {
@@ -386,10 +349,14 @@ struct ReplyReader: Sendable {
         frames = FrameDecoder(limit: limit)
     }
 
-    /// Returns the next complete reply; nil if more bytes are needed.
-    mutating func next() throws -> VarlinkReply? {
-        guard let frame = try frames.next() else { return nil }
-        return try VarlinkReply(decoding: frames[frame])
+    /// Returns the next complete reply; nil if more bytes are needed. Throws `malformed` if the reply is invalid.
+    mutating func next() throws(CollectorConnectionError) -> VarlinkReply? {
+        do {
+            guard let frame = try frames.next() else { return nil }
+            return try VarlinkReply(decoding: frames[frame])
+        } catch {
+            throw .malformed("\(error)")
+        }
     }
 
     /// Reads at most `count` available bytes. Returns the number of bytes, or 0 at the end of the stream.

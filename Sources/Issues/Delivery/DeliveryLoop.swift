@@ -66,7 +66,7 @@ struct DeliveryLoop: ~Copyable {
     }
 
     private mutating func wait(until moment: KernelInstant?) {
-        let timeout = moment.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
+        let timeout = moment?.timeLeft
         if let poller {
             waitForLink(on: poller, timeout: timeout)
         } else if let waker {
@@ -74,10 +74,7 @@ struct DeliveryLoop: ~Copyable {
             waker.counter.take()
         } else {
             // The process has no free descriptor for a waker, so this thread wakes up by itself within a second.
-            let retry = MonotonicClock.now.advanced(by: min(timeout ?? .seconds(1), .seconds(1)))
-            Forks.admitted {
-                _ = delivery.state.wait(deadline: retry) { state -> Bool? in state.isStopped ? true : nil }
-            }
+            _ = delivery.pause(min(timeout ?? .seconds(1), .seconds(1)))
         }
     }
 
@@ -88,11 +85,8 @@ struct DeliveryLoop: ~Copyable {
             return disconnect()
         }
         guard let link, let event = poller.events.first(where: { $0.token == Self.linkToken }) else { return }
-        switch link.handle(event) {
-        case .ready: read()
-        case .none: break
-        case .broken: disconnect()
-        }
+        guard link.handle(event) else { return disconnect() }
+        if event.isReadable { read() }
     }
 
     // MARK: Sending
@@ -107,7 +101,12 @@ struct DeliveryLoop: ~Copyable {
                     path: path, socket: socket, poller: poller, token: Self.linkToken, replyLimit: Self.replyLimit)
                 self.poller = poller
             } catch {
-                if case CollectorConnectionError.untrusted = error { warnOnce("\(error)") }
+                // Written only once per process.
+                if case CollectorConnectionError.untrusted = error,
+                    !delivery.hasWarned.exchange(true, ordering: .relaxed)
+                {
+                    StandardErrorLine.write("\(error)")
+                }
                 continue
             }
             delivery.state.withLock { $0.outbox.connected() }
@@ -115,12 +114,6 @@ struct DeliveryLoop: ~Copyable {
             return
         }
         disconnect()
-    }
-
-    /// Writes to standard error that a server is not trusted. Only the first call has an effect.
-    private func warnOnce(_ text: String) {
-        guard !delivery.hasWarned.exchange(true, ordering: .relaxed) else { return }
-        StandardErrorLine.write(text)
     }
 
     private mutating func dropLink() {
@@ -150,13 +143,12 @@ struct DeliveryLoop: ~Copyable {
 
     private mutating func read() {
         guard let link else { return }
-        while true {
-            switch link.receive() {
-            case .nothing: return
-            case .reply(let reply):
+        do throws(CollectorConnectionError) {
+            while let reply = try link.receive() {
                 guard handle(reply, from: link.path) else { return disconnect() }
-            case .malformed, .broken: return disconnect()
             }
+        } catch {
+            disconnect()
         }
     }
 

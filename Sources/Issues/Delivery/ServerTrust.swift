@@ -208,8 +208,7 @@ extension ServerTrust {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         for path in paths {
             do throws(CollectorConnectionError) {
-                let timeLeft = max(.zero, MonotonicClock.now.duration(to: deadline))
-                return try body(path, try connect(to: path, timeout: timeLeft))
+                return try body(path, try connect(to: path, timeout: deadline.timeLeft))
             } catch {
                 failure = Self.moreHelpful(failure, error)
             }

@@ -65,7 +65,7 @@ extension Delivery {
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
     /// Waits for `time`. Returns false if delivery stops meanwhile.
-    private func pause(_ time: Duration) -> Bool {
+    func pause(_ time: Duration) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
         return Forks.admitted {
             state.wait(deadline: deadline) { state -> Bool? in state.isStopped ? true : nil } == nil
@@ -367,7 +367,7 @@ package struct SpillSender: Sendable {
     }
 
     private func timeLeft(of timeout: Duration) -> Duration {
-        deadline.map { min(timeout, max(.zero, MonotonicClock.now.duration(to: $0))) } ?? timeout
+        min(timeout, deadline?.timeLeft ?? timeout)
     }
 
     private enum SendResult {
