@@ -149,11 +149,7 @@ final class AwaitQueue: CallWork {
 
         /// Resumes the task with the last reply or, if there is none, with an error.
         func finish() {
-            if let known {
-                record.reply.finish(.success(known))
-            } else {
-                record.reply.finish(.failure(failure ?? .timedOut))
-            }
+            record.reply.finish(known.map { .success($0) } ?? .failure(failure ?? CollectorConnectionError.timedOut))
         }
     }
 
@@ -257,12 +253,12 @@ final class AwaitQueue: CallWork {
         guard replyCount < inFlight.count else { return false }
         let entry = inFlight[replyCount]
         replyCount += 1
-        if !entry.hasEnded { process(reply, for: entry, at: now) }
+        if !entry.hasEnded { process(reply, for: entry) }
         if replyCount == inFlight.count { endBatch() }
         return true
     }
 
-    private func process(_ reply: VarlinkReply, for entry: Entry, at now: KernelInstant) {
+    private func process(_ reply: VarlinkReply, for entry: Entry) {
         var entry = entry
         if let error = CollectorError(reply) {
             guard case .busy = error, entry.record.retries else {
@@ -270,21 +266,20 @@ final class AwaitQueue: CallWork {
                 return
             }
             entry.failure = .refused(error)
-            keep(entry, at: now)
+            keep(entry)
         } else if let fates = try? AwaitReply(json: reply.parameters).fates,
             fates.contains(where: { $0.outcome == .pending })
         {
             entry.known = reply
             entry.failure = nil
-            keep(entry, at: now)
+            keep(entry)
         } else {
             settledCount += 1
             entry.record.reply.finish(.success(reply))
         }
     }
 
-    private func keep(_ entry: Entry, at now: KernelInstant) {
-        guard entry.record.deadline > now else { return entry.finish() }
+    private func keep(_ entry: Entry) {
         pending.append(entry)
         nextEnd = min(nextEnd, entry.end)
     }
@@ -316,8 +311,7 @@ final class AwaitQueue: CallWork {
                 continue
             }
             entry.failure = error
-            pending.append(entry)
-            nextEnd = min(nextEnd, entry.end)
+            keep(entry)
         }
     }
 }

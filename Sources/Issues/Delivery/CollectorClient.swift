@@ -321,13 +321,9 @@ final class PendingResult<Value: Sendable>: Sendable {
             state = .finished(result)
             return previous
         }
-        switch previous {
-        case .new: return true
-        case .awaited(let continuation):
-            continuation.resume(with: result)
-            return true
-        case .finished: return false
-        }
+        if case .finished = previous { return false }
+        if case .awaited(let continuation) = previous { continuation.resume(with: result) }
+        return true
     }
 }
 
