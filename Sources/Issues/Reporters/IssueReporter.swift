@@ -154,7 +154,7 @@ extension IssueSink {
     ) {
         receive(
             IssueReport(
-                note: message(), level: IssueLevel(severity), metadata: [:],
+                note: message(), level: IssueLevel(severity),
                 site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)))
     }
 
@@ -164,8 +164,17 @@ extension IssueSink {
     ) {
         receive(
             IssueReport(
-                error: error, note: message(), level: .error, metadata: [:],
+                error: error, note: message(), level: .error,
                 site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)))
+    }
+}
+
+extension IssueReport {
+    // Not inlined, since each type of sink would contain a copy.
+    @inline(never)
+    fileprivate init(error: (any Error)? = nil, note: String?, level: IssueLevel, site: IssueSite) {
+        self.init(
+            error: error, note: IssueText.plain(note), level: level, metadata: [:], fingerprint: nil, site: site)
     }
 }
 

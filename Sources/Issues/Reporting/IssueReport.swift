@@ -207,41 +207,27 @@ public struct IssueReport: Sendable {
         column: UInt = #column, function: StaticString? = #function
     ) {
         self.init(
-            error: error, note: message.map { IssueText(plain: $0) }, level: level, metadata: metadata,
-            fingerprint: fingerprint,
+            error: error, note: IssueText.plain(message), level: level, metadata: metadata, fingerprint: fingerprint,
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
     /// The message of an issue that was reported with neither a message nor an error.
     static let defaultMessage = "Issue reported"
 
-    /// Creates a report in the current scope.
+    /// Creates a report in a scope.
     ///
     /// - Parameters:
     ///   - error: The error. Nil for a message only.
     ///   - note: The caller's message. Nil for none.
     ///   - level: The level of the issue.
     ///   - metadata: Metadata of the call.
+    ///   - fingerprint: The text that the issue is grouped by. Nil or an empty string uses that of the scope.
     ///   - site: The reported location.
-    package init(
-        error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
-    ) {
-        self.init(
-            error: error, note: note.map { IssueText(plain: $0) }, level: level, metadata: metadata, site: site)
-    }
-
+    ///   - scope: The scope.
+    ///   - mark: The backtrace has only calls above this position.
     init(
-        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata,
-        fingerprint: String? = nil, site: IssueSite
-    ) {
-        self.init(
-            error: error, note: note, level: level, metadata: metadata, fingerprint: fingerprint, site: site,
-            in: ReportingScope.here, at: CallStack.Mark())
-    }
-
-    init(
-        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata,
-        fingerprint: String? = nil, site: IssueSite, in scope: ReportingScope.Box, at mark: CallStack.Mark
+        error: (any Error)? = nil, note: IssueText?, level: IssueLevel, metadata: IssueMetadata, fingerprint: String?,
+        site: IssueSite, in scope: ReportingScope.Box = ReportingScope.here, at mark: CallStack.Mark = CallStack.Mark()
     ) {
         let note = note.flatMap { $0.text.isEmpty ? nil : $0 }
         var content = Content(
@@ -391,7 +377,10 @@ extension IssueReport {
         mutating func apply(_ error: any Error, _ reading: ErrorReading) {
             message = note.map { "\($0): \(reading.message)" } ?? reading.message
             errorMessage = reading.message
-            if note == nil { describe(error) }
+            if note == nil {
+                values = (error as? Reported.Failure)?.values(in: message) ?? IssueText.Values(isKnown: false)
+                describedLength = message.utf8.count
+            }
             domain = reading.domain
             code = reading.code
             metadata = reading.metadata.merging(metadata)
@@ -406,12 +395,6 @@ extension IssueReport {
             // Checks the domain instead of the error's type, since the error is released before the report is encoded.
             return domain == Reported.Failure.domain
                 ? message == Reported.Failure.noReason : domain == nil && message == IssueReport.defaultMessage
-        }
-
-        /// Sets the values of a message that consists of the error's text alone.
-        private mutating func describe(_ error: any Error) {
-            values = (error as? Reported.Failure)?.values(in: message) ?? IssueText.Values(isKnown: false)
-            describedLength = message.utf8.count
         }
     }
 }
