@@ -278,6 +278,6 @@ extension Reported.Failure {
         let message = message.text.isEmpty ? IssueText(stringLiteral: noReason) : message
         let error = Self(kind: kind, message: message.text, name: site.name, values: message.values)
         let level: IssueLevel = kind == .assertion ? .error : .critical
-        return Reporting.report(error, { nil }, level: level, metadata: { [:] }, at: site)
+        return Reporting.report(error, { nil }, level: level, at: site)
     }
 }

@@ -16,8 +16,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        nil, message, level: severity, metadata: { [:] },
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+        nil, message, level: severity, at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
 /// Reports an issue with a message that is not a literal. Nil reports "Issue reported".
@@ -29,7 +28,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        nil, { IssueText.plain(message()) }, level: severity, metadata: { [:] },
+        nil, { IssueText.plain(message()) }, level: severity,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
@@ -41,7 +40,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        nil, message, level: severity.level, metadata: { [:] },
+        nil, message, level: severity.level,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
@@ -54,7 +53,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        nil, { IssueText.plain(message()) }, level: severity.level, metadata: { [:] },
+        nil, { IssueText.plain(message()) }, level: severity.level,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
@@ -71,8 +70,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        error, { nil }, level: .error, metadata: { [:] },
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+        error, { nil }, at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
 /// Reports a caught error.
@@ -89,8 +87,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        error, message, level: .error, metadata: { [:] },
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+        error, message, at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
 /// Reports a caught error with a message that is not a literal; nil for none.
@@ -102,7 +99,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        error, { IssueText.plain(message()) }, level: .error, metadata: { [:] },
+        error, { IssueText.plain(message()) },
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 

@@ -8,8 +8,8 @@ enum Reporting {
     /// - Returns: The outcome of the responders.
     @discardableResult @inline(__always)
     static func report(
-        _ error: (any Error)?, _ message: () -> IssueText?, level: IssueLevel, metadata: () -> IssueMetadata,
-        fingerprint: () -> String? = { nil }, at site: IssueSite
+        _ error: (any Error)?, _ message: () -> IssueText?, level: IssueLevel = .error,
+        metadata: () -> IssueMetadata = { [:] }, fingerprint: () -> String? = { nil }, at site: IssueSite
     ) -> ReportOutcome {
         // Checked without copying the scope: the copy would be most of the cost of a report without reporters.
         guard !ReportingScope.isSilent else { return .unhandled }

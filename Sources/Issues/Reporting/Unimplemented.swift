@@ -41,11 +41,9 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) -> sending Result {
-    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-    return { (argument: repeat each Argument) in
-        site.reportUnimplemented(IssueText(plain: description()), invokedWith: (repeat each argument))
-        return placeholder()
-    }
+    unimplemented(
+        IssueText(plain: description()), placeholder: placeholder(), fileID: fileID, filePath: filePath,
+        function: function, line: line, column: column)
 }
 
 /// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``. Otherwise the
@@ -72,12 +70,9 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws -> sending Result {
-    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-    return { (argument: repeat each Argument) in
-        let description = description()
-        site.reportUnimplemented(IssueText(plain: description), invokedWith: (repeat each argument))
-        throw UnimplementedFailure(description: description)
-    }
+    unimplemented(
+        IssueText(plain: description()), fileID: fileID, filePath: filePath, function: function, line: line,
+        column: column)
 }
 
 /// Returns a closure that reports an issue when it is called and then throws the error `failure`. Otherwise the same as
@@ -105,11 +100,9 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws(Failure) -> sending Result {
-    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-    return { (argument: repeat each Argument) throws(Failure) in
-        site.reportUnimplemented(IssueText(plain: description()), invokedWith: (repeat each argument))
-        throw failure()
-    }
+    unimplemented(
+        IssueText(plain: description()), throwing: failure(), fileID: fileID, filePath: filePath, function: function,
+        line: line, column: column)
 }
 
 /// Reports an issue immediately and returns a placeholder for a missing value. Otherwise the same as the version that
@@ -192,11 +185,9 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncClosure<repeat each Argument, Result> {
-    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-    return { (argument: repeat each Argument) in
-        site.reportUnimplemented(IssueText(plain: description()), invokedWith: (repeat each argument))
-        return placeholder()
-    }
+    unimplemented(
+        IssueText(plain: description()), placeholder: placeholder(), fileID: fileID, filePath: filePath,
+        function: function, line: line, column: column)
 }
 
 /// Returns an asynchronous closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
@@ -224,12 +215,9 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncThrowingClosure<repeat each Argument, Result> {
-    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-    return { (argument: repeat each Argument) in
-        let description = description()
-        site.reportUnimplemented(IssueText(plain: description), invokedWith: (repeat each argument))
-        throw UnimplementedFailure(description: description)
-    }
+    unimplemented(
+        IssueText(plain: description()), fileID: fileID, filePath: filePath, function: function, line: line,
+        column: column)
 }
 
 /// Returns an asynchronous closure that reports an issue when it is called and then throws a custom error.
@@ -258,11 +246,9 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncTypedThrowingClosure<repeat each Argument, Failure, Result> {
-    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
-    return { (argument: repeat each Argument) async throws(Failure) in
-        site.reportUnimplemented(IssueText(plain: description()), invokedWith: (repeat each argument))
-        throw failure()
-    }
+    unimplemented(
+        IssueText(plain: description()), throwing: failure(), fileID: fileID, filePath: filePath, function: function,
+        line: line, column: column)
 }
 
 /// The error that an unimplemented closure throws if no other error is given.
@@ -290,7 +276,7 @@ extension IssueSite {
         let site: IssueText = "\(what) …\n\n  Defined in '\(function?.description ?? "")' at:\n    \(self.description)"
         var text = call.map { "\(site)\n\n  Invoked with:\n    \($0)" } ?? site
         if !description.values.isKnown { text = IssueText(plain: text.text) }
-        Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: self)
+        Reporting.report(nil, { text }, at: self)
     }
 
     /// Reports that the unimplemented closure at this location was called, with the arguments of the call.

@@ -21,14 +21,7 @@ public func withErrorReporting<R>(
     catching body: () throws -> R
 ) -> R? {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return ReportingScope.$box.withValue(ReportingScope.replacingReporters(ifGiven: reporters)) {
-        do {
-            return try body()
-        } catch {
-            Reporting.reportThrown(error, message, at: site)
-            return nil
-        }
-    }
+    return Reporting.catching(message, to: reporters, at: site, body)
 }
 
 /// Runs an operation and reports the error that it throws.
@@ -42,14 +35,7 @@ public func withErrorReporting<R>(
     catching body: () throws -> R
 ) -> R? {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return ReportingScope.$box.withValue(ReportingScope.replacingReporters(ifGiven: reporters)) {
-        do {
-            return try body()
-        } catch {
-            Reporting.reportThrown(error, { IssueText.plain(message()) }, at: site)
-            return nil
-        }
-    }
+    return Reporting.catching({ IssueText.plain(message()) }, to: reporters, at: site, body)
 }
 
 /// Runs an operation with an optional result and reports the error that it throws.
@@ -60,9 +46,8 @@ public func withErrorReporting<R>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     catching body: () throws -> R?
 ) -> R? {
-    let result: R?? = withErrorReporting(
-        message(), to: reporters, fileID: fileID, filePath: filePath, line: line, column: column, catching: body)
-    return result ?? nil
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    return Reporting.catching(message, to: reporters, at: site, body) ?? nil
 }
 
 /// Runs an operation with an optional result and reports the error that it throws.
@@ -75,9 +60,8 @@ public func withErrorReporting<R>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     catching body: () throws -> R?
 ) -> R? {
-    let result: R?? = withErrorReporting(
-        message(), to: reporters, fileID: fileID, filePath: filePath, line: line, column: column, catching: body)
-    return result ?? nil
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    return Reporting.catching({ IssueText.plain(message()) }, to: reporters, at: site, body) ?? nil
 }
 
 /// Runs an asynchronous operation and reports the error that it throws.
@@ -89,14 +73,7 @@ public func withErrorReporting<R>(
     catching body: () async throws -> sending R
 ) async -> R? {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return await ReportingScope.$box.withValue(ReportingScope.replacingReporters(ifGiven: reporters)) {
-        do {
-            return try await body()
-        } catch {
-            Reporting.reportThrown(error, message, at: site)
-            return nil
-        }
-    }
+    return await Reporting.catching(message, to: reporters, at: site, body)
 }
 
 /// Runs an asynchronous operation and reports the error that it throws.
@@ -110,14 +87,7 @@ public func withErrorReporting<R>(
     catching body: () async throws -> sending R
 ) async -> R? {
     let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return await ReportingScope.$box.withValue(ReportingScope.replacingReporters(ifGiven: reporters)) {
-        do {
-            return try await body()
-        } catch {
-            Reporting.reportThrown(error, { IssueText.plain(message()) }, at: site)
-            return nil
-        }
-    }
+    return await Reporting.catching({ IssueText.plain(message()) }, to: reporters, at: site, body)
 }
 
 /// Runs an asynchronous operation with an optional result and reports the error that it throws.
@@ -128,9 +98,8 @@ public func withErrorReporting<R>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     catching body: () async throws -> sending R?
 ) async -> R? {
-    let result: R?? = await withErrorReporting(
-        message(), to: reporters, fileID: fileID, filePath: filePath, line: line, column: column, catching: body)
-    return result ?? nil
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    return await Reporting.catching(message, to: reporters, at: site, body) ?? nil
 }
 
 /// Runs an asynchronous operation with an optional result and reports the error that it throws.
@@ -143,22 +112,39 @@ public func withErrorReporting<R>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     catching body: () async throws -> sending R?
 ) async -> R? {
-    let result: R?? = await withErrorReporting(
-        message(), to: reporters, fileID: fileID, filePath: filePath, line: line, column: column, catching: body)
-    return result ?? nil
-}
-
-extension ReportingScope {
-    /// Returns the current scope with the given reporters. If they are nil, the scope is unchanged.
-    fileprivate static func replacingReporters(ifGiven reporters: [any IssueReporter]?) -> Box {
-        reporters.map { replacingReporters(with: $0) } ?? box
-    }
+    let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    return await Reporting.catching({ IssueText.plain(message()) }, to: reporters, at: site, body) ?? nil
 }
 
 extension Reporting {
-    /// Reports an error that an operation threw, unless it is a `CancellationError`.
-    fileprivate static func reportThrown(_ error: any Error, _ message: () -> IssueText?, at site: IssueSite) {
-        guard !(error is CancellationError) else { return }
-        report(error, message, level: .error, metadata: { [:] }, at: site)
+    /// Runs an operation and reports the error that it throws, unless it is a `CancellationError`. Nil reporters keep the
+    /// current ones.
+    fileprivate static func catching<R>(
+        _ message: () -> IssueText?, to reporters: [any IssueReporter]?, at site: IssueSite, _ body: () throws -> R
+    ) -> R? {
+        let box = reporters.map { ReportingScope.replacingReporters(with: $0) } ?? ReportingScope.box
+        return ReportingScope.$box.withValue(box) {
+            do {
+                return try body()
+            } catch {
+                if !(error is CancellationError) { report(error, message, at: site) }
+                return nil
+            }
+        }
+    }
+
+    fileprivate static func catching<R>(
+        _ message: () -> IssueText?, to reporters: [any IssueReporter]?, at site: IssueSite,
+        _ body: () async throws -> sending R
+    ) async -> R? {
+        let box = reporters.map { ReportingScope.replacingReporters(with: $0) } ?? ReportingScope.box
+        return await ReportingScope.$box.withValue(box) {
+            do {
+                return try await body()
+            } catch {
+                if !(error is CancellationError) { report(error, message, at: site) }
+                return nil
+            }
+        }
     }
 }

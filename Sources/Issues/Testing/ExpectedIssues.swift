@@ -61,7 +61,7 @@ final class IssueCollector: IssueSink {
     ) {
         let issues = collected.withLock { $0 }
         func reportFailure(_ text: String) {
-            Reporting.report(nil, { IssueText(plain: text) }, level: .error, metadata: { [:] }, at: site)
+            Reporting.report(nil, { IssueText(plain: text) }, at: site)
         }
         // swift-issue-reporting uses the same texts, and tests compare with them.
         guard !issues.isEmpty else {
@@ -121,7 +121,7 @@ final class KnownIssues: Sendable {
         } else if isEmpty, !isIntermittent {
             // Swift Testing uses the same text.
             let text = "Known issue was not recorded\(message.map { ": \($0)" } ?? "")"
-            Reporting.report(nil, { IssueText(plain: text) }, level: .error, metadata: { [:] }, at: site)
+            Reporting.report(nil, { IssueText(plain: text) }, at: site)
         }
     }
 }
@@ -181,13 +181,11 @@ public func _withKnownIssue(
         return
     }
     let known = KnownIssues()
-    let thrown = ReportingScope.$box.withValue(ReportingScope.changed { $0.knownIssues = known }) {
-        do {
-            try body()
-            return nil as (any Error)?
-        } catch {
-            return error
-        }
+    var thrown: (any Error)?
+    do {
+        try ReportingScope.$box.withValue(ReportingScope.changed { $0.knownIssues = known }, operation: body)
+    } catch {
+        thrown = error
     }
     known.check(thrown, message, isIntermittent: isIntermittent, at: site)
 }
@@ -208,13 +206,11 @@ public func _withKnownIssue(
         return
     }
     let known = KnownIssues()
-    let thrown = await ReportingScope.$box.withValue(ReportingScope.changed { $0.knownIssues = known }) {
-        do {
-            try await body()
-            return nil as (any Error)?
-        } catch {
-            return error
-        }
+    var thrown: (any Error)?
+    do {
+        try await ReportingScope.$box.withValue(ReportingScope.changed { $0.knownIssues = known }, operation: body)
+    } catch {
+        thrown = error
     }
     known.check(thrown, message, isIntermittent: isIntermittent, at: site)
 }
