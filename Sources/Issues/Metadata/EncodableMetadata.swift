@@ -85,29 +85,23 @@ extension IssueMetadata.Value: Encodable {
     /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         switch json {
-        case .array(let elements):
-            var container = encoder.unkeyedContainer()
-            for element in elements { try container.encode(Self(json: element)) }
+        case .null: try Bool?.none.encode(to: encoder)
+        case .bool(let flag): try flag.encode(to: encoder)
+        case .integer(let number): try number.encode(to: encoder)
+        case .number(let spelling):
+            if let number = UInt64(spelling) {
+                try number.encode(to: encoder)
+            } else if let number, number.isFinite {
+                try number.encode(to: encoder)
+            } else {
+                try spelling.encode(to: encoder)
+            }
+        case .string(let text): try text.encode(to: encoder)
+        case .array(let elements): try elements.map { Self(json: $0) }.encode(to: encoder)
         case .object(let members):
             var container = encoder.container(keyedBy: MemberKey.self)
             for member in members {
                 try container.encode(Self(json: member.value), forKey: MemberKey(stringValue: member.key))
-            }
-        case .null, .bool, .integer, .number, .string:
-            var container = encoder.singleValueContainer()
-            switch json {
-            case .bool(let flag): try container.encode(flag)
-            case .integer(let number): try container.encode(number)
-            case .number(let spelling):
-                if let number = UInt64(spelling) {
-                    try container.encode(number)
-                } else if let number, number.isFinite {
-                    try container.encode(number)
-                } else {
-                    try container.encode(spelling)
-                }
-            case .string(let text): try container.encode(text)
-            default: try container.encodeNil()
             }
         }
     }
@@ -386,12 +380,12 @@ final class EncodedNode {
 ///
 /// They are needed because a value may contain itself or millions of others. The length of a text is not limited.
 final class EncodingBudget {
-    static let maxDepth = 24
     /// The text that replaces truncated values.
     static let cut = "…"
 
     private var valuesLeft = 10_000
-    private var depthLeft = EncodingBudget.maxDepth
+    /// The number of levels of values that may still be nested.
+    private var depthLeft = 24
 
     /// Passes a node for another element or member to `append`, and returns it. Returns nil once the limit is reached:
     /// the last node is then ``cut``, which stands for all remaining values.

@@ -286,11 +286,7 @@ extension IssueMetadata.Value {
 
     /// The elements of a list; nil if the value is not a list.
     public var list: [IssueMetadata.Value]? {
-        guard let elements = json.asArray else { return nil }
-        var list: [IssueMetadata.Value] = []
-        list.reserveCapacity(elements.count)
-        for element in elements { list.append(IssueMetadata.Value(json: element)) }
-        return list
+        json.asArray?.map { IssueMetadata.Value(json: $0) }
     }
 
     /// The members of a nested object; nil if the value is not an object.
@@ -330,8 +326,7 @@ extension IssueMetadata {
             let renamed = Key("metadata_\(key)")
             self[renamed] = theirs
             let repair = Value("\(key) is reserved by the library: the application's value was moved to \(renamed)")
-            let earlier = self[.repairs]?.json.asArray?.map { Value(json: $0) } ?? []
-            self[.repairs] = Value(earlier + [repair])
+            self[.repairs] = Value((self[.repairs]?.list ?? []) + [repair])
         }
         self[key] = value
     }
