@@ -38,22 +38,20 @@ package struct ProcessSettings: Sendable {
         if !isTesting, let text = given("ISSUED_REPORTERS") { readReporters(text) }
     }
 
-    private static let reporterNames = ["default", "daemon", "breakpoint", "fatalError", "none"]
+    private static let namedReporters: [(name: String, reporters: [any IssueReporter])] = [
+        ("default", [.default]), ("daemon", [.daemon]), ("breakpoint", [.breakpoint]), ("fatalError", [.fatalError]),
+        ("none", []),
+    ]
 
     private mutating func readReporters(_ text: String) {
         var read: [any IssueReporter] = []
         for name in text.split(separator: ",").map({ $0.filter { $0 != " " } }) {
-            switch name {
-            case "default": read.append(.default)
-            case "daemon": read.append(.daemon)
-            case "breakpoint": read.append(.breakpoint)
-            case "fatalError": read.append(.fatalError)
-            case "none": break
-            default:
-                addWarning("ISSUED_REPORTERS", name, Self.reporterNames, "The whole list is ignored.")
+            guard let named = Self.namedReporters.first(where: { $0.name == name }) else {
                 // An invalid list keeps the default reporters instead of disabling reporting.
-                return
+                return addWarning(
+                    "ISSUED_REPORTERS", name, Self.namedReporters.map(\.name), "The whole list is ignored.")
             }
+            read += named.reporters
         }
         reporters = read
     }
