@@ -62,10 +62,7 @@ struct ErrorReading: Sendable {
         let type = ErrorTypeInfo.of(error)
         if type.isKnown, let reading = ErrorReading(known: error) {
             self = reading
-            if error is any ReportableError { refine(error) }
-            return
-        }
-        if type.mayBeFoundationError, let reading = ErrorReading(ofFoundation: error, typeName: type.name) {
+        } else if type.mayBeFoundationError, let reading = ErrorReading(ofFoundation: error, typeName: type.name) {
             self = reading
         } else {
             self.init(other: error, type)

@@ -29,12 +29,7 @@ public enum TestContext: Equatable, Sendable {
     }
 
     /// Whether Swift Testing runs the test.
-    public var isSwiftTesting: Bool {
-        switch self {
-        case .swiftTesting: true
-        case .xcTest: false
-        }
-    }
+    public var isSwiftTesting: Bool { self != .xcTest }
 
     /// The information that Swift Testing provides about a test.
     public struct Testing: Equatable, Sendable {
@@ -146,16 +141,10 @@ enum TestFailure {
 
     /// Returns the caller's message and the report's metadata; nil if there is neither.
     private static func callerText(of report: IssueReport) -> String? {
-        let message = report.error == nil ? report.ownMessage : report.note
+        let isDefault = report.note == nil && report.message == IssueReport.defaultMessage
+        let message = report.error != nil ? report.note : isDefault ? nil : report.message
         guard !report.metadata.isEmpty else { return message }
         return [message, report.metadata.description].compactMap(\.self).joined(separator: " ")
-    }
-}
-
-extension IssueReport {
-    /// The caller's message; nil if the report has only the default message.
-    fileprivate var ownMessage: String? {
-        note == nil && message == Self.defaultMessage ? nil : message
     }
 }
 
