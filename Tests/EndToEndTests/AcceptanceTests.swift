@@ -3,6 +3,7 @@ import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
+import Torture
 import UnixIO
 
 /// A short version of the acceptance test; `scripts/torture forwarding` runs the long one.
@@ -179,22 +180,5 @@ struct AcceptanceTests {
         let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
         return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) }) << 10
-    }
-
-    /// A generator that repeats its sequence for the same seed.
-    private struct SeededGenerator: RandomNumberGenerator {
-        private var state: UInt64
-
-        init(_ seed: UInt64) {
-            state = seed
-        }
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }
