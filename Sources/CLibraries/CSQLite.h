@@ -14,9 +14,10 @@ static inline int csqlite_config_log(void (*observe)(void *, int, const char *),
     return sqlite3_config(SQLITE_CONFIG_LOG, observe, context);
 }
 
-/// Prevents views and triggers from using a virtual table (sqlite3_vtab_config is variadic).
-static inline int csqlite_vtab_config_directonly(sqlite3 *db) {
-    return sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+/// Prevents views and triggers from using a virtual table, or else allows it although the schema is not trusted
+/// (sqlite3_vtab_config is variadic). A table that they may use must have no side effects.
+static inline int csqlite_vtab_restrict(sqlite3 *db, int is_restricted) {
+    return sqlite3_vtab_config(db, is_restricted ? SQLITE_VTAB_DIRECTONLY : SQLITE_VTAB_INNOCUOUS);
 }
 
 /// Returns the errno of the last failed call on an open file; 0 if there is none or it is unknown. Here and below,
@@ -38,11 +39,11 @@ static inline int csqlite_bind_blob_copied(sqlite3_stmt *s, int position, const 
     return sqlite3_bind_blob64(s, position, bytes, count, SQLITE_TRANSIENT);
 }
 
-/// A virtual table over rows in memory.
-typedef struct csqlite_batch_vtab {
+/// A virtual table.
+typedef struct csqlite_row_vtab {
     sqlite3_vtab base;
     const void *table;
-} csqlite_batch_vtab;
+} csqlite_row_vtab;
 
 /// A value of a row in memory. `kind` is 0 for NULL, 1 for an integer, 2 for a text and 3 for a blob. `value` is the
 /// integer, or the offset of the first byte of the text or blob. `length` is the number of bytes.
@@ -51,24 +52,6 @@ typedef struct csqlite_batch_cell {
     unsigned int length;
     unsigned int kind;
 } csqlite_batch_cell;
-
-/// Rows in memory that a table may read until `is_over` is set.
-typedef struct csqlite_batch_rows {
-    const csqlite_batch_cell *cells;
-    const unsigned char *bytes;
-    sqlite3_uint64 byte_count;
-    int columns;
-    sqlite3_int64 count;
-    int is_over;
-} csqlite_batch_rows;
-
-/// A scan of a table over rows in memory. The cursor owns `owner`, which keeps the rows alive.
-typedef struct csqlite_batch_cursor {
-    sqlite3_vtab_cursor base;
-    const void *owner;
-    const csqlite_batch_rows *rows;
-    sqlite3_int64 row;
-} csqlite_batch_cursor;
 
 /// Sets the error message of a virtual table, in memory that SQLite frees (sqlite3_mprintf is variadic).
 static inline void csqlite_vtab_explain(sqlite3_vtab *table, const char *words) {
@@ -79,23 +62,9 @@ static inline void csqlite_vtab_explain(sqlite3_vtab *table, const char *words) 
 // The callbacks for each row and each value are in C: they take a dozen instructions, and a call into Swift and back
 // would take a hundred.
 
-static inline int csqlite_batch_next(sqlite3_vtab_cursor *base) {
-    csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
-    if (cursor->rows == 0) return SQLITE_MISUSE;
-    if (cursor->rows->is_over) return SQLITE_ABORT;
-    cursor->row++;
-    return SQLITE_OK;
-}
-
-static inline int csqlite_batch_is_at_end(sqlite3_vtab_cursor *base) {
-    csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
-    return cursor->rows == 0 || cursor->row >= cursor->rows->count;
-}
-
-/// Passes a value of a row in memory to SQLite. `transient` makes SQLite copy a text or blob.
+/// Passes a value of a row in memory to SQLite, which copies a text or blob.
 static inline int csqlite_batch_result(
-    sqlite3_context *context, const csqlite_batch_cell *cell, const unsigned char *bytes, sqlite3_uint64 byte_count,
-    int transient) {
+    sqlite3_context *context, const csqlite_batch_cell *cell, const unsigned char *bytes, sqlite3_uint64 byte_count) {
     if (cell->kind == 0) return SQLITE_OK;
     if (cell->kind == 1) {
         sqlite3_result_int64(context, cell->value);
@@ -107,33 +76,12 @@ static inline int csqlite_batch_result(
     }
     // An empty value needs an address too: SQLite treats a null pointer as NULL.
     const char *start = bytes == 0 ? "" : (const char *)bytes + cell->value;
-    sqlite3_destructor_type owner = transient ? SQLITE_TRANSIENT : SQLITE_STATIC;
     if (cell->kind == 2) {
-        sqlite3_result_text64(context, start, cell->length, owner, SQLITE_UTF8);
+        sqlite3_result_text64(context, start, cell->length, SQLITE_TRANSIENT, SQLITE_UTF8);
     } else {
-        sqlite3_result_blob64(context, start, cell->length, owner);
+        sqlite3_result_blob64(context, start, cell->length, SQLITE_TRANSIENT);
     }
     return SQLITE_OK;
-}
-
-static inline int csqlite_batch_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
-    csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
-    const csqlite_batch_rows *rows = cursor->rows;
-    if (rows == 0 || column < 0 || column >= rows->columns || cursor->row >= rows->count) return SQLITE_MISUSE;
-    if (rows->is_over) return SQLITE_ABORT;
-    return csqlite_batch_result(
-        context, &rows->cells[cursor->row * rows->columns + column], rows->bytes, rows->byte_count, 0);
-}
-
-static inline int csqlite_batch_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
-    *row = ((csqlite_batch_cursor *)base)->row;
-    return SQLITE_OK;
-}
-
-/// Allows views and triggers to use a virtual table although the schema is not trusted (sqlite3_vtab_config is
-/// variadic). The table must have no side effects.
-static inline int csqlite_vtab_config_innocuous(sqlite3 *db) {
-    return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 }
 
 /// Sets `idxStr` to the bit mask of the columns that a query uses. SQLite passes the string to xFilter and frees it.
@@ -180,7 +128,7 @@ static inline int csqlite_row_column(sqlite3_vtab_cursor *base, sqlite3_context 
     csqlite_row_cursor *cursor = (csqlite_row_cursor *)base;
     if (column < 0 || column >= cursor->columns || cursor->row >= cursor->count) return SQLITE_MISUSE;
     return csqlite_batch_result(
-        context, &cursor->cells[cursor->row * cursor->columns + column], cursor->bytes, cursor->byte_count, 1);
+        context, &cursor->cells[cursor->row * cursor->columns + column], cursor->bytes, cursor->byte_count);
 }
 
 static inline int csqlite_row_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {

@@ -55,6 +55,7 @@ package final class RowTable {
     fileprivate let source: any RowSource
     fileprivate let declaration: String
     fileprivate let columnCount: Int
+    fileprivate let isInnocuous: Bool
 
     /// Adds the table to a connection, for the lifetime of the connection.
     ///
@@ -63,10 +64,13 @@ package final class RowTable {
     ///   - columns: The names and types of the columns, in order. The first one is the id.
     ///   - source: Supplies the rows. It must not keep the connection alive.
     ///   - connection: The connection.
+    ///   - isInnocuous: `true` to let views and triggers use the table although the schema is not trusted. The source
+    ///     must then have no side effects.
     package static func add(
-        _ name: StaticString, columns: [StaticString], of source: any RowSource, to connection: DatabaseConnection
+        _ name: StaticString, columns: [StaticString], of source: any RowSource, to connection: DatabaseConnection,
+        isInnocuous: Bool = true
     ) throws(SQLiteError) {
-        let table = RowTable(columns, source)
+        let table = RowTable(columns, source, isInnocuous: isInnocuous)
         // SQLite holds one reference, and releases it when the module is removed.
         let reference = unsafe Unmanaged.passRetained(table)
         let code = unsafe sqlite3_create_module_v2(
@@ -78,9 +82,10 @@ package final class RowTable {
         guard code == SQLITE_OK else { throw connection.error(code, sql: nil) }
     }
 
-    private init(_ columns: [StaticString], _ source: any RowSource) {
+    private init(_ columns: [StaticString], _ source: any RowSource, isInnocuous: Bool) {
         precondition(!columns.isEmpty, "A table must have at least one column")
         self.source = source
+        self.isInnocuous = isInnocuous
         columnCount = columns.count
         declaration = "CREATE TABLE x(\(columns.map { "\($0)" }.joined(separator: ", ")))"
     }
@@ -158,7 +163,7 @@ private enum RowModule {
         // the module.
         unsafe module.xConnect = { database, table, _, _, result, _ in unsafe connect(database, table, result) }
         unsafe module.xBestIndex = { _, info in unsafe plan(info) }
-        unsafe module.xDisconnect = { unsafe VirtualTable.disconnect($0) }
+        unsafe module.xDisconnect = { unsafe disconnect($0) }
         unsafe module.xOpen = { vtab, result in unsafe open(vtab, result) }
         unsafe module.xClose = { unsafe close($0) }
         unsafe module.xFilter = { cursor, plan, columns, count, values in
@@ -173,18 +178,37 @@ private enum RowModule {
         return unsafe UnsafePointer(pointer)
     }()
 
-    private typealias Cursor = VirtualTable.Cursor
+    typealias Instance = UnsafeMutablePointer<sqlite3_vtab>
+    typealias Cursor = UnsafeMutablePointer<sqlite3_vtab_cursor>
 
     // MARK: The table
 
+    /// Declares the columns of a table, and creates the object through which the other callbacks find the table.
     private static func connect(
-        _ database: OpaquePointer?, _ table: UnsafeMutableRawPointer?,
-        _ result: UnsafeMutablePointer<VirtualTable.Instance?>?
+        _ database: OpaquePointer?, _ reference: UnsafeMutableRawPointer?, _ result: UnsafeMutablePointer<Instance?>?
     ) -> CInt {
-        guard let table = unsafe table, let result = unsafe result else { return SQLITE_MISUSE }
-        let declaration = unsafe Unmanaged<RowTable>.fromOpaque(table).takeUnretainedValue().declaration
-        _ = unsafe csqlite_vtab_config_innocuous(database)
-        return unsafe VirtualTable.connect(database, table, declaration, result)
+        guard let reference = unsafe reference, let result = unsafe result else { return SQLITE_MISUSE }
+        let table = unsafe Unmanaged<RowTable>.fromOpaque(reference).takeUnretainedValue()
+        _ = unsafe csqlite_vtab_restrict(database, table.isInnocuous ? 0 : 1)
+        let code = unsafe sqlite3_declare_vtab(database, table.declaration)
+        guard code == SQLITE_OK else { return code }
+        let instance = UnsafeMutablePointer<csqlite_row_vtab>.allocate(capacity: 1)
+        unsafe instance.initialize(to: csqlite_row_vtab())
+        unsafe instance.pointee.table = UnsafeRawPointer(reference)
+        unsafe result.pointee = UnsafeMutableRawPointer(instance).assumingMemoryBound(to: sqlite3_vtab.self)
+        return SQLITE_OK
+    }
+
+    private static func disconnect(_ instance: Instance?) -> CInt {
+        guard let instance = unsafe instance else { return SQLITE_OK }
+        unsafe sqlite3_free(instance.pointee.zErrMsg)
+        unsafe object(instance).deallocate()
+        return SQLITE_OK
+    }
+
+    /// Returns the object that `connect` has created.
+    private static func object(_ instance: Instance) -> UnsafeMutablePointer<csqlite_row_vtab> {
+        unsafe UnsafeMutableRawPointer(instance).assumingMemoryBound(to: csqlite_row_vtab.self)
     }
 
     // MARK: Planning
@@ -244,9 +268,9 @@ private enum RowModule {
 
     // MARK: The scan
 
-    private static func open(_ vtab: VirtualTable.Instance?, _ result: UnsafeMutablePointer<Cursor?>?) -> CInt {
+    private static func open(_ vtab: Instance?, _ result: UnsafeMutablePointer<Cursor?>?) -> CInt {
         guard let result = unsafe result, let vtab = unsafe vtab,
-            let table = unsafe VirtualTable.object(vtab).pointee.table
+            let table = unsafe object(vtab).pointee.table
         else { return SQLITE_MISUSE }
         let scan = RowScan(unsafe Unmanaged<RowTable>.fromOpaque(table).takeUnretainedValue())
         let cursor = UnsafeMutablePointer<csqlite_row_cursor>.allocate(capacity: 1)

@@ -25,8 +25,7 @@ struct SampleBatch {
                 number: Self.numbers[index % Self.numbers.count],
                 text: Self.texts[index % Self.texts.count],
                 blob: Self.blobs[index % Self.blobs.count])
-            // In a large batch, only the rows 0 and 25 have explicit ids. SQLite assigns the others.
-            cells.append(count > 1_000 && index > 0 && index != 25 ? .null : .int64(100 + Int64(index)))
+            cells.append(.int64(100 + Int64(index)))
             cells.append(row.number.map { .int64($0) } ?? .null)
             cells.append(row.text.map { .text(append($0)) } ?? .null)
             cells.append(row.blob.map { .blob(append($0)) } ?? .null)

@@ -209,13 +209,14 @@ struct PostingBuffer {
 
 /// The counts per minute of a closing range, as rows of a `BatchTable`.
 struct MinuteBuffer {
-    static let columns: [StaticString] = ["minute", "series", "records", "occurrences"]
+    static let columns: [StaticString] = ["id", "minute", "series", "records", "occurrences"]
 
     private(set) var cells: [BatchCell] = []
 
     init(_ minutes: [RangePostings.Minute]) {
         cells.reserveCapacity(minutes.count * Self.columns.count)
-        for minute in minutes {
+        for (id, minute) in minutes.enumerated() {
+            cells.append(.int64(Int64(id)))
             cells.append(.int64(minute.minute))
             cells.append(.int64(minute.series.rawValue))
             cells.append(.int64(minute.records))
