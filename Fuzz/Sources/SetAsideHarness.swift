@@ -83,13 +83,9 @@ enum SetAsideHarness {
             last = next
         }
         let reader = try StoreReader(path: path)
-        let isBalanced = try reader.connection.withStatement("SELECT count(*) FROM ledger_check") {
-            try $0.first { $0.int64(0) == 0 } ?? false
-        }
+        let isBalanced = try reader.connection.integer("SELECT count(*) FROM ledger_check") == 0
         require(isBalanced, "The ledger does not balance")
-        let stored = try reader.connection.withStatement("SELECT count(*) FROM records") {
-            try $0.first { $0.int64(0) } ?? 0
-        }
+        let stored = try reader.connection.integer("SELECT count(*) FROM records")
         require(stored == recovered, "\(recovered) records were stored, but the store has \(stored)")
     }
 

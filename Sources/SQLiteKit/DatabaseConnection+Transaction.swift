@@ -48,12 +48,12 @@ extension DatabaseConnection {
 
     private func begin(_ sql: StaticString) throws(SQLiteError) {
         precondition(!isInTransaction, "A transaction cannot begin inside another one")
-        try withStatement(sql) { statement throws(SQLiteError) in try statement.run() }
+        try run(sql)
     }
 
     private func commit() throws(SQLiteError) {
         do throws(SQLiteError) {
-            try withStatement("COMMIT") { statement throws(SQLiteError) in try statement.run() }
+            try run("COMMIT")
         } catch {
             // After some errors, SQLite keeps the transaction open so that COMMIT can be retried.
             rollBack()

@@ -166,7 +166,7 @@ extension DatabaseConnection {
     /// Returns the integer value of a pragma.
     package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {
         let sql = "PRAGMA \(name)"
-        guard let value = try Statement(composedSQL: sql, on: self).first({ $0.int64(0) }) else {
+        guard let value = try first(composedSQL: sql, read: { $0.int64(0) }) else {
             throw SQLiteError(code: .error, message: "Unknown pragma", sql: sql)
         }
         return value
@@ -181,8 +181,7 @@ extension DatabaseConnection {
     /// reports none.
     @discardableResult
     package func setPragma(_ name: StaticString, to value: StaticString) throws(SQLiteError) -> String? {
-        let statement = try Statement(composedSQL: "PRAGMA \(name)=\(value)", on: self)
-        return try statement.first { $0.text(0) }
+        try first(composedSQL: "PRAGMA \(name)=\(value)") { $0.text(0) }
     }
 }
 
@@ -198,32 +197,10 @@ extension DatabaseConnection {
         guard code == SQLITE_OK else { throw error(code, sql: script) }
     }
 
-    /// Passes a cached statement to a closure, then resets it and clears its bindings.
-    ///
-    /// Most callers need only `run`, `first` or `all`. The statement is compiled on first use. If it is already in use,
-    /// for example in a nested call, a second copy is compiled.
-    package func withStatement<Value, Failure: SQLiteFailure>(
-        _ sql: StaticString,
-        _ body: (borrowing Statement) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        let entry: CachedStatement
-        do throws(SQLiteError) { entry = try borrow(sql) } catch { throw Failure(error) }
-        defer { entry.giveBack() }
-        return try body(entry.statement)
-    }
-
-    /// Passes a cached statement to a closure that may throw any error.
-    @_disfavoredOverload
-    package func withStatement<Value>(
-        _ sql: StaticString,
-        _ body: (borrowing Statement) throws -> Value
-    ) throws -> Value {
-        let entry = try borrow(sql)
-        defer { entry.giveBack() }
-        return try body(entry.statement)
-    }
-
     /// Runs a cached statement, and ignores its rows.
+    ///
+    /// The statement is compiled on first use. If it is already in use, for example in a nested call, a second copy is
+    /// compiled.
     ///
     /// - Parameters:
     ///   - sql: The statement.
@@ -281,6 +258,26 @@ extension DatabaseConnection {
         defer { entry.giveBack() }
         entry.statement.bind(repeat each values)
         try entry.statement.forEach(read)
+    }
+
+    /// Compiles a statement that was composed at run time, and reads its first row. The SQL must not contain untrusted
+    /// input.
+    package func first<Value, each Bound: DatabaseValue>(
+        composedSQL sql: String, _ values: repeat each Bound, read: (borrowing Row) -> Value
+    ) throws(SQLiteError) -> Value? {
+        let statement = try Statement(composedSQL: sql, on: self)
+        statement.bind(repeat each values)
+        return try statement.first(read)
+    }
+
+    /// Compiles a statement that was composed at run time, and reads all its rows into an array. The SQL must not
+    /// contain untrusted input.
+    package func all<Value, each Bound: DatabaseValue>(
+        composedSQL sql: String, _ values: repeat each Bound, read: (borrowing Row) -> Value
+    ) throws(SQLiteError) -> [Value] {
+        let statement = try Statement(composedSQL: sql, on: self)
+        statement.bind(repeat each values)
+        return try statement.all(read)
     }
 
     /// Returns `true` if a cached statement returns a row.

@@ -22,24 +22,13 @@ internal import CSQLite
     ) throws(SQLiteError) {
         try connection.checkCancellation()
         var sql = sql
-        var prepared: OpaquePointer?
-        var endOfStatement = 0
-        let code = sql.withUTF8 { bytes in
-            unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-                let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
-                var tail: UnsafePointer<CChar>?
-                let code = unsafe sqlite3_prepare_v3(
-                    connection.handle, characters.baseAddress, CInt(characters.count), flags, &prepared, &tail)
-                if let start = characters.baseAddress, let tail = unsafe tail {
-                    endOfStatement = unsafe tail - start
-                }
-                return code
-            }
+        let (code, prepared, end) = sql.withUTF8 {
+            unsafe Self.prepare($0, on: connection, flags: persistent ? SQLITE_PREPARE_PERSISTENT : 0)
         }
         guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
         guard let statement = unsafe prepared else { preconditionFailure("The SQL contains no statement: \(sql)") }
         precondition(
-            sql.utf8.dropFirst(endOfStatement).allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x3B },
+            sql.utf8.dropFirst(end).allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x3B },
             "The SQL contains more than one statement: \(sql)")
         unsafe handle = statement
         columnCount = unsafe sqlite3_column_count(statement)
@@ -60,19 +49,12 @@ internal import CSQLite
         var prepared: OpaquePointer?
         // An empty statement, such as one between two semicolons, yields no handle.
         while unsafe prepared == nil, !text.isEmpty {
-            var parsedCount = 0
-            let code = unsafe text.withUnsafeBufferPointer { bytes in
-                unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-                    var tail: UnsafePointer<CChar>?
-                    let code = unsafe sqlite3_prepare_v3(
-                        connection.handle, characters.baseAddress, CInt(clamping: characters.count), 0, &prepared,
-                        &tail)
-                    if let start = characters.baseAddress, let tail = unsafe tail { parsedCount = unsafe tail - start }
-                    return code
-                }
+            let (code, statement, end) = unsafe text.withUnsafeBufferPointer {
+                unsafe Self.prepare($0, on: connection, flags: 0)
             }
             guard code == SQLITE_OK else { throw connection.error(code, sql: nil) }
-            text = parsedCount > 0 ? text.dropFirst(parsedCount) : []
+            unsafe prepared = statement
+            text = end > 0 ? text.dropFirst(end) : []
         }
         guard let statement = unsafe prepared else { return nil }
         guard unsafe sqlite3_stmt_readonly(statement) != 0 else {
@@ -86,6 +68,20 @@ internal import CSQLite
 
     deinit {
         unsafe sqlite3_finalize(handle)
+    }
+
+    /// Compiles the first statement of a text. Returns it, or nil for an empty statement, and the offset of its end.
+    private static func prepare(
+        _ text: UnsafeBufferPointer<UInt8>, on connection: DatabaseConnection, flags: CInt
+    ) -> (code: CInt, statement: OpaquePointer?, end: Int) {
+        unsafe text.withMemoryRebound(to: CChar.self) { characters in
+            var (statement, tail): (OpaquePointer?, UnsafePointer<CChar>?) = (nil, nil)
+            let code = unsafe sqlite3_prepare_v3(
+                connection.handle, characters.baseAddress, CInt(clamping: characters.count), UInt32(flags), &statement,
+                &tail)
+            guard let start = characters.baseAddress, let tail = unsafe tail else { return unsafe (code, statement, 0) }
+            return unsafe (code, statement, tail - start)
+        }
     }
 
     /// The names of the columns; empty for a statement that returns no rows.
@@ -178,11 +174,13 @@ extension DatabaseID {
 }
 
 extension Int64: DatabaseValue {
-    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
+    package func bind(to statement: borrowing Statement, at position: Int) {
+        statement.check(unsafe sqlite3_bind_int64(statement.handle, CInt(position), self), at: position)
+    }
 }
 
 extension Int: DatabaseValue {
-    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(Int64(self), at: position) }
 }
 
 extension UInt32: DatabaseValue {
@@ -192,21 +190,29 @@ extension UInt32: DatabaseValue {
 /// Stored as 1 for `true` and 0 for `false`.
 extension Bool: DatabaseValue {
     package func bind(to statement: borrowing Statement, at position: Int) {
-        statement.bind(self ? 1 : 0, at: position)
+        statement.bind(self ? 1 as Int64 : 0, at: position)
     }
 }
 
 extension Double: DatabaseValue {
-    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
+    package func bind(to statement: borrowing Statement, at position: Int) {
+        statement.check(unsafe sqlite3_bind_double(statement.handle, CInt(position), self), at: position)
+    }
 }
 
 extension String: DatabaseValue {
-    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(self, at: position) }
+    package func bind(to statement: borrowing Statement, at position: Int) {
+        var text = self
+        text.withUTF8 { unsafe statement.bind(text: $0, at: position) }
+    }
 }
 
 extension Optional: DatabaseValue where Wrapped: DatabaseValue {
     package func bind(to statement: borrowing Statement, at position: Int) {
-        if let self { self.bind(to: statement, at: position) } else { statement.bindNull(at: position) }
+        guard let self else {
+            return statement.check(unsafe sqlite3_bind_null(statement.handle, CInt(position)), at: position)
+        }
+        self.bind(to: statement, at: position)
     }
 }
 
@@ -217,8 +223,8 @@ package enum DatabaseBytes: DatabaseValue {
 
     package func bind(to statement: borrowing Statement, at position: Int) {
         switch self {
-        case .text(let bytes): statement.bind(text: bytes, at: position)
-        case .blob(let bytes): statement.bind(blob: bytes, at: position)
+        case .text(let bytes): unsafe bytes.withUnsafeBufferPointer { unsafe statement.bind(text: $0, at: position) }
+        case .blob(let bytes): unsafe bytes.withUnsafeBufferPointer { unsafe statement.bind(blob: $0, at: position) }
         }
     }
 }
@@ -238,81 +244,21 @@ extension Statement {
         }
     }
 
-    package func bind(_ value: Int64, at position: Int) {
-        check(unsafe sqlite3_bind_int64(handle, CInt(position), value), at: position)
+    package func bind(_ value: some DatabaseValue, at position: Int) {
+        value.bind(to: self, at: position)
     }
 
-    package func bind(_ value: Int, at position: Int) {
-        bind(Int64(value), at: position)
+    fileprivate func bind(text: UnsafeBufferPointer<UInt8>, at position: Int) {
+        let (bytes, count) = unsafe (addressable(text), UInt64(text.count))
+        check(unsafe csqlite_bind_text_copied(handle, CInt(position), bytes, count), at: position)
     }
 
-    package func bind(_ value: Double, at position: Int) {
-        check(unsafe sqlite3_bind_double(handle, CInt(position), value), at: position)
+    fileprivate func bind(blob: UnsafeBufferPointer<UInt8>, at position: Int) {
+        let (bytes, count) = unsafe (addressable(blob), UInt64(blob.count))
+        check(unsafe csqlite_bind_blob_copied(handle, CInt(position), bytes, count), at: position)
     }
 
-    package func bind(_ value: Int64?, at position: Int) {
-        guard let value else { return bindNull(at: position) }
-        bind(value, at: position)
-    }
-
-    @inlinable
-    package func bind(_ id: some DatabaseID, at position: Int) {
-        bind(id.rawValue, at: position)
-    }
-
-    @inlinable
-    package func bind(_ id: (some DatabaseID)?, at position: Int) {
-        bind(id?.rawValue, at: position)
-    }
-
-    package func bind(_ value: String?, at position: Int) {
-        guard let value else { return bindNull(at: position) }
-        bind(value, at: position)
-    }
-
-    package func bindNull(at position: Int) {
-        check(unsafe sqlite3_bind_null(handle, CInt(position)), at: position)
-    }
-
-    /// Binds a copy of the string.
-    package func bind(_ value: String, at position: Int) {
-        var value = value
-        value.withUTF8 { bytes in
-            let code = unsafe csqlite_bind_text_copied(
-                handle, CInt(position), addressable(bytes), UInt64(bytes.count))
-            check(code, at: position)
-        }
-    }
-
-    /// Binds a copy of the bytes as text.
-    package func bind(text: Span<UInt8>, at position: Int) {
-        unsafe text.withUnsafeBufferPointer { bytes in
-            let code = unsafe csqlite_bind_text_copied(
-                handle, CInt(position), addressable(bytes), UInt64(bytes.count))
-            check(code, at: position)
-        }
-    }
-
-    /// Binds a copy of the bytes as text.
-    package func bind(text: [UInt8], at position: Int) {
-        bind(text: text.span, at: position)
-    }
-
-    /// Binds a copy of the bytes as a blob.
-    package func bind(blob: Span<UInt8>, at position: Int) {
-        unsafe blob.withUnsafeBufferPointer { bytes in
-            let code = unsafe csqlite_bind_blob_copied(
-                handle, CInt(position), addressable(bytes), UInt64(bytes.count))
-            check(code, at: position)
-        }
-    }
-
-    /// Binds a copy of the bytes as a blob.
-    package func bind(blob: [UInt8], at position: Int) {
-        bind(blob: blob.span, at: position)
-    }
-
-    private func check(_ code: CInt, at position: Int) {
+    fileprivate func check(_ code: CInt, at position: Int) {
         precondition(code == SQLITE_OK, "Binding the parameter \(position) failed: \(error(code))")
     }
 }
@@ -446,10 +392,6 @@ func addressable(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer {
 
     package func optionalText(_ column: Int) -> String? {
         isNull(column) ? nil : text(column)
-    }
-
-    package func optionalBytes(_ column: Int) -> [UInt8]? {
-        isNull(column) ? nil : bytes(column)
     }
 
     private func buffer(_ column: Int) -> UnsafeBufferPointer<UInt8> {

@@ -18,7 +18,7 @@ struct GrowthTests {
     }
 
     private func stored(_ store: TemporaryStore) throws -> Int64 {
-        try store.shell().withStatement("SELECT count(*) FROM records") { try $0.first { $0.int64(0) } ?? -1 }
+        try store.shell().integer("SELECT count(*) FROM records")
     }
 
     private let records = {

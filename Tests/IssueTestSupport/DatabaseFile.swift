@@ -34,7 +34,7 @@ package struct DatabaseFile {
             "UPDATE blocks SET records = ?1, checksum = ?2, body = ?3 WHERE first_id = ?4", on: connection)
         statement.bind(records, at: 1)
         statement.bind(checksum, at: 2)
-        statement.bind(blob: body, at: 3)
+        statement.bind(DatabaseBytes.blob(body), at: 3)
         statement.bind(block.firstID, at: 4)
         try statement.run()
     }

@@ -156,7 +156,7 @@ extension StoreReader {
             throw QueryFailure(error)
         }
         let rows = try (records ?? []).compactMap { try row(ofID: $0) }
-        let statement = try Statement(
+        return try connection.all(
             composedSQL: """
                 SELECT dead_letters.id, dead_letters.record, dead_letters.summary, destinations.name,
                        dead_letters.reason, dead_letters.answer, dead_letters.attempts, dead_letters.at,
@@ -172,11 +172,9 @@ extension StoreReader {
                         OR (dead_letters.summary IS NULL AND dead_letters.record IN (SELECT value FROM json_each(?4))))
                     AND \(Viewer.condition(parameter: 5))
                 ORDER BY dead_letters.id DESC LIMIT ?6
-                """, on: connection)
-        statement.bind(
-            number, destination, records.map { StoreWriter.list($0.compactMap(Self.summary)) }, StoreWriter.list(rows),
-            viewer, limit)
-        return try statement.all { row in
+                """, number, destination, records.map { StoreWriter.list($0.compactMap(Self.summary)) },
+            StoreWriter.list(rows), viewer, limit
+        ) { row in
             let summary = row.optionalInt64(2)
             return Letter(
                 id: row.int64(0), record: row.id(1), summary: summary,

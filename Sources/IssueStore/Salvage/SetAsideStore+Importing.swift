@@ -38,9 +38,7 @@ extension SetAsideStore {
                 AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
             ORDER BY groups.id LIMIT 256
             """
-        let statement = try Statement(composedSQL: sql, on: connection)
-        statement.bind(row, at: 1)
-        let found = try statement.all { row in
+        let found = try connection.all(composedSQL: sql, row) { row in
             let note = GroupNote(
                 uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
                 standing: TriageState(

@@ -336,9 +336,7 @@ extension StoreReader {
                   AND (?3 IS NULL OR (at, id) < (?3, ?4))
                 ORDER BY at DESC, id DESC LIMIT ?5
                 """
-            let statement = try Statement(composedSQL: sql, on: connection)
-            statement.bind(viewer, app, cursor?.value, cursor?.row, limit + 1)
-            let rows = try statement.all { row in
+            let rows = try connection.all(composedSQL: sql, viewer, app, cursor?.value, cursor?.row, limit + 1) { row in
                 (deployment: viewer.shown(DeploymentTable.deployment(row)), id: row.int64(8))
             }
             let next = rows.count > limit ? rows.prefix(limit).last : nil
@@ -368,9 +366,9 @@ extension StoreReader {
                 WHERE \(Self.visible(parameter: 1)) AND observed = 0 AND at BETWEEN ?2 AND ?3
                 ORDER BY at DESC, id DESC
                 """
-            let statement = try Statement(composedSQL: sql, on: connection)
-            statement.bind(viewer, frame.times.lowerBound, frame.times.upperBound)
-            let found = try statement.all { viewer.shown(DeploymentTable.deployment($0)) }.filter { deployment in
+            let found = try connection.all(
+                composedSQL: sql, viewer, frame.times.lowerBound, frame.times.upperBound
+            ) { viewer.shown(DeploymentTable.deployment($0)) }.filter { deployment in
                 (filter.apps?.contains(deployment.app) ?? true)
                     && (deployment.user.flatMap { filter.users?.contains($0) } ?? true)
             }
