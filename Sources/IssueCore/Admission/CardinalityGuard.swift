@@ -207,36 +207,17 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(user, for: uid)
     }
 
-    /// Returns the number of groups that the limit on groups still lets an application create in the current window;
-    /// nil if there is no limit.
-    ///
-    /// - Parameters:
-    ///   - settings: The limits.
-    ///   - application: The number of groups that the application has created in the window.
-    ///   - user: The number of groups that all applications of its user have created in the window.
-    package static func groupsLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
-        left(settings.newGroupsPerApplication, application: application, user: user)
-    }
-
-    /// Returns the number of series that the limit on series still lets an application create in the current window;
-    /// nil if there is no limit. The parameters are those of `groupsLeft`, with numbers of series.
-    package static func seriesLeft(_ settings: LimitSettings, application: Int64, user: Int64) -> Int64? {
-        left(settings.newSeriesPerApplication, application: application, user: user)
-    }
-
-    /// Returns the number of application names that a user may still create in the current window; nil if there is no
-    /// limit.
-    ///
-    /// - Parameters:
-    ///   - settings: The limits.
-    ///   - user: The number of application names that the user has created in the window.
-    package static func applicationsLeft(_ settings: LimitSettings, user: Int64) -> Int64? {
-        settings.applicationsPerUser <= 0 ? nil : max(0, settings.applicationsPerUser - user)
-    }
-
-    private static func left(_ limit: Rate, application: Int64, user: Int64) -> Int64? {
-        guard !limit.isUnlimited else { return nil }
-        return max(0, min(limit.count - application, limit.count.clampedProduct(userLimitFactor) - user))
+    /// Returns the number of groups that the limit on groups still lets an application of a user create in the current
+    /// window; nil if there is no limit.
+    package func groupsLeft(account: AccountID, user: UInt32, at now: RecordLogInstant) -> Int64? {
+        guard newGroups.count > 0 else { return nil }
+        func left(_ counted: WindowCount?, _ limit: Limit) -> Int64 {
+            guard let counted, counted.window >= Self.window(of: limit, at: now) else { return limit.count }
+            return max(0, limit.count - counted.count)
+        }
+        return min(
+            left(accounts.peek(account)?.groups, newGroups),
+            left(users.peek(user)?.groups, newGroups.times(Self.userLimitFactor)))
     }
 
     /// Returns `true` if neither the application nor its user has reached the limit.

@@ -43,7 +43,7 @@ extension StoreReader {
     package func corrections(of id: String? = nil, viewer: Viewer) throws -> [GroupCorrection] {
         try snapshot {
             let group = try id.map { try subject($0, viewer: viewer).group }
-            let statement = try Statement(
+            return try connection.all(
                 composedSQL: """
                     WITH RECURSIVE below (id) AS (
                         SELECT ?2 UNION SELECT groups.id FROM below JOIN groups ON groups.merged_into = below.id
@@ -52,9 +52,8 @@ extension StoreReader {
                     WHERE \(Viewer.condition(parameter: 1)) AND (?2 IS NULL OR corrections.target IN (SELECT id FROM below)
                         OR corrections.source IN (SELECT id FROM below))
                     ORDER BY corrections.id DESC LIMIT ?3
-                    """, on: connection)
-            statement.bind(viewer, group, Self.maxCorrections)
-            return try statement.all { Self.correction($0) }
+                    """, viewer, group, Self.maxCorrections
+            ) { Self.correction($0) }
         }
     }
 
@@ -62,13 +61,12 @@ extension StoreReader {
     /// not see it.
     package func owner(ofCorrection id: Int64, viewer: Viewer) throws -> UInt32? {
         try snapshot {
-            let statement = try Statement(
+            try connection.first(
                 composedSQL: """
                     SELECT uid FROM corrections JOIN accounts ON accounts.id = corrections.account
                     WHERE corrections.id = ?1 AND \(Viewer.condition(parameter: 2))
-                    """, on: connection)
-            statement.bind(id, viewer)
-            return try statement.first { UInt32(clamping: $0.int64(0)) }
+                    """, id, viewer
+            ) { UInt32(clamping: $0.int64(0)) }
         }
     }
 
@@ -161,7 +159,7 @@ extension StoreReader {
                     return explanation
                 }
             }
-            let statement = try Statement(
+            explanation.corrections = try connection.all(
                 composedSQL: """
                     WITH RECURSIVE up (id, target, correction) AS (
                         SELECT id, merged_into, merged_by FROM groups WHERE id = ?1
@@ -172,9 +170,8 @@ extension StoreReader {
                     \(Self.correctionSQL)
                     WHERE corrections.id IN (SELECT correction FROM up) OR corrections.kind = 2 AND corrections.target = ?2
                     ORDER BY corrections.id
-                    """, on: connection)
-            statement.bind(home, group)
-            explanation.corrections = try statement.all { Self.correction($0) }
+                    """, home, group
+            ) { Self.correction($0) }
             return explanation
         }
     }
@@ -205,7 +202,7 @@ extension StoreReader {
                 var app: String
             }
             var shown: [GroupID: Candidate] = [:]
-            let statement = try Statement(
+            let candidates = try connection.all(
                 composedSQL: """
                     SELECT groups.id, groups.key, title, app, account, domain, code, file, function, module
                     FROM groups JOIN accounts ON accounts.id = groups.account
@@ -213,9 +210,8 @@ extension StoreReader {
                         AND merged_into IS NULL AND fingerprint <> 'overflow'
                         AND EXISTS (SELECT 1 FROM series WHERE series."group" = groups.id)
                     ORDER BY groups.id DESC LIMIT ?3
-                    """, on: connection)
-            statement.bind(viewer, app, Self.maxCompared)
-            let candidates = try statement.all { row in
+                    """, viewer, app, Self.maxCompared
+            ) { row in
                 let id = row.id(0, as: GroupID.self)
                 shown[id] = Candidate(id: GroupKey.text(key: row.int64(1)), title: row.text(2), app: row.text(3))
                 let context = (4...9).map { row.optionalText($0) ?? "" }.joined(separator: "\u{1F}")
@@ -291,12 +287,12 @@ extension StoreReader {
                 uid: uid, app: app, otherUsers: accounts.map(\.uid).filter { $0 != uid },
                 account: accounts.first { $0.uid == uid }?.id, fingerprint: Fingerprint.of(series, app: app), id: "")
             let log = try logTime(at: now)
-            let starts = CardinalityGuard(settings: limits).windowStarts(at: log)
-            func wall(_ instant: RecordLogInstant) -> IssueTimestamp { now.advanced(by: log.duration(to: instant)) }
+            let owner = users.owner(of: uid)
+            var guardian = CardinalityGuard(settings: limits)
+            try guardian.restore(from: connection, wall: now, log: log, users)
             // A viewer who must not see the account can't know whether it exists.
             if preview.account == nil, viewer.sees(Int64(uid)) {
-                let names = try newNameCount(user: uid, since: wall(starts.names))
-                if CardinalityGuard.applicationsLeft(limits, user: names) == 0 {
+                if guardian.admitApplication(uid: owner, at: log) == .overflow {
                     preview.app = "overflow"
                     preview.otherUsers = []
                     preview.account = try self.accounts(named: "overflow", first: uid, viewer: viewer)
@@ -306,13 +302,8 @@ extension StoreReader {
             var found = try knownGroup(of: series, fingerprint: preview.fingerprint, account: preview.account)
             if found == nil {
                 let account = preview.account ?? AccountID(rawValue: -1)
-                let groups = try newGroupCounts(account: account, user: uid, since: wall(starts.groups))
-                let newSeries = try newSeriesCounts(account: account, user: uid, since: wall(starts.series))
-                preview.newGroupsLeft = CardinalityGuard.groupsLeft(
-                    limits, application: groups.account, user: groups.user)
-                let seriesLeft = CardinalityGuard.seriesLeft(
-                    limits, application: newSeries.account, user: newSeries.user)
-                if preview.newGroupsLeft == 0 || seriesLeft == 0 {
+                preview.newGroupsLeft = guardian.groupsLeft(account: account, user: owner, at: log)
+                if guardian.admitSeries(account: account, user: owner, isNewGroup: true, at: log) != .allow {
                     preview.isOverflow = true
                     preview.fingerprint = "overflow"
                     found = try knownGroup(
@@ -330,13 +321,12 @@ extension StoreReader {
     private func accounts(
         named app: String, first user: UInt32, viewer: Viewer
     ) throws -> [(id: AccountID, uid: UInt32)] {
-        let statement = try Statement(
+        try connection.all(
             composedSQL: """
                 SELECT id, uid FROM accounts WHERE app = ?2 AND \(Viewer.condition(parameter: 1))
                 ORDER BY uid = ?3 DESC, id LIMIT ?4
-                """, on: connection)
-        statement.bind(viewer, app, user, Self.maxOtherUsers + 1)
-        return try statement.all { ($0.id(0), UInt32(clamping: $0.int64(1))) }
+                """, viewer, app, user, Self.maxOtherUsers + 1
+        ) { ($0.id(0), UInt32(clamping: $0.int64(1))) }
     }
 
     /// Returns the group that a series belongs to, after all corrections; nil if a new group is needed.
@@ -386,54 +376,7 @@ extension StoreReader {
 
     /// Returns a correction by its number; nil if it does not exist.
     func correction(_ id: Int64) throws -> GroupCorrection? {
-        let statement = try Statement(
-            composedSQL: "\(Self.correctionSQL) WHERE corrections.id = ?1", on: connection)
-        statement.bind(id)
-        return try statement.first { Self.correction($0) }
-    }
-
-    /// Returns the number of new groups since a time, for an account and for all accounts of its user, without overflow
-    /// groups. Only the newest 16,384 groups of the store are counted, as in `RecordCommit.restoreGuard`.
-    package func newGroupCounts(
-        account: AccountID, user: UInt32, since start: IssueTimestamp
-    ) throws -> (account: Int64, user: Int64) {
-        try snapshot {
-            try connection.first(
-                """
-                SELECT count(*) FILTER (WHERE account = ?1), count(*)
-                FROM groups JOIN accounts ON accounts.id = groups.account
-                WHERE groups.id > (SELECT coalesce(max(id), 0) FROM groups) - 16384 AND groups.first_at >= ?3
-                    AND fingerprint <> 'overflow' AND uid = ?2
-                """, account, user, start
-            ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
-        }
-    }
-
-    /// Returns the number of new series since a time, for an account and for all accounts of its user, without those of
-    /// overflow groups. Only the newest 16,384 series of the store are counted.
-    private func newSeriesCounts(
-        account: AccountID, user: UInt32, since start: IssueTimestamp
-    ) throws -> (account: Int64, user: Int64) {
-        try connection.first(
-            """
-            SELECT count(*) FILTER (WHERE series.account = ?1), count(*)
-            FROM series JOIN accounts ON accounts.id = series.account
-            WHERE series.id > (SELECT coalesce(max(id), 0) FROM series) - 16384 AND series.first_at >= ?3
-                AND coalesce(series.fingerprint, '') <> 'overflow' AND accounts.uid = ?2
-            """, account, user, start
-        ) { ($0.int64(0), $0.int64(1)) } ?? (0, 0)
-    }
-
-    /// Returns the number of new application names of a user since a time. Only the newest 16,384 accounts of the store
-    /// are counted.
-    private func newNameCount(user: UInt32, since start: IssueTimestamp) throws -> Int64 {
-        try connection.first(
-            """
-            SELECT count(*) FROM accounts
-            WHERE id > (SELECT coalesce(max(id), 0) FROM accounts) - 16384 AND first_at >= ?2 AND app <> 'overflow'
-                AND uid = ?1
-            """, user, start
-        ) { $0.int64(0) } ?? 0
+        try connection.first(composedSQL: "\(Self.correctionSQL) WHERE corrections.id = ?1", id) { Self.correction($0) }
     }
 
     /// Returns the current time of the record log's clock.

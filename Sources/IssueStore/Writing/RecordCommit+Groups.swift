@@ -157,18 +157,25 @@ extension RecordCommit {
 }
 
 extension RecordCommit {
+    /// Restores the guard's counters during the first commit, so that a restart does not reset them.
+    func restoreGuard(_ memory: inout WriterMemory, _ users: AccountableUsers) throws(SQLiteError) {
+        guard !memory.values.isGuardRestored else { return }
+        memory.values.isGuardRestored = true
+        try memory.values.guardian.restore(from: connection, wall: time.wall, log: time.log, users)
+    }
+}
+
+extension CardinalityGuard {
     /// The number of newest ids that are examined per table. Without this limit, the duration of the first commit
     /// would grow with the file.
     private static let maxExamined: Int64 = 16_384
 
-    /// Restores the guard's counters from the database during the first commit, so that a restart does not reset them.
-    func restoreGuard(_ memory: inout WriterMemory, _ users: AccountableUsers) throws(SQLiteError) {
-        guard !memory.values.isGuardRestored else { return }
-        memory.values.isGuardRestored = true
-        let starts = memory.values.guardian.windowStarts(at: time.log)
-        func wall(_ instant: RecordLogInstant) -> IssueTimestamp {
-            time.wall.advanced(by: time.log.duration(to: instant))
-        }
+    /// Restores the counters of a new guard from the database. `now` and `log` are the current wall time and log time.
+    mutating func restore(
+        from connection: DatabaseConnection, wall now: IssueTimestamp, log: RecordLogInstant, _ users: AccountableUsers
+    ) throws(SQLiteError) {
+        let starts = windowStarts(at: log)
+        func wall(_ instant: RecordLogInstant) -> IssueTimestamp { now.advanced(by: log.duration(to: instant)) }
         let made = try connection.all(
             """
             SELECT account, uid, sum(is_group), sum(1 - is_group) FROM (
@@ -185,8 +192,8 @@ extension RecordCommit {
             ($0.id(0, as: AccountID.self), UInt32(clamping: $0.int64(1)), $0.int64(2), $0.int64(3))
         }
         for (account, user, groups, series) in made {
-            memory.values.guardian.restore(
-                account: account, user: users.owner(of: user), newGroups: groups, newSeries: series, at: time.log)
+            restore(
+                account: account, user: users.owner(of: user), newGroups: groups, newSeries: series, at: log)
         }
         let named = try connection.all(
             """
@@ -207,10 +214,10 @@ extension RecordCommit {
             """, wall(starts.names), Self.maxExamined
         ) { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
         for (uid, senders) in appeared {
-            memory.values.guardian.restore(uid: users.owner(of: uid), newSenders: senders, at: time.log)
+            restore(uid: users.owner(of: uid), newSenders: senders, at: log)
         }
         for (uid, names) in named {
-            memory.values.guardian.restore(uid: users.owner(of: uid), newApplications: names, at: time.log)
+            restore(uid: users.owner(of: uid), newApplications: names, at: log)
         }
     }
 }

@@ -54,12 +54,19 @@ struct AdmissionTests {
     @Test("An application may create the groups that its own limit and that of its user leave")
     func newGroups() {
         var settings = LimitSettings()
-        #expect(CardinalityGuard.groupsLeft(settings, application: 30, user: 30) == 70)
-        #expect(CardinalityGuard.groupsLeft(settings, application: 0, user: 490) == 10)
-        #expect(CardinalityGuard.groupsLeft(settings, application: 100, user: 100) == 0)
-        #expect(CardinalityGuard.groupsLeft(settings, application: 120, user: 600) == 0)
+        func left(application: Int64, others: Int64) -> Int64? {
+            var guardian = CardinalityGuard(settings: settings)
+            guardian.restore(account: 1, user: 1000, newGroups: application, newSeries: 0, at: at(0))
+            guardian.restore(account: 2, user: 1000, newGroups: others, newSeries: 0, at: at(0))
+            return guardian.groupsLeft(account: 1, user: 1000, at: at(0))
+        }
+        #expect(left(application: 30, others: 0) == 70)
+        #expect(left(application: 0, others: 490) == 10)
+        #expect(left(application: 100, others: 0) == 0)
+        #expect(left(application: 120, others: 480) == 0)
         settings.newGroupsPerApplication = .unlimited
-        #expect(CardinalityGuard.groupsLeft(settings, application: 1000, user: 9000) == nil)
+        #expect(left(application: 1000, others: 8000) == nil)
+        #expect(CardinalityGuard(settings: LimitSettings()).groupsLeft(account: 1, user: 1, at: at(0)) == 100)
     }
 
     @Test("A muted or private record is withheld and takes no tokens, but counts as an occurrence")

@@ -170,21 +170,22 @@ struct PreviewTests {
         }
     }
 
-    @Test("New groups are counted per application and user from a time on")
+    @Test("The groups that an application may still create are counted per application, from the current window on")
     func newGroups() throws {
         try TemporaryStore.with { store in
+            store.settings.limits.newGroupsPerApplication = Rate(10, per: .seconds(900))
             let writer = try store.writer()
             func record(_ word: String, _ app: String) -> IssueRecord {
                 IssueRecord(message: "Failed \(word)", app: Application(name: app))
             }
             try store.store([record("early", "shop")], to: writer)
-            store.pass(.seconds(100))
-            let start = store.wall
+            store.pass(.seconds(900))
             try store.store([record("one", "shop"), record("two", "shop"), record("one", "cart")], to: writer)
             try store.store([record("one", "shop")], from: .of(uid: 1001), to: writer)
-            let account = try #require(try preview(record("one", "shop"), store).account)
-            let counts = try store.reader().newGroupCounts(account: account, user: 1000, since: start)
-            #expect(counts.account == 2 && counts.user == 3)
+            #expect(try preview(record("three", "shop"), store).newGroupsLeft == 8)
+            #expect(try preview(record("three", "cart"), store).newGroupsLeft == 9)
+            #expect(try preview(record("three", "shop"), store, user: 1001).newGroupsLeft == 9)
+            #expect(try preview(record("one", "shop"), store).newGroupsLeft == nil)
         }
     }
 }
