@@ -43,11 +43,9 @@ struct SeriesSelection {
         """
 
     private var viewer: Viewer
-    /// The lists for the parameters `?2` to `?12`, as JSON; nil for any. Index 3 is unused, because `?5` is the
-    /// severity.
-    private var lists: [String?] = []
-    /// The lowest severity (`IssueLevel.rank`); nil for any.
-    private var severity: Int64?
+    /// The values of the parameters `?2` to `?12`; nil for any. `?5` is the lowest severity (`IssueLevel.rank`), and the
+    /// others are lists as JSON.
+    private var values: [String?] = []
     /// The groups to which the series must belong; nil for any. Set by queries whose filter selects groups by the
     /// content of records (`StoreReader.groups(with:in:)`) or by deployments (`groups(_:in:)`).
     var groups: [GroupID]?
@@ -66,7 +64,6 @@ struct SeriesSelection {
         }
         do throws(QueryLimits.Excess) { try QueryLimits.check(filter) } catch { throw QueryFailure(error) }
         self.viewer = viewer
-        severity = filter.level.map { Int64($0.rank) }
         var keys: [Int64]?
         if let groups = filter.groups {
             keys = []
@@ -77,44 +74,35 @@ struct SeriesSelection {
                 keys?.append(key)
             }
         }
-        lists = [
-            Self.list(filter.apps), Self.list(filter.versions), Self.list(filter.environments), nil,
-            Self.list(filter.domains), Self.list(filter.codes.map { $0.map { Int64($0) } }), Self.list(filter.files),
-            Self.list(keys),
-            Self.list(filter.users.map { $0.map { Int64($0) } }), Self.list(filter.units),
-            Self.list(filter.states.map { $0.map { Int64($0.databaseValue) } }),
+        values = [
+            filter.apps.map { StoreWriter.list($0) }, filter.versions.map { StoreWriter.list($0) },
+            filter.environments.map { StoreWriter.list($0) }, filter.level.map { "\($0.rank)" },
+            filter.domains.map { StoreWriter.list($0) },
+            filter.codes.map { StoreWriter.list($0.map { Int64($0) }) }, filter.files.map { StoreWriter.list($0) },
+            keys.map { StoreWriter.list($0) }, filter.users.map { StoreWriter.list($0.map { Int64($0) }) },
+            filter.units.map { StoreWriter.list($0) },
+            filter.states.map { StoreWriter.list($0.map { Int64($0.databaseValue) }) },
         ]
     }
 
     /// Whether every series is selected.
-    var isEverything: Bool {
-        viewer == .everything && severity == nil && groups == nil && lists.allSatisfy { $0 == nil }
-    }
+    var isEverything: Bool { viewer == .everything && groups == nil && values.allSatisfy { $0 == nil } }
 
-    /// Binds the parameters `?1` to `?13` of a statement to the selection, and those from `?14` on to other values.
-    func bind<each Value: DatabaseValue>(to statement: borrowing Statement, _ values: repeat each Value) {
-        viewer.bind(to: statement, at: 1)
-        for (index, list) in lists.enumerated() {
-            if index == 3 {
-                statement.bind(severity, at: 5)
-            } else {
-                statement.bind(list, at: index + 2)
-            }
-        }
+    /// Compiles a statement, and binds its parameters `?1` to `?13` to the selection, and those from `?14` on to other
+    /// values.
+    func statement<each Value: DatabaseValue>(
+        _ sql: String, on connection: DatabaseConnection, _ others: repeat each Value
+    ) throws(SQLiteError) -> Statement {
+        let statement = try Statement(composedSQL: sql, on: connection)
+        statement.bind(viewer, at: 1)
+        for (index, value) in values.enumerated() { statement.bind(value, at: index + 2) }
         statement.bind(groups.map { StoreWriter.list($0) }, at: 13)
         var position = 14
-        for value in repeat each values {
-            value.bind(to: statement, at: position)
+        for value in repeat each others {
+            statement.bind(value, at: position)
             position += 1
         }
-    }
-
-    private static func list(_ values: [String]?) -> String? {
-        values.map { StoreWriter.list($0) }
-    }
-
-    private static func list(_ values: [Int64]?) -> String? {
-        values.map { StoreWriter.list($0) }
+        return statement
     }
 }
 

@@ -137,9 +137,8 @@ extension StoreReader {
     private func groupSums(_ query: GroupQuery, _ selection: SeriesSelection, after: PageCursor?) throws -> [GroupSum] {
         let isBounded = query.filter.since != nil || query.filter.until != nil
         let sql = Self.groupSumsSQL(query.order, isBounded: isBounded)
-        let statement = try Statement(composedSQL: sql, on: connection)
-        selection.bind(
-            to: statement, query.filter.since?.millisecondsSince1970 ?? 0,
+        let statement = try selection.statement(
+            sql, on: connection, query.filter.since?.millisecondsSince1970 ?? 0,
             query.filter.until?.millisecondsSince1970 ?? Int64.max, try lastClosedID(), after?.value, after?.row,
             query.limit + 1)
         return try statement.all { row in
@@ -258,8 +257,8 @@ extension StoreReader {
             FROM records CROSS JOIN own ON own.series = records.series
             WHERE records.id > ?18 AND received_at BETWEEN ?15 AND ?17 GROUP BY 1, 2
             """
-        let statement = try Statement(composedSQL: sql, on: connection)
-        selection.bind(to: statement, StoreWriter.list(rows), start, width, end, try lastClosedID())
+        let statement = try selection.statement(
+            sql, on: connection, StoreWriter.list(rows), start, width, end, try lastClosedID())
         try statement.forEach { row in
             guard let index = places[row.id(0)] else { return }
             let bucket = Int(min(max(row.int64(1), 0), Int64(buckets) - 1))
@@ -293,8 +292,8 @@ extension StoreReader {
             LEFT JOIN open ON open.series = series.id
             GROUP BY 1
             """
-        let statement = try Statement(composedSQL: sql, on: connection)
-        selection.bind(to: statement, StoreWriter.list(windows.keys), try lastClosedID())
+        let statement = try selection.statement(
+            sql, on: connection, StoreWriter.list(windows.keys), try lastClosedID())
         var groups: [GroupID] = []
         try statement.forEach { row in
             let found = windows[row.id(1)]?.change(first: row.time(2), newest: row.time(3))
@@ -366,9 +365,8 @@ extension StoreReader {
         return try snapshot {
             selection.groups = try groups(with: filter, in: selection)
             if let change = filter.sinceDeployment { selection.groups = try groups(change, in: selection) }
-            let statement = try Statement(composedSQL: sql, on: connection)
-            selection.bind(
-                to: statement, frame.minutesPerBucket, frame.minutes.lowerBound, frame.minutes.upperBound,
+            let statement = try selection.statement(
+                sql, on: connection, frame.minutesPerBucket, frame.minutes.lowerBound, frame.minutes.upperBound,
                 try lastClosedID(), frame.times.lowerBound, frame.times.upperBound, Self.maxKeys)
             var counts: [String?: [Int]] = [:]
             if dimension == .total { counts["total"] = [Int](repeating: 0, count: frame.bucketCount) }

@@ -184,9 +184,7 @@ extension StoreReader {
     /// Returns the series that a filter selects, with their groups; nil if it selects all.
     func series(_ selection: SeriesSelection) throws -> [(series: SeriesID, group: GroupID)]? {
         guard !selection.isEverything else { return nil }
-        let statement = try Statement(composedSQL: SeriesSelection.sql, on: connection)
-        selection.bind(to: statement)
-        return try statement.all { ($0.id(0), $0.id(1)) }
+        return try selection.statement(SeriesSelection.sql, on: connection).all { ($0.id(0), $0.id(1)) }
     }
 }
 

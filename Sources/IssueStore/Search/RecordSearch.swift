@@ -179,11 +179,10 @@ extension StoreReader {
     private func groupsByTitle(
         _ content: RecordMatcher, in selection: SeriesSelection
     ) throws -> (matching: [GroupID], others: Set<GroupID>) {
-        let statement = try Statement(
-            composedSQL: """
-                SELECT id, title, domain FROM groups WHERE id IN (SELECT "group" FROM (\(SeriesSelection.sql)))
-                """, on: connection)
-        selection.bind(to: statement)
+        let statement = try selection.statement(
+            """
+            SELECT id, title, domain FROM groups WHERE id IN (SELECT "group" FROM (\(SeriesSelection.sql)))
+            """, on: connection)
         var matching: [GroupID] = []
         var others: Set<GroupID> = []
         try statement.forEach { row in
