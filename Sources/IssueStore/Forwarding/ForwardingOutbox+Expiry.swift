@@ -284,6 +284,10 @@ extension ForwardingOutbox {
     /// The numbers of records and occurrences of an account.
     private typealias AccountSum = (account: AccountID, sum: LedgerChanges.Sum)
 
+    private static func accountSum(_ row: borrowing Row) -> AccountSum {
+        (row.id(0), LedgerChanges.Sum(records: row.int64(1), occurrences: row.int64(2)))
+    }
+
     /// Returns, per account, the number of records from row `first` to row `last` that are not sent outside the scan.
     private func waiting(_ first: RowID, _ last: RowID, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         guard first <= last else { return [] }
@@ -295,9 +299,7 @@ extension ForwardingOutbox {
                 AND NOT EXISTS (SELECT 1 FROM singles WHERE destination = ?3 AND record = records.id)
             GROUP BY series.account
             """, first, last, destination
-        ) {
-            ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
-        }
+        ) { Self.accountSum($0) }
     }
 
     /// Returns, per account, the number of requeued records in `rows` that wait to be sent.
@@ -309,9 +311,7 @@ extension ForwardingOutbox {
             WHERE singles.destination = ?1 AND singles.batch = 0 AND singles.record BETWEEN ?2 AND ?3
             GROUP BY series.account
             """, destination, rows.lowerBound, rows.upperBound
-        ) {
-            ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
-        }
+        ) { Self.accountSum($0) }
     }
 
     /// Returns, per account, the number of records in `rows` whose batches await a response. Marks a batch as answered
@@ -334,9 +334,7 @@ extension ForwardingOutbox {
             FROM json_each(?1) AS sent JOIN records ON records.id = sent.value
             JOIN series ON series.id = records.series GROUP BY series.account
             """, StoreWriter.list(sent)
-        ) {
-            ($0.id(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
-        }
+        ) { Self.accountSum($0) }
     }
 
     private typealias Unanswered = (id: BatchID, sent: [RowID], summaries: Int64)

@@ -366,8 +366,9 @@ extension ForwardingOutbox {
         /// confirmed.
         private var state: Int64
         var sent: [RowID]
-        private var withheld: [RowID]
-        private var dead: [RowID]
+        private var sentRows: Set<RowID>
+        private var withheld: Set<RowID>
+        private var dead: Set<RowID>
         var notes: BatchManifest
         var at: IssueTimestamp
         var attempts: Int64
@@ -382,8 +383,9 @@ extension ForwardingOutbox {
             rows = first...max(first, row.id(2))
             state = row.int64(3)
             sent = PostingList.decode(row.bytes(4), base: first) ?? []
-            withheld = PostingList.decode(row.bytes(5), base: first) ?? []
-            dead = PostingList.decode(row.bytes(6), base: first) ?? []
+            sentRows = Set(sent)
+            withheld = Set(PostingList.decode(row.bytes(5), base: first) ?? [])
+            dead = Set(PostingList.decode(row.bytes(6), base: first) ?? [])
             notes = BatchManifest(json: row.text(7))
             at = row.time(8)
             attempts = row.int64(9)
@@ -391,37 +393,15 @@ extension ForwardingOutbox {
             maybeDuplicate = row.int64(11) != 0
         }
 
-        /// Returns the fate of a record that the batch covers. Searches the ids of the batch one by one.
+        /// Returns the fate of a record that the batch covers.
         func fate(of row: RowID) -> IssueFate.Outcome {
             if withheld.contains(row) { return .withheld }
             if dead.contains(row) { return .deadLettered }
-            return sent.contains(row) ? fateOfSent : .summarised
-        }
-
-        /// Returns the fates of the records that the batch covers, for lookups in constant time.
-        func fates() -> Fates {
-            Fates(withheld: Set(withheld), dead: Set(dead), sent: Set(sent), fateOfSent: fateOfSent)
-        }
-
-        private var fateOfSent: IssueFate.Outcome {
+            guard sentRows.contains(row) else { return .summarised }
             switch state {
-            case 0: .pending
-            case 2: .unconfirmed
-            default: .delivered
-            }
-        }
-
-        /// The fates of the records that a batch covers.
-        struct Fates {
-            fileprivate let withheld: Set<RowID>
-            fileprivate let dead: Set<RowID>
-            fileprivate let sent: Set<RowID>
-            fileprivate let fateOfSent: IssueFate.Outcome
-
-            subscript(row: RowID) -> IssueFate.Outcome {
-                if withheld.contains(row) { return .withheld }
-                if dead.contains(row) { return .deadLettered }
-                return sent.contains(row) ? fateOfSent : .summarised
+            case 0: return .pending
+            case 2: return .unconfirmed
+            default: return .delivered
             }
         }
     }
@@ -434,7 +414,9 @@ extension ForwardingOutbox {
         let rows: ClosedRange<RowID>
         private let cursor: RowID
         /// The batch of the last record that was found. Consecutive records are usually in the same batch.
-        private var scanned: (batch: SentBatch, fates: SentBatch.Fates)?
+        private var scanned: SentBatch?
+        /// The batch of the last record that was sent outside the scan.
+        private var carrier: SentBatch?
 
         /// The fate of a record.
         struct Found {
@@ -454,15 +436,13 @@ extension ForwardingOutbox {
 
         /// Returns the fate of a record in `rows`.
         mutating func fate(of row: RowID, on outbox: ForwardingOutbox) throws(SQLiteError) -> Found {
-            if let carrier = try outbox.single(row, id) {
-                let batch = carrier > 0 ? try outbox.batch(carrier) : nil
-                return Found(fate: batch?.fate(of: row) ?? .pending, batch: batch, isSingle: true)
+            if let single = try outbox.single(row, id) {
+                if carrier?.id != single { carrier = single > 0 ? try outbox.batch(single) : nil }
+                return Found(fate: carrier?.fate(of: row) ?? .pending, batch: carrier, isSingle: true)
             }
             guard row <= cursor else { return Found() }
-            if scanned?.batch.rows.contains(row) != true {
-                scanned = try outbox.batch(with: row, id).map { ($0, $0.fates()) }
-            }
-            return scanned.map { Found(fate: $0.fates[row], batch: $0.batch) } ?? Found()
+            if scanned?.rows.contains(row) != true { scanned = try outbox.batch(with: row, id) }
+            return scanned.map { Found(fate: $0.fate(of: row), batch: $0) } ?? Found()
         }
     }
 

@@ -94,14 +94,13 @@ extension StoreReader {
         guard let id = RecordID(text), let row = try recordID(row: id.row) == id ? id.row : recoveredRow(of: id) else {
             throw QueryFailure.notFound(id: text)
         }
-        let statement = try Statement(
+        let found = try connection.first(
             composedSQL: """
                 SELECT records.id, series."group" FROM records
                 JOIN series ON series.id = records.series JOIN accounts ON accounts.id = series.account
                 WHERE records.id = ?1 AND \(Viewer.condition(parameter: 2))
-                """, on: connection)
-        statement.bind(row, viewer)
-        let found = try statement.first { (row: $0.id(0, as: RowID.self), group: $0.id(1, as: GroupID.self)) }
+                """, row, viewer
+        ) { (row: $0.id(0, as: RowID.self), group: $0.id(1, as: GroupID.self)) }
         guard let found else {
             throw try isUnreadable(row, viewer: viewer) ? QueryFailure.unreadable(id: text) : .notFound(id: text)
         }
@@ -159,13 +158,12 @@ extension StoreReader {
     }
 
     private func named(key: Int64, viewer: Viewer) throws -> GroupID? {
-        let statement = try Statement(
+        try connection.first(
             composedSQL: """
                 SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account
                 WHERE groups.key = ?1 AND \(Viewer.condition(parameter: 2))
-                """, on: connection)
-        statement.bind(key, viewer)
-        return try statement.first { $0.id(0, as: GroupID.self) }
+                """, key, viewer
+        ) { $0.id(0, as: GroupID.self) }
     }
 
     /// Returns the group that a group is merged into, directly or indirectly; the group itself if it is not merged.
@@ -225,54 +223,34 @@ extension StoreReader {
         switch fate.outcome {
         // The record was in no request, so the response of the batch does not apply to it.
         case .withheld: break
-        case .summarised: try complete(&fate, held: batch.notes.held.reason(of: row), row, id)
+        case .summarised:
+            // If the summary that counts the record became a dead letter, so did the record.
+            guard let reason = batch.notes.held.reason(of: row),
+                let summary = try connection.summary(counting: row, for: reason, id), summary.state == .dead
+            else { break }
+            fate.outcome = .deadLettered
+            _ = try connection.first("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1", summary.id) {
+                fate.copyResponse(fromDeadLetter: $0)
+            }
         case .deadLettered:
             fate.maybeDuplicate = batch.maybeDuplicate
-            try complete(&fate, letterOf: row, id)
+            _ = try connection.first(
+                "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2", row, id
+            ) { fate.copyResponse(fromDeadLetter: $0) }
         case .pending, .delivered, .unconfirmed, .expired:
             fate.attempts = Int(clamping: batch.attempts)
             fate.answer = batch.answer
             fate.maybeDuplicate = batch.maybeDuplicate
-            if fate.outcome == .pending { try complete(&fate, sending: id) }
+            guard fate.outcome == .pending else { break }
+            // These belong to the batch that is being sent, which may have preempted the record's batch.
+            let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", id) {
+                DestinationRow.State(json: $0.text(0))
+            }
+            guard let state, state.batchAttempts > 0 else { break }
+            fate.attempts = Int(clamping: state.batchAttempts)
+            fate.answer = state.lastAnswer
         }
         return fate
-    }
-
-    /// Sets the fate to dead-lettered if the summary that counts a suppressed record became a dead letter, and copies
-    /// the response from there.
-    private func complete(
-        _ fate: inout IssueFate, held reason: SuppressionReason?, _ row: RowID, _ destination: Int64
-    ) throws {
-        guard let reason, let summary = try connection.summary(counting: row, for: reason, destination),
-            summary.state == .dead
-        else { return }
-        fate.outcome = .deadLettered
-        try complete(&fate, letterOfSummary: summary.id)
-    }
-
-    /// Copies the response from the dead letter of a summary.
-    private func complete(_ fate: inout IssueFate, letterOfSummary summary: Int64) throws {
-        _ = try connection.first("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1", summary) {
-            fate.copyResponse(fromDeadLetter: $0)
-        }
-    }
-
-    /// Copies the response from the dead letter of a record.
-    private func complete(_ fate: inout IssueFate, letterOf row: RowID, _ destination: Int64) throws {
-        _ = try connection.first(
-            "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2", row, destination
-        ) { fate.copyResponse(fromDeadLetter: $0) }
-    }
-
-    /// Copies the number of attempts and the last response from the destination's state. They belong to the batch that
-    /// is being sent, which may have preempted the record's batch.
-    private func complete(_ fate: inout IssueFate, sending destination: Int64) throws {
-        let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", destination) {
-            DestinationRow.State(json: $0.text(0))
-        }
-        guard let state, state.batchAttempts > 0 else { return }
-        fate.attempts = Int(clamping: state.batchAttempts)
-        fate.answer = state.lastAnswer
     }
 }
 
