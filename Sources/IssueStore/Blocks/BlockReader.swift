@@ -165,18 +165,8 @@ package final class BlockReader {
         return (block, index)
     }
 
-    /// Passes each block with records in a range of ids to a closure, in ascending order. May also pass blocks that
-    /// span ids of the range but have no record in it.
-    func forEach(
-        in rows: ClosedRange<RowID>, _ body: (RecordBlock) throws(SQLiteError) -> Void
-    ) throws(SQLiteError) {
-        try scan(rows) { block throws(SQLiteError) in
-            try body(block)
-            return true
-        }
-    }
-
-    /// Passes blocks to a closure like `forEach`, until the closure returns `false`.
+    /// Passes each block with records in a range of ids to a closure, in ascending order, until the closure returns
+    /// `false`. May also pass blocks that span ids of the range but have no record in it.
     func scan(
         _ rows: ClosedRange<RowID>, while body: (RecordBlock) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) {

@@ -62,7 +62,7 @@ extension StoreWriter {
     /// Writes the postings and counts with one statement per table, because a range may have thousands of series and a
     /// commit waits for this.
     private func write(_ postings: RangePostings) throws(SQLiteError) {
-        try tables.postings.withRows(PostingBuffer(postings.postings).cells, bytes: postings.ids) {
+        try tables.postings.withRows(postings.postings.flatMap(\.cells), bytes: postings.ids) {
             () throws(SQLiteError) in
             try connection.run(
                 """
@@ -82,7 +82,8 @@ extension StoreWriter {
                                           last_at = max(last_at, excluded.last_at)
                 """, memory.values.rangeID)
         }
-        try tables.minutes.withRows(MinuteBuffer(postings.minutes).cells) { () throws(SQLiteError) in
+        try tables.minutes.withRows(postings.minutes.enumerated().flatMap { $1.cells(id: $0) }) {
+            () throws(SQLiteError) in
             try connection.run(
                 """
                 INSERT INTO counts (minute, series, records, occurrences)
@@ -134,7 +135,7 @@ extension StoreWriter {
             throw SQLiteError(code: .corrupt, message: "an id is out of range")
         }
         var range = OpenRange(firstID: lastID + 1)
-        try blocks.forEach(in: lastID + 1...maxID) { block throws(SQLiteError) in
+        try blocks.scan(lastID + 1...maxID) { block throws(SQLiteError) in
             for (index, row) in block.rows.enumerated() where row.id > lastID {
                 while range.nextID < row.id { range.skip() }
                 range.append(
@@ -142,6 +143,7 @@ extension StoreWriter {
                     bytes: Int(row.message.count) + block.metadataCount(of: index) + Int(row.details.count)
                         + rowOverhead)
             }
+            return true
         }
         // The newest block may be damaged. Its ids must not be assigned again.
         while range.nextID <= newest { range.skip() }
@@ -187,40 +189,24 @@ struct SeriesOwner: Equatable, Sendable {
     }
 }
 
-/// The posting lists of a closing range, as rows of a `BatchTable`.
-struct PostingBuffer {
+/// A posting list of a closing range, as a row of a `BatchTable`.
+extension RangePostings.Posting {
     static let columns: [StaticString] = ["series", "records", "occurrences", "first_at", "last_at", "bytes", "ids"]
 
-    private(set) var cells: [BatchCell] = []
-
-    init(_ postings: [RangePostings.Posting]) {
-        cells.reserveCapacity(postings.count * Self.columns.count)
-        for posting in postings {
-            cells.append(.int64(posting.series.rawValue))
-            cells.append(.int64(posting.records))
-            cells.append(.int64(posting.occurrences))
-            cells.append(.int64(posting.firstAt))
-            cells.append(.int64(posting.lastAt))
-            cells.append(.int64(posting.bytes))
-            cells.append(.blob(posting.ids))
-        }
+    fileprivate var cells: [BatchCell] {
+        [
+            .int64(series.rawValue), .int64(records), .int64(occurrences), .int64(firstAt), .int64(lastAt),
+            .int64(bytes), .blob(ids),
+        ]
     }
 }
 
-/// The counts per minute of a closing range, as rows of a `BatchTable`.
-struct MinuteBuffer {
+/// The counts of a series and minute in a closing range, as a row of a `BatchTable`. The id is only a number, because
+/// a series may have several rows for a minute.
+extension RangePostings.Minute {
     static let columns: [StaticString] = ["id", "minute", "series", "records", "occurrences"]
 
-    private(set) var cells: [BatchCell] = []
-
-    init(_ minutes: [RangePostings.Minute]) {
-        cells.reserveCapacity(minutes.count * Self.columns.count)
-        for (id, minute) in minutes.enumerated() {
-            cells.append(.int64(Int64(id)))
-            cells.append(.int64(minute.minute))
-            cells.append(.int64(minute.series.rawValue))
-            cells.append(.int64(minute.records))
-            cells.append(.int64(minute.occurrences))
-        }
+    fileprivate func cells(id: Int) -> [BatchCell] {
+        [.int64(Int64(id)), .int64(minute), .int64(series.rawValue), .int64(records), .int64(occurrences)]
     }
 }

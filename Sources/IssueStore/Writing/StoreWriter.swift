@@ -53,8 +53,8 @@ package final class StoreWriter {
         let minutes: BatchTable
 
         init(on connection: DatabaseConnection) throws(SQLiteError) {
-            postings = try BatchTable("closing", columns: PostingBuffer.columns, on: connection)
-            minutes = try BatchTable("closing_minutes", columns: MinuteBuffer.columns, on: connection)
+            postings = try BatchTable("closing", columns: RangePostings.Posting.columns, on: connection)
+            minutes = try BatchTable("closing_minutes", columns: RangePostings.Minute.columns, on: connection)
         }
     }
 
