@@ -7,52 +7,32 @@ extension DatabaseConnection {
 
     /// Copies frames of the WAL into the database.
     ///
+    /// - Returns: `true` if the whole WAL has been copied, by this or an earlier checkpoint, or if there is no WAL.
     /// - Throws: An error with the code `busy` if another connection is running a checkpoint, or if `mode` waits for
     ///   other connections and the busy timeout is exceeded; or another error of SQLite.
-    package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
+    package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> Bool {
         if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInWAL()) }
         var framesInWAL: CInt = 0
         var framesCheckpointed: CInt = 0
         let code = unsafe sqlite3_wal_checkpoint_v2(
             handle, "main", mode.rawValue, &framesInWAL, &framesCheckpointed)
         guard code == SQLITE_OK else { throw error(code, sql: nil) }
-        // Both are -1 for a database that is not in WAL mode.
-        let result = CheckpointResult(
-            framesInWAL: max(0, Int(framesInWAL)), framesCheckpointed: max(0, Int(framesCheckpointed)))
-        // After a complete checkpoint in a mode other than `passive`, the next commit resets the WAL.
-        let willReset = mode != .passive && result.framesInWAL == result.framesCheckpointed
-        unsafe hooks.pointee.walFrames = willReset ? 0 : result.framesInWAL
-        return result
+        let isComplete = framesInWAL == framesCheckpointed
+        // After a complete checkpoint in a mode other than `passive`, the next commit resets the WAL. For a database
+        // that is not in WAL mode, both numbers are -1.
+        unsafe hooks.pointee.walFrames = mode != .passive && isComplete ? 0 : max(0, Int(framesInWAL))
+        return isComplete
     }
 }
 
-/// The extent of a checkpoint.
-package enum CheckpointMode: Sendable {
+/// The extent of a checkpoint. The raw values are those of SQLite (`SQLITE_CHECKPOINT_PASSIVE` and so on).
+package enum CheckpointMode: Int32, Sendable {
     /// Copies as many frames as possible without waiting for readers or writers.
-    case passive
+    case passive = 0
     /// Waits for readers and writers and copies everything, so that the next commit resets the WAL.
-    case restart
+    case restart = 2
     /// Waits for readers and writers, copies everything, and truncates the WAL file.
-    case truncate
-
-    var rawValue: CInt {
-        switch self {
-        case .passive: SQLITE_CHECKPOINT_PASSIVE
-        case .restart: SQLITE_CHECKPOINT_RESTART
-        case .truncate: SQLITE_CHECKPOINT_TRUNCATE
-        }
-    }
-}
-
-/// The result of a checkpoint, in frames.
-package struct CheckpointResult: Equatable, Sendable {
-    /// The length of the WAL; 0 if the database is not in WAL mode.
-    package let framesInWAL: Int
-    /// The number of frames of the WAL that this or an earlier checkpoint has copied into the database.
-    package let framesCheckpointed: Int
-
-    /// Whether the whole WAL has been copied into the database.
-    package var isComplete: Bool { framesCheckpointed == framesInWAL }
+    case truncate = 3
 }
 
 /// Sizes of the database file and the WAL.

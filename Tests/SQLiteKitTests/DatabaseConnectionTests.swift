@@ -162,11 +162,10 @@ struct DatabaseConnectionTests {
             try connection.execute("INSERT INTO t VALUES (1)")
             #expect(connection.walFrames > 1_500)
 
-            let passive = try connection.checkpoint(.passive)
-            #expect(passive.framesCheckpointed == passive.framesInWAL)
-            #expect(passive.framesInWAL > 1_500)
+            #expect(try connection.checkpoint(.passive))
+            #expect(connection.walFrames > 1_500)
 
-            #expect(try connection.checkpoint(.truncate) == CheckpointResult(framesInWAL: 0, framesCheckpointed: 0))
+            #expect(try connection.checkpoint(.truncate))
             #expect(connection.walFrames == 0)
             let log = try FileManager.default.attributesOfItem(atPath: database.path + "-wal")
             #expect(log[.size] as? Int == 0)
@@ -182,13 +181,11 @@ struct DatabaseConnectionTests {
             try reader.readTransaction {
                 _ = try reader.number("SELECT count(*) FROM t")
                 try writer.execute("INSERT INTO t VALUES (2)")
-                let partial = try writer.checkpoint(.passive)
-                #expect(partial.framesCheckpointed < partial.framesInWAL)
+                #expect(try !writer.checkpoint(.passive))
                 let error = thrown(SQLiteError.self) { try writer.checkpoint(.truncate) }
                 #expect(error?.isBusy == true)
             }
-            let whole = try writer.checkpoint(.passive)
-            #expect(whole.framesCheckpointed == whole.framesInWAL)
+            #expect(try writer.checkpoint(.passive))
         }
     }
 

@@ -370,8 +370,7 @@ extension StoreWriter {
     /// Checkpoints and truncates the WAL. Returns `false` if another connection prevents that.
     private func truncateWAL() throws(SQLiteError) -> Bool {
         do throws(SQLiteError) {
-            try withShortTimeout { () throws(SQLiteError) in _ = try connection.checkpoint(.truncate) }
-            return true
+            return try withShortTimeout { () throws(SQLiteError) in try connection.checkpoint(.truncate) }
         } catch {
             guard error.isBusy else { throw error }
             return false
@@ -382,7 +381,7 @@ extension StoreWriter {
     /// WAL.
     private func checkpointWholeWAL() throws(SQLiteError) -> Bool {
         do throws(SQLiteError) {
-            return try connection.checkpoint(.passive).isComplete
+            return try connection.checkpoint(.passive)
         } catch {
             guard error.isBusy else { throw error }
             return false

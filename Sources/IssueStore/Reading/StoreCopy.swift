@@ -29,11 +29,8 @@ package final class StoreCopy {
         of source: String, to path: String, control: (any SnapshotControl)? = nil
     ) throws(StoreFailure) {
         self.control = control
-        let reader: DatabaseConnection
-        do throws(SQLiteError) {
-            reader = try DatabaseConnection(path: source, mode: .readOnly, busyTimeout: .seconds(5))
-        } catch {
-            throw StoreFailure(error)
+        let reader = try StoreWriter.convertingErrors { () throws(SQLiteError) in
+            try DatabaseConnection(path: source, mode: .readOnly, busyTimeout: .seconds(5))
         }
         ticket = try control?.begin(QueryInterruption(reader))
         do throws(SQLiteError) {
@@ -86,12 +83,10 @@ package final class StoreCopy {
     ///
     /// - Throws: `StoreFailure` if the copy cannot be opened or written.
     package static func mark(_ path: String) throws(StoreFailure) {
-        do throws(SQLiteError) {
+        try StoreWriter.convertingErrors { () throws(SQLiteError) in
             let copy = try DatabaseConnection(path: path, checkpointsOnClose: true)
             try copy.setPragma("journal_mode", to: "DELETE")
             try copy.execute("INSERT OR REPLACE INTO copies (at) VALUES (strftime('%s', 'now') * 1000)")
-        } catch {
-            throw StoreFailure(error)
         }
     }
 }

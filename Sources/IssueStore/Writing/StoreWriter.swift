@@ -73,13 +73,10 @@ package final class StoreWriter {
     ///   `.damaged` if it is corrupt, or another `StoreFailure` if it cannot be opened or read.
     package init(_ settings: StoreWriterSettings) throws(StoreFailure) {
         self.settings = settings
-        do throws(SQLiteError) {
-            // The file may belong to another program. Until opening has succeeded, closing the connection does not
-            // checkpoint the WAL.
-            connection = try DatabaseConnection(
-                path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
-        } catch {
-            throw StoreFailure(error)
+        // The file may belong to another program. Until opening has succeeded, closing the connection does not
+        // checkpoint the WAL.
+        connection = try Self.convertingErrors { () throws(SQLiteError) in
+            try DatabaseConnection(path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
         }
         try Schema.recognize(connection)
         try Self.migrate(connection)
@@ -266,13 +263,10 @@ package final class StoreWriter {
     @discardableResult
     package func checkpoint(restarts: Bool = false) throws(StoreFailure) -> Bool {
         do throws(SQLiteError) {
-            guard restarts else { return try connection.checkpoint(.passive).isComplete }
-            let mode: CheckpointMode = isWALFileLarge ? .truncate : .restart
-            var isComplete = false
-            try withShortTimeout { () throws(SQLiteError) in
-                isComplete = try connection.checkpoint(mode).isComplete
+            guard restarts else { return try connection.checkpoint(.passive) }
+            return try withShortTimeout { () throws(SQLiteError) in
+                try connection.checkpoint(isWALFileLarge ? .truncate : .restart)
             }
-            return isComplete
         } catch {
             // A reader has blocked the reset. SQLite has nevertheless copied as many frames as readers permit.
             guard !(restarts && error.isBusy) else { return false }
@@ -287,10 +281,10 @@ package final class StoreWriter {
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }
 
     /// Runs `body` with a busy timeout of a few milliseconds, so that it hardly waits for readers.
-    func withShortTimeout(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+    func withShortTimeout<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
         connection.setBusyTimeout(Self.readerTimeout)
         defer { connection.setBusyTimeout(Self.timeout) }
-        try body()
+        return try body()
     }
 
     /// The length of the WAL, in pages.
