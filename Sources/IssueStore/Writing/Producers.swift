@@ -11,6 +11,14 @@ extension RecordCommit {
         _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ReceiptList? {
         guard case .fresh = try reception(of: call, numbering, submission, &memory) else { return nil }
+        return try storeCounted(call, numbering, submission, process, &memory)
+    }
+
+    /// Stores the records of a call, and counts them in the mark of the producer that `reception` has found.
+    private mutating func storeCounted(
+        _ call: ReportCall, _ numbering: ReportCall.Numbering, _ submission: Submission,
+        _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> ReceiptList {
         let first = rows.nextID
         let receipts = try store(call.records, of: call, submission, process, &memory)
         memory.caches.producers.stored(
@@ -40,11 +48,7 @@ extension RecordCommit {
             preconditionFailure("Only numbered calls can contain duplicates")
         }
         switch try reception(of: call, numbering, submission, &memory) {
-        case .fresh:
-            guard let receipts = try storeFresh(call, numbering, of: submission, process, &memory) else {
-                preconditionFailure("A fresh call is still fresh within the same transaction")
-            }
-            return receipts
+        case .fresh: return try storeCounted(call, numbering, submission, process, &memory)
         case .resend(let answers):
             return .mixed(answers.enumerated().map { receipt($0.element, at: $0.offset, of: call, memory.values) })
         case .straddles(let answers):
@@ -66,12 +70,10 @@ extension RecordCommit {
         rest.rejected = call.rejected.dropFirst(rejectedBefore).map {
             ReportCall.Rejected(index: $0.index - known.count, rejection: $0.rejection)
         }
+        var numbering = numbering
+        numbering.sequence += Int64(known.count)
         let first = rows.nextID
-        _ = try store(rest.records, of: rest, submission, process, &memory)
-        memory.caches.producers.stored(
-            ProducerMark.Call(
-                sequence: numbering.sequence + Int64(known.count), count: Int64(rest.count), firstRow: first,
-                rejected: rest.rejected.map { Int64($0.index) }))
+        _ = try storeCounted(rest, numbering, submission, process, &memory)
         let old = known.enumerated().map { receipt($0.element, at: $0.offset, of: call, memory.values) }
         return .mixed(old + receipts(of: rest, first: first, memory.values))
     }
