@@ -25,7 +25,8 @@ extension StoreWriter {
             let table = DeploymentTable(connection: connection)
             let at = parameters.at ?? now
             let version = ApplicationVersion(text: parameters.version)
-            if let current = try table.declared(app: parameters.app, scope, until: at),
+            let current = try table.declared(app: parameters.app, scope).first { $0.deployment.deployedAt <= at }
+            if let current = current?.deployment,
                 ApplicationVersion(text: current.version).spelledUniformly == version.spelledUniformly
             {
                 return (current, true)
@@ -156,18 +157,6 @@ struct DeploymentTable {
                 ApplicationVersion(text: row.text(0)), at: row.time(1), isObserved: row.int64(2) != 0)
         }
         return DeploymentHistory(entries)
-    }
-
-    /// Returns the declared deployment of exactly this scope that was in use at a time; nil if there was none.
-    func declared(
-        app: String, _ scope: DeploymentScope, until time: IssueTimestamp
-    ) throws(SQLiteError) -> IssueDeployment? {
-        try connection.first(
-            """
-            SELECT app, uid, version, at, observed, revision, note, author FROM deployments
-            WHERE app = ?1 AND uid IS ?2 AND observed = 0 AND at <= ?3 ORDER BY at DESC, id DESC LIMIT 1
-            """, app, scope.uid, time
-        ) { Self.deployment($0) }
     }
 
     /// Returns the declared deployments of exactly this scope, the latest first.
