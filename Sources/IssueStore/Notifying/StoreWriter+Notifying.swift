@@ -115,8 +115,14 @@ extension StoreWriter {
         for notice in notices { try table.insert(notice, notifier: id) }
         let received = notices.reduce(Int64(0)) { $0 + $1.count }
         let silenced = silences.reduce(Int64(0)) { $0 + $1.value }
-        for (silence, count) in silences { try table.count(count, silence: silence) }
-        try table.advance(id, to: cursor, received: received, silenced: silenced)
+        for (silence, count) in silences {
+            try connection.run("UPDATE silences SET count = count + ?2 WHERE id = ?1", silence, count)
+        }
+        try connection.run(
+            """
+            UPDATE notifiers SET cursor = max(cursor, coalesce(?2, cursor)), received = received + ?3,
+                silenced = silenced + ?4 WHERE id = ?1
+            """, id, cursor, received, silenced)
         if cursor != nil { try table.removeExaminedAlerts() }
         return try table.row(id)
     }
@@ -127,9 +133,16 @@ extension StoreWriter {
     /// - Returns: The new state; nil if the notifier does not exist.
     package func beginMessage(notifier id: Int64, at now: IssueTimestamp) throws(StoreFailure) -> NotifierRow? {
         try transaction { () throws(SQLiteError) in
-            let table = NotificationTable(connection: connection)
-            try table.beginMessage(notifier: id, at: now)
-            return try table.row(id)
+            try connection.run(
+                """
+                INSERT INTO messages (notifier, at, events) SELECT ?1, ?2, events
+                FROM (SELECT sum(count) AS events FROM notices WHERE notifier = ?1 AND message = 0) WHERE events > 0
+                """, id, now)
+            if connection.changes > 0 {
+                let message = connection.lastInsertedRowID
+                try connection.run("UPDATE notices SET message = ?2 WHERE notifier = ?1 AND message = 0", id, message)
+            }
+            return try NotificationTable(connection: connection).row(id)
         }
     }
 
@@ -347,26 +360,7 @@ struct NotificationTable {
             """, notifier, notice.kinds.rawValue, notice.record, notice.uid, notice.count, notice.text, notice.at)
     }
 
-    func advance(_ id: Int64, to cursor: RowID?, received: Int64, silenced: Int64) throws(SQLiteError) {
-        try connection.run(
-            """
-            UPDATE notifiers SET cursor = max(cursor, coalesce(?2, cursor)), received = received + ?3,
-                silenced = silenced + ?4 WHERE id = ?1
-            """, id, cursor, received, silenced)
-    }
-
     // MARK: Messages
-
-    func beginMessage(notifier id: Int64, at now: IssueTimestamp) throws(SQLiteError) {
-        try connection.run(
-            """
-            INSERT INTO messages (notifier, at, events) SELECT ?1, ?2, events
-            FROM (SELECT sum(count) AS events FROM notices WHERE notifier = ?1 AND message = 0) WHERE events > 0
-            """, id, now)
-        guard connection.changes > 0 else { return }
-        let message = connection.lastInsertedRowID
-        try connection.run("UPDATE notices SET message = ?2 WHERE notifier = ?1 AND message = 0", id, message)
-    }
 
     func settle(
         message: Int64, notifier id: Int64, as fate: MessageFate, isRepeated: Bool, answer: String,
@@ -405,11 +399,5 @@ struct NotificationTable {
 
     private func setLastAnswer(_ answer: String, notifier id: Int64) throws(SQLiteError) {
         try connection.run("UPDATE notifiers SET last_answer = ?2 WHERE id = ?1", id, answer)
-    }
-
-    // MARK: Silences
-
-    func count(_ count: Int64, silence id: Int64) throws(SQLiteError) {
-        try connection.run("UPDATE silences SET count = count + ?2 WHERE id = ?1", id, count)
     }
 }
