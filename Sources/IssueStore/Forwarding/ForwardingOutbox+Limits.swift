@@ -102,12 +102,8 @@ enum LimitRows {
 
     static func json(_ row: BucketRow) -> String {
         object { object in
-            object.key("level")
-            object.raw("\(row.level)")
-            if let maxLevel = row.maxLevel {
-                object.key("max_level")
-                object.raw("\(maxLevel)")
-            }
+            object.member("level", ifPresent: row.level)
+            object.member("max_level", ifPresent: row.maxLevel)
             object.member("at", row.at.milliseconds)
             guard !row.uses.isEmpty else { return }
             object.key("users")
@@ -149,14 +145,8 @@ enum LimitRows {
             object.object { sequences in
                 for (reason, number) in row.sequences { sequences.member(reason.rawValue, number) }
             }
-            if let level = row.level {
-                object.key("level")
-                object.raw("\(level)")
-            }
-            if let maxLevel = row.maxLevel {
-                object.key("max_level")
-                object.raw("\(maxLevel)")
-            }
+            object.member("level", ifPresent: row.level)
+            object.member("max_level", ifPresent: row.maxLevel)
             object.member("at", row.at.milliseconds)
         }
     }
@@ -231,6 +221,15 @@ enum LimitRows {
         var writer = JSONWriter()
         writer.object(members)
         return writer.text
+    }
+}
+
+extension JSONWriter {
+    /// Writes a number with as many digits as it takes to read the same value back.
+    mutating func member(_ key: String, ifPresent number: Double?) {
+        guard let number else { return }
+        self.key(key)
+        raw("\(number)")
     }
 }
 

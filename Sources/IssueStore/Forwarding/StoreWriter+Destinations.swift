@@ -289,12 +289,9 @@ extension DestinationRow.State {
                 }
             }
             if let pace, let pacedAt {
-                object.key("pace_factor")
-                object.raw("\(pace.factor)")
-                object.key("pace_level")
-                object.raw("\(pace.level)")
-                object.key("pace_backlog")
-                object.raw("\(pace.backlog)")
+                object.member("pace_factor", ifPresent: pace.factor)
+                object.member("pace_level", ifPresent: pace.level)
+                object.member("pace_backlog", ifPresent: pace.backlog)
                 object.member("paced_at", pacedAt.millisecondsSince1970)
             }
         }
