@@ -288,8 +288,7 @@ final class StatusRegistry: Sendable {
 
     /// Returns the status while the store can't be opened.
     func statusWithoutStore(viewer: Viewer) -> DaemonStatus {
-        let store = StoreStatus(id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
-        return status(StoreReader.Figures(store: store, received: 0, ledgers: []), viewer: viewer)
+        status(StoreFigures().visible(to: .nothing), viewer: viewer)
     }
 
     /// A sentence for each database that was moved aside, and for each WAL that was moved aside without its database.

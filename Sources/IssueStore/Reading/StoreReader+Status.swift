@@ -13,23 +13,11 @@ extension StoreReader {
         package var received: Int64
         package var ledgers: [DestinationFigures]
         /// Current suppressions, the largest first.
-        package var suppressions: [Suppression]
+        package var suppressions: [Suppression] = []
         /// The number of suppressions that are not listed.
-        package var otherSuppressions: Int
+        package var otherSuppressions = 0
         /// The number of records in damaged blocks; 0 if the viewer must not see it.
-        package var damagedRecords: Int64
-
-        package init(
-            store: StoreStatus, received: Int64, ledgers: [DestinationFigures], suppressions: [Suppression] = [],
-            otherSuppressions: Int = 0, damagedRecords: Int64 = 0
-        ) {
-            self.store = store
-            self.received = received
-            self.ledgers = ledgers
-            self.suppressions = suppressions
-            self.otherSuppressions = otherSuppressions
-            self.damagedRecords = damagedRecords
-        }
+        package var damagedRecords: Int64 = 0
     }
 
     /// The ledger of a destination, the number of pending corrections, and the time of the oldest pending entry.
@@ -285,6 +273,9 @@ package struct StoreFigures: Sendable {
     var damagedRecords: Int64 = 0
     /// The maximum number of suppressions that a viewer sees.
     private static let maxSuppressions = 50
+
+    /// Creates the figures of an empty store.
+    package init() {}
 
     /// Returns the figures that a viewer may see.
     package func visible(to viewer: Viewer) -> StoreReader.Figures {
