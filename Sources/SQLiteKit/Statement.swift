@@ -275,11 +275,11 @@ final class StatementCache {
     func borrow(_ sql: StaticString, on connection: DatabaseConnection) throws(SQLiteError) -> CachedStatement {
         precondition(sql.hasPointerRepresentation, "The SQL must be longer than one character")
         let key = UInt(bitPattern: unsafe sql.utf8Start)
-        if let entry = entries[key], entry.lend() {
+        if let entry = entries[key], !entry.isBorrowed {
+            entry.isBorrowed = true
             return entry
         }
         let entry = CachedStatement(try Statement(sql, on: connection, persistent: true))
-        _ = entry.lend()
         if entries[key] == nil { entries[key] = entry }
         return entry
     }
@@ -293,17 +293,11 @@ final class StatementCache {
 /// A statement that has at most one user at a time.
 final class CachedStatement {
     let statement: Statement
-    private var isBorrowed = false
+    /// Whether the statement is in use.
+    fileprivate(set) var isBorrowed = true
 
     init(_ statement: consuming Statement) {
         self.statement = statement
-    }
-
-    /// Marks the statement as in use. Returns `false` if it already was.
-    func lend() -> Bool {
-        if isBorrowed { return false }
-        isBorrowed = true
-        return true
     }
 
     /// Ends a use of the statement: resets it, which also releases its snapshot, and clears its bindings.
