@@ -63,7 +63,7 @@ struct LineWriter {
     /// Completes the line and returns it, trimmed to the limit.
     consuming func line() -> [UInt8] {
         if !truncated.names.isEmpty {
-            writer.member(TruncatedNames.key, .array(truncated.names.map { .string($0) }))
+            writer.member(TruncatedNames.key, truncated.names)
         }
         writer.closeObject()
         let bytes = writer.bytes

@@ -136,58 +136,15 @@ package struct JSONWriter: Sendable {
 
 extension JSONWriter {
     /// Writes a member.
+    @inlinable
     package mutating func member(_ key: String, _ value: some JSONCodable) {
         self.key(key)
         value.write(to: &self)
     }
 
     /// Writes a member unless its value is nil.
+    @inlinable
     package mutating func member<Value: JSONCodable>(_ key: String, ifPresent value: Value?) {
-        if let value { member(key, value) }
-    }
-}
-
-extension JSONWriter {
-    package mutating func member(_ key: String, _ value: String) {
-        self.key(key)
-        string(value)
-    }
-
-    package mutating func member(_ key: String, _ value: Int64) {
-        self.key(key)
-        integer(value)
-    }
-
-    package mutating func member(_ key: String, _ value: Bool) {
-        self.key(key)
-        bool(value)
-    }
-
-    package mutating func member(_ key: String, _ value: IssueTimestamp) {
-        self.key(key)
-        string(value.description)
-    }
-
-    package mutating func member(_ key: String, _ value: JSONValue) {
-        self.key(key)
-        self.value(value)
-    }
-
-    // A member whose value is nil is not written.
-
-    package mutating func member(_ key: String, ifPresent value: String?) {
-        if let value { member(key, value) }
-    }
-
-    package mutating func member(_ key: String, ifPresent value: Int64?) {
-        if let value { member(key, value) }
-    }
-
-    package mutating func member(_ key: String, ifPresent value: Bool?) {
-        if let value { member(key, value) }
-    }
-
-    package mutating func member(_ key: String, ifPresent value: IssueTimestamp?) {
         if let value { member(key, value) }
     }
 }
