@@ -65,25 +65,7 @@ extension CollectorError: CustomStringConvertible {
 
 extension CollectorError {
     /// The full name of the error.
-    package var name: String {
-        switch self {
-        case .invalidRecord: "org.issued.Collector.InvalidRecord"
-        case .invalidFilter: "org.issued.Collector.InvalidFilter"
-        case .tooLarge: "org.issued.Collector.TooLarge"
-        case .busy: "org.issued.Collector.Busy"
-        case .noSpace: "org.issued.Collector.NoSpace"
-        case .notFound: "org.issued.Collector.NotFound"
-        case .unreadable: "org.issued.Collector.Unreadable"
-        case .denied: "org.issued.Collector.Denied"
-        case .interfaceNotFound: "org.varlink.service.InterfaceNotFound"
-        case .methodNotFound: "org.varlink.service.MethodNotFound"
-        case .methodNotImplemented: "org.varlink.service.MethodNotImplemented"
-        case .invalidParameter: "org.varlink.service.InvalidParameter"
-        case .permissionDenied: "org.varlink.service.PermissionDenied"
-        case .expectedMore: "org.varlink.service.ExpectedMore"
-        case .unknown(let name, _): name
-        }
-    }
+    package var name: String { form.name }
 
     /// The reply that reports the error.
     package var reply: VarlinkReply {
@@ -91,7 +73,7 @@ extension CollectorError {
             if case .unknown(_, let parameters) = self {
                 JSONValue.object(parameters.asObject ?? []).json
             } else {
-                details.json
+                form.details.json
             }
         return VarlinkReply(parameters: parameters, error: name)
     }
@@ -99,58 +81,44 @@ extension CollectorError {
     /// Reads the error from a reply. Returns nil if the reply reports success.
     package init?(_ reply: VarlinkReply) {
         guard let name = reply.error else { return nil }
-        let details = try? ErrorDetails(json: reply.parameters)
-        if let details, let known = Self(name: name, details) {
-            self = known
-        } else {
-            self = .unknown(name: name, parameters: (try? JSONValue(json: reply.parameters)) ?? .object([]))
-        }
+        let known = (try? ErrorDetails(json: reply.parameters)).map(Self.candidates)?.compactMap(\.self)
+        self =
+            known?.first { $0.name == name }
+            ?? .unknown(name: name, parameters: (try? JSONValue(json: reply.parameters)) ?? .object([]))
     }
 
-    private init?(name: String, _ details: ErrorDetails) {
-        switch name {
-        case "org.issued.Collector.InvalidRecord":
-            guard let reason = details.reason else { return nil }
-            self = .invalidRecord(index: details.index, field: details.field, reason: reason)
-        case "org.issued.Collector.InvalidFilter":
-            guard let field = details.field, let reason = details.reason else { return nil }
-            self = .invalidFilter(field: field, reason: reason)
-        case "org.issued.Collector.TooLarge":
-            guard let limit = details.limit else { return nil }
-            self = .tooLarge(limit: limit)
-        case "org.issued.Collector.Busy":
-            guard let delay = details.retryAfter else { return nil }
-            self = .busy(retryAfter: delay)
-        case "org.issued.Collector.NoSpace": self = .noSpace
-        case "org.issued.Collector.NotFound":
-            guard let id = details.id else { return nil }
-            self = .notFound(id: id)
-        case "org.issued.Collector.Unreadable":
-            guard let id = details.id else { return nil }
-            self = .unreadable(id: id)
-        case "org.issued.Collector.Denied": self = .denied
-        case "org.varlink.service.InterfaceNotFound": self = .interfaceNotFound(details.interface ?? "")
-        case "org.varlink.service.MethodNotFound": self = .methodNotFound(details.method ?? "")
-        case "org.varlink.service.MethodNotImplemented": self = .methodNotImplemented(details.method ?? "")
-        case "org.varlink.service.InvalidParameter": self = .invalidParameter(details.parameter ?? "")
-        case "org.varlink.service.PermissionDenied": self = .permissionDenied
-        case "org.varlink.service.ExpectedMore": self = .expectedMore
-        default: return nil
-        }
+    /// The errors that have the given parameters.
+    private static func candidates(_ details: ErrorDetails) -> [CollectorError?] {
+        [
+            details.reason.map { .invalidRecord(index: details.index, field: details.field, reason: $0) },
+            details.field.flatMap { field in details.reason.map { .invalidFilter(field: field, reason: $0) } },
+            details.limit.map { .tooLarge(limit: $0) }, details.retryAfter.map { .busy(retryAfter: $0) },
+            details.id.map { .notFound(id: $0) }, details.id.map { .unreadable(id: $0) },
+            .interfaceNotFound(details.interface ?? ""), .methodNotFound(details.method ?? ""),
+            .methodNotImplemented(details.method ?? ""), .invalidParameter(details.parameter ?? ""),
+            .noSpace, .denied, .permissionDenied, .expectedMore,
+        ]
     }
 
-    private var details: ErrorDetails {
+    private var form: (name: String, details: ErrorDetails) {
         switch self {
         case .invalidRecord(let index, let field, let reason):
-            ErrorDetails(index: index, field: field, reason: reason)
-        case .invalidFilter(let field, let reason): ErrorDetails(field: field, reason: reason)
-        case .tooLarge(let limit): ErrorDetails(limit: limit)
-        case .busy(let delay): ErrorDetails(retryAfter: delay)
-        case .notFound(let id), .unreadable(let id): ErrorDetails(id: id)
-        case .interfaceNotFound(let name): ErrorDetails(interface: name)
-        case .methodNotFound(let name), .methodNotImplemented(let name): ErrorDetails(method: name)
-        case .invalidParameter(let name): ErrorDetails(parameter: name)
-        case .noSpace, .denied, .permissionDenied, .expectedMore, .unknown: ErrorDetails()
+            ("org.issued.Collector.InvalidRecord", ErrorDetails(index: index, field: field, reason: reason))
+        case .invalidFilter(let field, let reason):
+            ("org.issued.Collector.InvalidFilter", ErrorDetails(field: field, reason: reason))
+        case .tooLarge(let limit): ("org.issued.Collector.TooLarge", ErrorDetails(limit: limit))
+        case .busy(let delay): ("org.issued.Collector.Busy", ErrorDetails(retryAfter: delay))
+        case .noSpace: ("org.issued.Collector.NoSpace", ErrorDetails())
+        case .notFound(let id): ("org.issued.Collector.NotFound", ErrorDetails(id: id))
+        case .unreadable(let id): ("org.issued.Collector.Unreadable", ErrorDetails(id: id))
+        case .denied: ("org.issued.Collector.Denied", ErrorDetails())
+        case .interfaceNotFound(let name): ("org.varlink.service.InterfaceNotFound", ErrorDetails(interface: name))
+        case .methodNotFound(let name): ("org.varlink.service.MethodNotFound", ErrorDetails(method: name))
+        case .methodNotImplemented(let name): ("org.varlink.service.MethodNotImplemented", ErrorDetails(method: name))
+        case .invalidParameter(let name): ("org.varlink.service.InvalidParameter", ErrorDetails(parameter: name))
+        case .permissionDenied: ("org.varlink.service.PermissionDenied", ErrorDetails())
+        case .expectedMore: ("org.varlink.service.ExpectedMore", ErrorDetails())
+        case .unknown(let name, _): (name, ErrorDetails())
         }
     }
 }
