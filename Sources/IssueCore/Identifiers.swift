@@ -57,16 +57,12 @@ package struct RowID: Identifier, Strideable {
 
     @inlinable
     package func advanced(by count: Int) -> RowID {
-        let (sum, overflow) = rawValue.addingReportingOverflow(Int64(count))
-        guard overflow else { return RowID(rawValue: sum) }
-        return RowID(rawValue: count < 0 ? Int64.min : Int64.max)
+        RowID(rawValue: rawValue.clampedSum(Int64(count)))
     }
 
     @inlinable
     package func distance(to other: RowID) -> Int {
-        let (difference, overflow) = other.rawValue.subtractingReportingOverflow(rawValue)
-        guard overflow else { return Int(difference) }
-        return other.rawValue < rawValue ? Int.min : Int.max
+        Int(other.rawValue.clampedDifference(rawValue))
     }
 
     @inlinable
@@ -74,9 +70,7 @@ package struct RowID: Identifier, Strideable {
 
     @inlinable
     package static func - (row: RowID, count: Int) -> RowID {
-        let (difference, overflow) = row.rawValue.subtractingReportingOverflow(Int64(count))
-        guard overflow else { return RowID(rawValue: difference) }
-        return RowID(rawValue: count < 0 ? Int64.max : Int64.min)
+        RowID(rawValue: row.rawValue.clampedDifference(Int64(count)))
     }
 
     /// Returns the number of row ids from `other` up to, but not including, `row`; negative if `row` is lower.

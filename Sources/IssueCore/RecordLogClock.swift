@@ -146,26 +146,3 @@ package struct MonotonicInstant: InstantProtocol {
         left.sinceBoot < right.sinceBoot
     }
 }
-
-extension Int64 {
-    /// Returns the sum, clamped to the range of `Int64`.
-    package func clampedSum(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        guard overflow else { return sum }
-        return other < 0 ? .min : .max
-    }
-
-    /// Returns the difference, clamped to the range of `Int64`.
-    func clampedDifference(_ other: Int64) -> Int64 {
-        let (difference, overflow) = subtractingReportingOverflow(other)
-        guard overflow else { return difference }
-        return other < 0 ? .max : .min
-    }
-
-    /// Returns the product, clamped to the range of `Int64`.
-    func clampedProduct(_ other: Int64) -> Int64 {
-        let (product, overflow) = multipliedReportingOverflow(by: other)
-        guard overflow else { return product }
-        return (self < 0) == (other < 0) ? .max : .min
-    }
-}

@@ -174,15 +174,6 @@ public struct HistogramSeries: Equatable, Sendable {
     package var sum: Int { counts.reduce(0) { $0.clampedSum($1) } }
 }
 
-extension Int {
-    /// Returns the sum, clamped to the range of `Int`: an untrusted server may send any number.
-    package func clampedSum(_ other: Int) -> Int {
-        let (sum, overflow) = addingReportingOverflow(other)
-        guard overflow else { return sum }
-        return other < 0 ? .min : .max
-    }
-}
-
 extension HistogramSeries: JSONObjectCodable {
     package static var initial: Self { Self(key: "", counts: []) }
 

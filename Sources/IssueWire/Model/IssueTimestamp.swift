@@ -25,9 +25,7 @@ public struct IssueTimestamp: Hashable, Comparable, Sendable {
 
     /// Returns the time plus `duration`, which may be negative. Saturates instead of overflowing.
     package func advanced(by duration: Duration) -> IssueTimestamp {
-        let (moment, overflow) = millisecondsSince1970.addingReportingOverflow(duration.wholeMilliseconds)
-        guard overflow else { return IssueTimestamp(millisecondsSince1970: moment) }
-        return IssueTimestamp(millisecondsSince1970: millisecondsSince1970 < 0 ? .min : .max)
+        IssueTimestamp(millisecondsSince1970: millisecondsSince1970.clampedSum(duration.wholeMilliseconds))
     }
 }
 
@@ -164,6 +162,32 @@ extension Int64 {
     package func flooredQuotient(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+extension FixedWidthInteger where Self: SignedInteger {
+    /// Returns the sum, clamped to the range of the type.
+    @inlinable
+    package func clampedSum(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        guard overflow else { return sum }
+        return other < 0 ? .min : .max
+    }
+
+    /// Returns the difference, clamped to the range of the type.
+    @inlinable
+    package func clampedDifference(_ other: Self) -> Self {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        guard overflow else { return difference }
+        return other < 0 ? .max : .min
+    }
+
+    /// Returns the product, clamped to the range of the type.
+    @inlinable
+    package func clampedProduct(_ other: Self) -> Self {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        guard overflow else { return product }
+        return (self < 0) == (other < 0) ? .max : .min
     }
 }
 
