@@ -29,18 +29,14 @@ package enum QueryLimits {
     ///
     /// - Throws: `Excess` if a part of it exceeds its limit, or is invalid.
     package static func check(_ filter: IssueFilter) throws(Excess) {
-        try check("apps", count: filter.apps?.count)
-        try check("versions", count: filter.versions?.count)
-        try check("environments", count: filter.environments?.count)
-        try check("domains", count: filter.domains?.count)
-        try check("codes", count: filter.codes?.count)
-        try check("files", count: filter.files?.count)
-        try check("groups", count: filter.groups?.count)
-        try check("users", count: filter.users?.count)
-        try check("units", count: filter.units?.count)
-        try check("states", count: filter.states?.count)
-        try check("fates", count: filter.outcomes?.count)
-        try check("metadata", count: filter.metadata?.count)
+        let lists: [(field: String, count: Int?)] = [
+            ("apps", filter.apps?.count), ("versions", filter.versions?.count),
+            ("environments", filter.environments?.count), ("domains", filter.domains?.count),
+            ("codes", filter.codes?.count), ("files", filter.files?.count), ("groups", filter.groups?.count),
+            ("users", filter.users?.count), ("units", filter.units?.count), ("states", filter.states?.count),
+            ("fates", filter.outcomes?.count), ("metadata", filter.metadata?.count),
+        ]
+        for (field, count) in lists { try check(field, count: count) }
         if let other = filter.metadata?.first(where: { MetadataCondition.split($0) == nil }) {
             throw Excess(field: "metadata", reason: "\"\(other)\" is not of the form KEY=VALUE")
         }
@@ -66,7 +62,8 @@ package enum QueryLimits {
         guard words <= maxWords else {
             throw Excess(field: "text", reason: "at most \(maxWords) words or quoted phrases are allowed, not \(words)")
         }
-        let tokens = tokenCount(in: text)
+        // A token is a run of letters, digits and non-ASCII bytes.
+        let tokens = text.utf8.split { !ByteClass.isLetter($0) && !ByteClass.isDigit($0) && $0 < 0x80 }.count
         guard tokens <= maxTokens else {
             throw Excess(
                 field: "text",
@@ -102,24 +99,6 @@ package enum QueryLimits {
                 field: "sparkline",
                 reason: "at most \(maxSparklineNumbers / groups) buckets are allowed for each of \(groups) groups")
         }
-    }
-
-    /// Returns the number of runs of letters, digits and non-ASCII bytes in a text.
-    private static func tokenCount(in text: String) -> Int {
-        var count = 0
-        var isInToken = false
-        for byte in text.utf8 {
-            let isPart =
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"), 0x80...:
-                    true
-                default: false
-                }
-            if isPart, !isInToken { count += 1 }
-            isInToken = isPart
-        }
-        return count
     }
 }
 
