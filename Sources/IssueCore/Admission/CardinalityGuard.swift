@@ -23,24 +23,6 @@ package struct CardinalityGuard: Sendable {
         case overflow
     }
 
-    /// A rate with its period in milliseconds.
-    private struct Limit: Sendable {
-        /// Zero for no limit.
-        var count: Int64
-        let window: Int64
-
-        init(_ rate: Rate) {
-            count = rate.isUnlimited ? 0 : rate.count
-            window = max(1, rate.period.wholeMilliseconds)
-        }
-
-        func times(_ factor: Int64) -> Limit {
-            var limit = self
-            limit.count = count.clampedProduct(factor)
-            return limit
-        }
-    }
-
     private struct WindowCount: Sendable {
         /// The number of the window, counted from the origin of log time.
         var window = Int64.min
@@ -69,9 +51,9 @@ package struct CardinalityGuard: Sendable {
     /// The limit for all applications of a user together, as a multiple of the limit for one application.
     package static let userLimitFactor: Int64 = 5
 
-    private var newGroups: Limit
-    private var newSeries: Limit
-    private var applications: Limit
+    private var newGroups: Rate
+    private var newSeries: Rate
+    private var applications: Rate
     private var accounts: RecencyTable<AccountID, Account>
     private var users: RecencyTable<UInt32, User>
 
@@ -80,9 +62,9 @@ package struct CardinalityGuard: Sendable {
     ///   - accounts: The maximum number of applications remembered.
     ///   - users: The maximum number of users remembered.
     package init(settings: LimitSettings, accounts: Int = 4096, users: Int = 4096) {
-        newGroups = Limit(settings.newGroupsPerApplication)
-        newSeries = Limit(settings.newSeriesPerApplication)
-        applications = Limit(Rate(settings.applicationsPerUser, per: Self.applicationPeriod))
+        newGroups = settings.newGroupsPerApplication
+        newSeries = settings.newSeriesPerApplication
+        applications = Self.applicationLimit(settings)
         self.accounts = RecencyTable(capacity: accounts)
         self.users = RecencyTable(capacity: users)
     }
@@ -91,17 +73,17 @@ package struct CardinalityGuard: Sendable {
     /// are numbered by the old period.
     package mutating func reload(_ settings: LimitSettings) {
         let (oldGroups, oldSeries) = (newGroups, newSeries)
-        newGroups = Limit(settings.newGroupsPerApplication)
-        newSeries = Limit(settings.newSeriesPerApplication)
-        if newGroups.window != oldGroups.window {
+        newGroups = settings.newGroupsPerApplication
+        newSeries = settings.newSeriesPerApplication
+        if newGroups.windowLength != oldGroups.windowLength {
             accounts.updateAll { $1.groups = WindowCount() }
             users.updateAll { $1.groups = WindowCount() }
         }
-        if newSeries.window != oldSeries.window {
+        if newSeries.windowLength != oldSeries.windowLength {
             accounts.updateAll { $1.series = WindowCount() }
             users.updateAll { $1.series = WindowCount() }
         }
-        applications = Limit(Rate(settings.applicationsPerUser, per: Self.applicationPeriod))
+        applications = Self.applicationLimit(settings)
     }
 
     /// Decides whether a new series may be created. If so, counts it, and its group if that is new too.
@@ -146,7 +128,7 @@ package struct CardinalityGuard: Sendable {
     }
 
     private mutating func admit(
-        _ window: WritableKeyPath<User, WindowCount>, _ limit: Limit, of uid: UInt32, at now: RecordLogInstant
+        _ window: WritableKeyPath<User, WindowCount>, _ limit: Rate, of uid: UInt32, at now: RecordLogInstant
     ) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
         guard Self.isBelowLimit(user[keyPath: window], limit, at: now) else { return .overflow }
@@ -155,7 +137,12 @@ package struct CardinalityGuard: Sendable {
         return .allow
     }
 
-    private var senders: Limit { applications.times(Self.senderLimitFactor) }
+    /// The limit for a user's new application names.
+    static func applicationLimit(_ settings: LimitSettings) -> Rate {
+        Rate(settings.applicationsPerUser, per: applicationPeriod)
+    }
+
+    private var senders: Rate { applications.times(Self.senderLimitFactor) }
 
     /// Returns when the current windows began. After a restart, the store counts what was created since then. `names`
     /// is for application names and sender kinds.
@@ -184,8 +171,8 @@ package struct CardinalityGuard: Sendable {
         account: AccountID, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
         let known = Account(
-            groups: WindowCount(window: Self.window(of: newGroups, at: now), count: groups),
-            series: WindowCount(window: Self.window(of: newSeries, at: now), count: series))
+            groups: WindowCount(window: newGroups.window(at: now), count: groups),
+            series: WindowCount(window: newSeries.window(at: now), count: series))
         _ = accounts.insert(known, for: account)
         var owner = users.peek(user) ?? User()
         Self.count(&owner.groups, newGroups, at: now, by: groups)
@@ -211,8 +198,8 @@ package struct CardinalityGuard: Sendable {
     /// window; nil if there is no limit.
     package func groupsLeft(account: AccountID, user: UInt32, at now: RecordLogInstant) -> Int64? {
         guard newGroups.count > 0 else { return nil }
-        func left(_ counted: WindowCount?, _ limit: Limit) -> Int64 {
-            guard let counted, counted.window >= Self.window(of: limit, at: now) else { return limit.count }
+        func left(_ counted: WindowCount?, _ limit: Rate) -> Int64 {
+            guard let counted, counted.window >= limit.window(at: now) else { return limit.count }
             return max(0, limit.count - counted.count)
         }
         return min(
@@ -221,35 +208,31 @@ package struct CardinalityGuard: Sendable {
     }
 
     /// Returns `true` if neither the application nor its user has reached the limit.
-    private static func isBelowLimit(_ own: WindowCount, _ user: WindowCount, _ limit: Limit, at now: RecordLogInstant)
+    private static func isBelowLimit(_ own: WindowCount, _ user: WindowCount, _ limit: Rate, at now: RecordLogInstant)
         -> Bool
     {
         isBelowLimit(own, limit, at: now) && isBelowLimit(user, limit.times(userLimitFactor), at: now)
     }
 
-    private static func isBelowLimit(_ counted: WindowCount, _ limit: Limit, at now: RecordLogInstant) -> Bool {
-        limit.count <= 0 || counted.window < window(of: limit, at: now) || counted.count < limit.count
+    private static func isBelowLimit(_ counted: WindowCount, _ limit: Rate, at now: RecordLogInstant) -> Bool {
+        limit.isUnlimited || counted.window < limit.window(at: now) || counted.count < limit.count
     }
 
     private static func count(
-        _ counted: inout WindowCount, _ limit: Limit, at now: RecordLogInstant, by count: Int64 = 1
+        _ counted: inout WindowCount, _ limit: Rate, at now: RecordLogInstant, by count: Int64 = 1
     ) {
-        let present = window(of: limit, at: now)
+        let present = limit.window(at: now)
         if counted.window < present { counted = WindowCount(window: present, count: 0) }
         counted.count = counted.count.clampedSum(count)
     }
 
-    private static func window(of limit: Limit, at now: RecordLogInstant) -> Int64 {
-        now.milliseconds.flooredQuotient(by: limit.window)
+    private static func end(of limit: Rate, at now: RecordLogInstant) -> RecordLogInstant {
+        guard !limit.isUnlimited else { return RecordLogInstant(milliseconds: .max) }
+        return RecordLogInstant(milliseconds: limit.window(at: now).clampedSum(1).clampedProduct(limit.windowLength))
     }
 
-    private static func end(of limit: Limit, at now: RecordLogInstant) -> RecordLogInstant {
-        guard limit.count > 0 else { return RecordLogInstant(milliseconds: .max) }
-        return RecordLogInstant(milliseconds: window(of: limit, at: now).clampedSum(1).clampedProduct(limit.window))
-    }
-
-    private static func start(of limit: Limit, at now: RecordLogInstant) -> RecordLogInstant {
-        RecordLogInstant(milliseconds: window(of: limit, at: now).clampedProduct(limit.window))
+    private static func start(of limit: Rate, at now: RecordLogInstant) -> RecordLogInstant {
+        RecordLogInstant(milliseconds: limit.window(at: now).clampedProduct(limit.windowLength))
     }
 }
 
@@ -319,8 +302,7 @@ package struct OverflowHistory: Sendable {
             entries = entries.filter { $0.value.hours.held(at: now) > 0 }
             guard entries.count < Self.maxEntries else { return }
         }
-        let number = now.milliseconds.flooredQuotient(
-            by: max(1, Self.limit(overflow.kind, settings).period.wholeMilliseconds))
+        let number = Self.limit(overflow.kind, settings).window(at: now)
         var entry = entries[overflow] ?? Entry()
         if entry.window.number != number {
             entry.window = (number, 0, entry.window.number == number - 1 ? entry.window.count : 0)
@@ -366,13 +348,11 @@ package struct OverflowHistory: Sendable {
     }
 
     private static func limit(_ kind: CardinalityOverflow.Kind, _ settings: LimitSettings) -> Rate {
-        let perDay = CardinalityGuard.applicationPeriod
-        return switch kind {
+        switch kind {
         case .issues: settings.newGroupsPerApplication
         case .variants: settings.newSeriesPerApplication
-        case .applications: Rate(settings.applicationsPerUser, per: perDay)
-        case .senders:
-            Rate(settings.applicationsPerUser.clampedProduct(CardinalityGuard.senderLimitFactor), per: perDay)
+        case .applications: CardinalityGuard.applicationLimit(settings)
+        case .senders: CardinalityGuard.applicationLimit(settings).times(CardinalityGuard.senderLimitFactor)
         }
     }
 }

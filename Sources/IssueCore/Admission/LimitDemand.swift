@@ -110,7 +110,7 @@ package struct BucketDemand: Equatable, Sendable {
         // The missing tokens were taken in this period or in earlier ones. Counting all of them in this period gives an
         // upper bound.
         window = Window(
-            number: Self.period(limit, at), count: (excess + scale.partsPerToken - 1) / scale.partsPerToken)
+            number: limit.refill.window(at: at), count: (excess + scale.partsPerToken - 1) / scale.partsPerToken)
     }
 
     /// Counts records that need a token each.
@@ -125,7 +125,7 @@ package struct BucketDemand: Equatable, Sendable {
         at = max(at, now)
         excess = max(0, excess.clampedDifference(elapsed.clampedProduct(scale.partsPerMillisecond)))
             .clampedSum(count.clampedProduct(scale.partsPerToken))
-        let number = Self.period(limit, at)
+        let number = limit.refill.window(at: at)
         window = Window(number: number, count: (window.number == number ? window.count : 0).clampedSum(count))
         hours.add(held: held, excess: excess, peak: window.count, at: at)
     }
@@ -163,10 +163,5 @@ package struct BucketDemand: Equatable, Sendable {
     /// Returns the whole limit whose share for this bucket is `count`, rounded up.
     private func wholeLimit(forShare count: Int64) -> Int64 {
         count.clampedProduct(100).clampedSum(limit.share.percent - 1) / max(1, limit.share.percent)
-    }
-
-    /// Returns the number of the refill period that contains a time.
-    private static func period(_ limit: BucketLimit, _ at: RecordLogInstant) -> Int64 {
-        at.milliseconds.flooredQuotient(by: max(1, limit.refill.period.wholeMilliseconds))
     }
 }

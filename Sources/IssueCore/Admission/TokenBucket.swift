@@ -275,6 +275,14 @@ package struct Rate: Hashable, Sendable {
     package static let unlimited = Rate(0, per: .seconds(1))
 
     package var isUnlimited: Bool { count <= 0 || period <= .zero }
+
+    func times(_ factor: Int64) -> Rate { Rate(count.clampedProduct(factor), per: period) }
+
+    /// The period in milliseconds, at least one.
+    var windowLength: Int64 { max(1, period.wholeMilliseconds) }
+
+    /// Returns the number of the period that contains a time, counted from the origin of log time.
+    func window(at now: RecordLogInstant) -> Int64 { now.milliseconds.flooredQuotient(by: windowLength) }
 }
 
 /// The stored state of one group for one destination.
