@@ -354,18 +354,6 @@ package struct WindowRow: Equatable, Sendable {
         maxSeverity = max(maxSeverity, run.severity)
         samples = Array((samples + run.samples).sorted().prefix(Self.maxSamples))
     }
-
-    mutating func count(_ candidate: AdmissionCandidate, occurrences total: Int64, at now: RecordLogInstant) {
-        if suppressedCount == 0 { firstSeen = now }
-        lastSeen = max(lastSeen, now)
-        suppressedCount += 1
-        suppressedOccurrences = suppressedOccurrences.clampedSum(candidate.count)
-        occurrences = total
-        let first = records?.lowerBound ?? candidate.record
-        records = min(first, candidate.record)...max(records?.upperBound ?? first, candidate.record)
-        maxSeverity = max(maxSeverity, candidate.severity)
-        if samples.count < Self.maxSamples { samples.append(candidate.record) }
-    }
 }
 
 /// The changes to admission since the last call of `takeChanges()`.

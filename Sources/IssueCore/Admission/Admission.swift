@@ -254,17 +254,7 @@ extension Admission {
     package mutating func evaluate(_ candidate: AdmissionCandidate, at now: RecordLogInstant) -> AdmissionDecision {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
-        let verdict = decide(candidate, claims: claims, at: now)
-        note(verdict, candidate, at: now)
-        let decision = verdict.decision
-        var counted = verdict.group
-        switch decision {
-        case .admit: admit(candidate, in: &counted)
-        case .suppress(let reason): suppress(candidate, for: reason, in: &counted, at: now)
-        case .withhold: break
-        }
-        store(counted, as: candidate.group)
-        return decision
+        return count(candidate, decide(candidate, claims: claims, at: now), at: now)
     }
 
     /// Decides whether a priority record may be sent before the backlog.
@@ -278,20 +268,23 @@ extension Admission {
         -> AdmissionDecision?
     {
         let verdict = decide(candidate, claims: Self.reserves(for: candidate), at: now)
-        let decision = verdict.decision
+        if case .suppress = verdict.decision { return nil }
+        return count(candidate, verdict, at: now)
+    }
+
+    /// Counts a record as the verdict says, and returns the decision.
+    private mutating func count(
+        _ candidate: AdmissionCandidate, _ verdict: LimitVerdict, at now: RecordLogInstant
+    ) -> AdmissionDecision {
+        note(verdict, candidate, at: now)
         var counted = verdict.group
-        switch decision {
-        case .suppress:
-            return nil
-        case .admit:
-            note(verdict, candidate, at: now)
-            admit(candidate, in: &counted)
-            store(counted, as: candidate.group)
-            return decision
-        case .withhold:
-            store(counted, as: candidate.group)
-            return decision
+        switch verdict.decision {
+        case .admit: admit(candidate, in: &counted)
+        case .suppress(let reason): suppress(candidate, for: reason, in: &counted, at: now)
+        case .withhold: break
         }
+        store(counted, as: candidate.group)
+        return verdict.decision
     }
 
     /// Returns the reserves that a record may use, in order of preference.
@@ -367,7 +360,9 @@ extension Admission {
     ) {
         group.suppressedBefore += 1
         let key = open(.init(group: candidate.group, reason: reason), of: candidate.account, in: &group, at: now)
-        windows[key]?.count(candidate, occurrences: group.occurrences, at: now)
+        var run = SuppressedRun(of: candidate, reason, until: now, endsWithAdmission: false)
+        run.add(candidate.record, count: candidate.count, at: now)
+        windows[key]?.count(run, occurrences: group.occurrences)
     }
 
     /// Opens a window that starts at `now`, unless the window is already open. Returns its key.
@@ -425,20 +420,14 @@ package struct AdmissionChanges: Equatable, Sendable {
 
 /// The stored state from which admission continues after a restart or reload.
 package struct AdmissionState: Equatable, Sendable {
-    package var buckets: [BucketRow]
+    package var buckets: [BucketRow] = []
     /// In ascending order of their newest evaluated record.
-    package var groups: [GroupRow]
-    package var windows: [WindowRow]
-    package var accountSequences: [AccountID: Int64]
+    package var groups: [GroupRow] = []
+    package var windows: [WindowRow] = []
+    package var accountSequences: [AccountID: Int64] = [:]
 
-    package init(
-        buckets: [BucketRow] = [], groups: [GroupRow] = [], windows: [WindowRow] = [],
-        accountSequences: [AccountID: Int64] = [:]
-    ) {
+    package init(buckets: [BucketRow] = []) {
         self.buckets = buckets
-        self.groups = groups
-        self.windows = windows
-        self.accountSequences = accountSequences
     }
 
     /// Applies changes to the state, as if they had been stored and loaded.

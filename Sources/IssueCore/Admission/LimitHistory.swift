@@ -356,15 +356,7 @@ package struct LimitView: Sendable {
             .globalRate, destination: destination, held: history.global?.held(at: now) ?? 0,
             needed: history.global?.needed(at: now) ?? [])
         guard Self.fill(&all, global, settings.global, at: now) else { return [] }
-        let uses = global.uses(at: now)
-        let users = Set(uses.keys).union(history.users.keys)
-        return [all]
-            + users.map { user in
-                var own = LimitStatus(
-                    .globalRate, destination: destination, uid: user, held: history.users[user]?.held(at: now) ?? 0)
-                own.used = uses[user] ?? 0
-                return own
-            }
+        return [all] + Self.parts(.globalRate, destination, used: global.uses(at: now), history.users, at: now)
     }
 
     private func byteStatuses(
@@ -378,15 +370,21 @@ package struct LimitView: Sendable {
             capacity: limit, period: .seconds(86_400), held: held,
             needed: held > 0
                 ? [LimitNeed(capacity: DailyBudget.limit(forBytes: history.bytes.peak(at: now)))] : [])
-        let users = Set(today.users.keys).union(history.byteUsers.keys)
         return [all]
-            + users.map { user in
-                var own = LimitStatus(
-                    .dailyBytes, destination: destination, uid: user, period: .seconds(86_400),
-                    held: history.byteUsers[user]?.held(at: now) ?? 0)
-                own.used = today.users[user] ?? 0
-                return own
-            }
+            + Self.parts(.dailyBytes, destination, period: all.period, used: today.users, history.byteUsers, at: now)
+    }
+
+    /// Returns the parts that users have in a limit that they share.
+    private static func parts(
+        _ name: LimitStatus.Name, _ destination: String, period: Duration? = nil, used: [UInt32: Int64],
+        _ held: [UInt32: HourlyDemand], at now: RecordLogInstant
+    ) -> [LimitStatus] {
+        Set(used.keys).union(held.keys).map { user in
+            var part = LimitStatus(
+                name, destination: destination, uid: user, period: period, held: held[user]?.held(at: now) ?? 0)
+            part.used = used[user] ?? 0
+            return part
+        }
     }
 
     /// Sets levels, capacities and refill. Returns `false` if the limit is unlimited.
@@ -394,12 +392,9 @@ package struct LimitView: Sendable {
         _ status: inout LimitStatus, _ buckets: SharedLimit, _ limit: BucketLimit, at now: RecordLogInstant
     ) -> Bool {
         guard !limit.isUnlimited, let common = buckets[.common]?.tokens else { return false }
-        status.level = BucketRole.allCases.reduce(0) { sum, role in
-            sum.clampedSum(buckets[role]?.tokens.tokens(at: now) ?? 0)
-        }
-        status.capacity = BucketRole.allCases.reduce(0) { sum, role in
-            sum.clampedSum(buckets[role]?.tokens.capacity ?? 0)
-        }
+        let all = BucketRole.allCases.compactMap { buckets[$0]?.tokens }
+        status.level = all.reduce(0) { $0.clampedSum($1.tokens(at: now)) }
+        status.capacity = all.reduce(0) { $0.clampedSum($1.capacity) }
         (status.refill, status.period) = (limit.refill.count, limit.refill.period)
         if common.capacity != status.capacity {
             (status.commonLevel, status.commonCapacity) = (common.tokens(at: now), common.capacity)

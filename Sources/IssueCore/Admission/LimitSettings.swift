@@ -54,10 +54,10 @@ package struct LimitSettings: Hashable, Sendable {
     package func limits(uid: UInt32, application: String) -> ApplicationLimits {
         var limits = defaultApplicationLimits
         for override in overrides.settings(uid: uid, application: application) {
-            limits.groupBurst = override.groupBurst ?? limits.groupBurst
-            limits.groupRefill = override.groupRefill ?? limits.groupRefill
-            limits.applicationBurst = override.applicationBurst ?? limits.applicationBurst
-            limits.applicationRefill = override.applicationRefill ?? limits.applicationRefill
+            limits.group.burst = override.groupBurst ?? limits.group.burst
+            limits.group.refill = override.groupRefill ?? limits.group.refill
+            limits.application.burst = override.applicationBurst ?? limits.application.burst
+            limits.application.refill = override.applicationRefill ?? limits.application.refill
         }
         return limits
     }
@@ -65,8 +65,8 @@ package struct LimitSettings: Hashable, Sendable {
     /// The limits of an application without overrides.
     package var defaultApplicationLimits: ApplicationLimits {
         ApplicationLimits(
-            groupBurst: groupBurst, groupRefill: groupRefill, applicationBurst: applicationBurst,
-            applicationRefill: applicationRefill)
+            group: BucketLimit(burst: groupBurst, refill: groupRefill),
+            application: BucketLimit(burst: applicationBurst, refill: applicationRefill))
     }
 
     var global: BucketLimit { BucketLimit(burst: globalBurst, refill: globalRefill) }
@@ -121,11 +121,6 @@ package struct ApplicationLimitOverride: ApplicationSetting, Hashable, Sendable 
 
 /// The limits of one application and of each group in it.
 package struct ApplicationLimits: Hashable, Sendable {
-    package var groupBurst: Int64
-    package var groupRefill: Rate
-    package var applicationBurst: Int64
-    package var applicationRefill: Rate
-
-    var group: BucketLimit { BucketLimit(burst: groupBurst, refill: groupRefill) }
-    var application: BucketLimit { BucketLimit(burst: applicationBurst, refill: applicationRefill) }
+    package var group: BucketLimit
+    package var application: BucketLimit
 }

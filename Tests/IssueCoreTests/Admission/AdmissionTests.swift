@@ -225,9 +225,9 @@ struct AdmissionTests {
             ApplicationLimitOverride(name: "shop", groupBurst: 50, applicationBurst: 7),
         ]
 
-        #expect(settings.limits(uid: 1001, application: "shop").groupBurst == 2)
-        #expect(settings.limits(uid: 1001, application: "shop").applicationBurst == 7)
-        #expect(settings.limits(uid: 1002, application: "shop").groupBurst == 50)
+        #expect(settings.limits(uid: 1001, application: "shop").group.burst == 2)
+        #expect(settings.limits(uid: 1001, application: "shop").application.burst == 7)
+        #expect(settings.limits(uid: 1002, application: "shop").group.burst == 50)
         #expect(settings.limits(uid: 1001, application: "till") == settings.defaultApplicationLimits)
     }
 
