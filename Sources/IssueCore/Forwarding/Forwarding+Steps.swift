@@ -14,10 +14,7 @@ extension Forwarding {
     package var requestedWaitEnd: MonotonicInstant? {
         switch state {
         case .waiting(let until, let wait), .settling(.wait(let until, let wait)):
-            switch wait {
-            case .failure(_, let isRequestedByDestination), .resuming(let isRequestedByDestination):
-                isRequestedByDestination ? until : nil
-            }
+            wait.isRequestedByDestination ? until : nil
         case .idle, .batching, .preparing, .sending, .paused, .probing, .settling, .stopped: nil
         }
     }
@@ -45,11 +42,13 @@ extension Forwarding {
         return (current.batch.id, current.outcome)
     }
 
+    mutating func stop() -> NextAction {
+        state = .stopped
+        return .none
+    }
+
     mutating func plan(at now: MonotonicInstant) -> NextAction {
-        guard !isStopping else {
-            state = .stopped
-            return .none
-        }
+        guard !isStopping else { return stop() }
         guard pending.records > 0 else {
             state = .idle
             isFlushing = false
@@ -179,15 +178,12 @@ extension Forwarding {
         preempted = nil
         let pause = preemptedPause
         preemptedPause = nil
-        guard !isStopping else {
-            state = .stopped
-            return .none
-        }
+        guard !isStopping else { return stop() }
         // The destination accepted other lines, but it may still reject those of this batch.
         guard let pause, !isAnswered || pause.reason == .manyLinesRefused else {
             // The other batch may have been given up before the end of the wait that the destination requested.
             if let wait = requestedWait, wait.until > now {
-                state = .waiting(until: wait.until, .failure(wait.failure, isRequestedByDestination: true))
+                state = .waiting(until: wait.until, Wait(failure: wait.failure, isRequestedByDestination: true))
                 return .wait(until: wait.until)
             }
             if isAnswered, current?.bisection.needsOtherRequests == true, let action = overtake(at: now) {
@@ -317,10 +313,7 @@ extension Forwarding {
     }
 
     mutating func follow(_ followUp: NextStep, at now: MonotonicInstant) -> NextAction {
-        guard !isStopping else {
-            state = .stopped
-            return .none
-        }
+        guard !isStopping else { return stop() }
         switch followUp {
         case .plan: preconditionFailure("A finished batch still has lines left")
         case .sendNext: return tryAgain(at: now)
@@ -543,7 +536,7 @@ extension Forwarding {
             return settle(then: .plan)
         }
         let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: begun, at: now)
-        let wait = Wait.failure(failure, isRequestedByDestination: isRequestedByDestination)
+        let wait = Wait(failure: failure, isRequestedByDestination: isRequestedByDestination)
         var keepsRefusals = false
         // The line that was given up stays refused. Uncertain refusals have already been taken back.
         if !hasGivenUpLine {

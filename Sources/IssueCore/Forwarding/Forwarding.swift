@@ -27,13 +27,11 @@ package struct Forwarding: Sendable {
         case stopped
     }
 
-    enum Wait: Equatable {
-        /// A batch from before the start waits for its first request.
-        ///
-        /// - Parameter isRequestedByDestination: `true` if the destination requested the wait before the start.
-        case resuming(isRequestedByDestination: Bool)
-        /// - Parameter isRequestedByDestination: `true` if the destination itself requested the wait.
-        case failure(FailureClass, isRequestedByDestination: Bool)
+    struct Wait: Equatable {
+        /// The failure after which a request is repeated; nil for a batch that is resumed after a start.
+        var failure: FailureClass?
+        /// `true` if the destination itself requested the wait, perhaps before the start.
+        var isRequestedByDestination: Bool
     }
 
     /// The step after an outcome is stored.
@@ -162,7 +160,7 @@ package struct Forwarding: Sendable {
         let usual = now.advanced(by: settings.resumeDelay * min(max(unit, 0), 1))
         let until = max(usual, earliest ?? usual)
         let isRequestedByDestination = earliest.map { $0 > now } ?? false
-        state = .waiting(until: until, .resuming(isRequestedByDestination: isRequestedByDestination))
+        state = .waiting(until: until, Wait(isRequestedByDestination: isRequestedByDestination))
         return .wait(until: until)
     }
 
@@ -193,10 +191,7 @@ package struct Forwarding: Sendable {
         case .preparing:
             current = BatchProgress(batch, isBacklog: isBuildingBacklog, unansweredUsers: unansweredUsers)
             delayOvertaking(after: batch, at: now)
-            guard !isStopping else {
-                state = .stopped
-                return .none
-            }
+            guard !isStopping else { return stop() }
             return .send(preemptedPause.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
         case .stopped:
             // The forwarder was stopped while the batch was being stored. The next start finds it.
@@ -283,12 +278,10 @@ package struct Forwarding: Sendable {
         case .preparing, .sending, .settling:
             isFlushing = true
             return .none
-        case .waiting(let until, .failure(_, isRequestedByDestination: true)),
-            .waiting(let until, .resuming(isRequestedByDestination: true)):
+        case .waiting(let until, let wait) where wait.isRequestedByDestination:
             // The destination asked for this wait, so a user cannot shorten it.
             return .wait(until: until)
-        case .waiting(_, .failure(_, isRequestedByDestination: false)),
-            .waiting(_, .resuming(isRequestedByDestination: false)):
+        case .waiting:
             isFlushing = true
             return tryAgain(at: now)
         case .paused(let reason, _):
@@ -417,7 +410,9 @@ extension Forwarding {
 
     /// The state of the destination for `status`.
     package var view: ForwardingView {
-        var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, resent: resent)
+        var view = ForwardingView(state: .idle)
+        view.lastAnswer = lastAnswer?.text
+        view.resent = resent
         // Until records are accepted, a request in flight does not change the reported state.
         if let preemptedPause {
             view.pause(preemptedPause.reason, until: nil)
@@ -432,10 +427,7 @@ extension Forwarding {
             view.state = .sending
             if let failing { view.wait(failing.rawValue, until: nil) }
         case .waiting(let until, let wait), .settling(.wait(let until, let wait)):
-            switch wait {
-            case .resuming: view.wait("resuming", until: until)
-            case .failure(let failure, _): view.wait(failure.rawValue, until: until)
-            }
+            view.wait(wait.failure?.rawValue ?? "resuming", until: until)
         case .paused(let reason, let until), .settling(.pause(let reason, let until)):
             view.pause(reason, until: until)
         case .probing(let reason):
@@ -475,18 +467,12 @@ package struct ForwardingView: Equatable, Sendable {
     package var nextAttempt: MonotonicInstant?
     package var lastAnswer: String?
     /// The number of lines sent again since the start.
-    package var resent: Int64
+    package var resent: Int64 = 0
 
-    package init(
-        state: DestinationState, reason: String? = nil, advice: String? = nil, nextAttempt: MonotonicInstant? = nil,
-        lastAnswer: String? = nil, resent: Int64 = 0
-    ) {
+    package init(state: DestinationState, reason: String? = nil, advice: String? = nil) {
         self.state = state
         self.reason = reason
         self.advice = advice
-        self.nextAttempt = nextAttempt
-        self.lastAnswer = lastAnswer
-        self.resent = resent
     }
 }
 
