@@ -97,7 +97,7 @@ package enum RecordColumns {
         let correction = outbound.correction
         var members: [JSONValue.Member] = [
             .init("correction", .integer(correction.id)),
-            .init("correction_action", .string(outbound.action.rawValue)),
+            .init("correction_action", .string(outbound.action)),
         ]
         members.put("correction_undone", outbound.isUndone ? correction.kind.rawValue : nil)
         members.put("other_group_id", correction.other)

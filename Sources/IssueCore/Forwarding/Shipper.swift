@@ -279,14 +279,6 @@ package struct FieldTypes: Equatable, Sendable {
 /// People who search the destination use it to map the group ids and fingerprints in older lines to the current
 /// ones.
 package struct OutboundCorrection: Equatable, Sendable {
-    /// The value of the field `correction_action`.
-    package enum Action: String, CaseIterable, Sendable {
-        case merge
-        case split
-        case rule
-        case undo
-    }
-
     /// The id of the line. It is the same at each destination and each time the line is sent.
     package var eventID: String
     package var host: String
@@ -312,14 +304,8 @@ package struct OutboundCorrection: Equatable, Sendable {
         self.otherFingerprint = otherFingerprint
     }
 
-    package var action: Action {
-        if isUndone { return .undo }
-        return switch correction.kind {
-        case .merge: .merge
-        case .split: .split
-        case .rule: .rule
-        }
-    }
+    /// The value of the field `correction_action`.
+    package var action: String { isUndone ? "undo" : correction.kind.rawValue }
 
     /// A description of the change in one sentence, without the reason.
     package var message: String {
