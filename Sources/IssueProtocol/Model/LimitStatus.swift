@@ -74,7 +74,7 @@ public enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
 extension SuppressionReason: JSONStringEnum {}
 
 /// The reply of `Limits`.
-package struct LimitsReply: Equatable, Sendable {
+package struct LimitsReply: Equatable, JSONObjectCodable, Sendable {
     /// The limits, in descending order of `held`. Of limits with equal `held`, those with the smallest share left come
     /// first.
     package var limits: [LimitStatus]
@@ -89,9 +89,7 @@ package struct LimitsReply: Equatable, Sendable {
     package init(limits: [LimitStatus], others: Int = 0, othersHeld: Int = 0, since: IssueTimestamp) {
         (self.limits, self.others, self.othersHeld, self.since) = (limits, others, othersHeld, since)
     }
-}
 
-extension LimitsReply: JSONObjectCodable {
     package static var initial: Self { Self(limits: [], since: .epoch) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -103,7 +101,7 @@ extension LimitsReply: JSONObjectCodable {
 }
 
 /// The state of one limit (`Limit` on the wire).
-package struct LimitStatus: Equatable, Sendable {
+package struct LimitStatus: Equatable, JSONObjectCodable, Sendable {
     /// The name of a limit on the wire.
     package enum Name: String, CaseIterable, Sendable {
         case groupRate = "group_rate"
@@ -163,9 +161,7 @@ package struct LimitStatus: Equatable, Sendable {
         (self.level, self.capacity, self.refill, self.period) = (level, capacity, refill, period)
         (self.held, self.needed) = (held, needed)
     }
-}
 
-extension LimitStatus: JSONObjectCodable {
     package static var initial: Self { Self(.groupRate) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -187,7 +183,7 @@ extension LimitStatus: JSONObjectCodable {
 }
 
 /// A limit that would have held back nothing.
-package struct LimitNeed: Equatable, Sendable {
+package struct LimitNeed: Equatable, JSONObjectCodable, Sendable {
     /// The capacity that would have sufficed: the burst, or the amount per period.
     package var capacity: Int64
     /// The refill per period of the limit; nil if the limit is full again when a period begins.
@@ -196,9 +192,7 @@ package struct LimitNeed: Equatable, Sendable {
     package init(capacity: Int64, refill: Int64? = nil) {
         (self.capacity, self.refill) = (capacity, refill)
     }
-}
 
-extension LimitNeed: JSONObjectCodable {
     package static var initial: Self { Self(capacity: 0) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {

@@ -124,7 +124,7 @@ extension StoredRecord: JSONObjectCodable {
 }
 
 /// The identity of the sending process, as reported by the kernel. A process can change its command.
-package struct Sender: Hashable, Sendable {
+package struct Sender: Hashable, JSONObjectCodable, Sendable {
     /// The user id.
     package var uid: UInt32
     /// The group id.
@@ -148,9 +148,7 @@ package struct Sender: Hashable, Sendable {
         self.executable = executable
         self.unit = unit
     }
-}
 
-extension Sender: JSONObjectCodable {
     package static var initial: Self { Self(uid: 0, gid: 0, pid: 0) }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {

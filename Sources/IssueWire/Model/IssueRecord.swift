@@ -154,14 +154,8 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
 
     /// Returns the level with a rank; nil if no such level exists.
     package init?(rank: UInt8) {
-        switch rank {
-        case 0: self = .debug
-        case 1: self = .info
-        case 2: self = .warning
-        case 3: self = .error
-        case 4: self = .critical
-        default: return nil
-        }
+        guard let match = Self.allCases.first(where: { $0.rank == rank }) else { return nil }
+        self = match
     }
 
     /// Returns `true` if a level is lower than another.
@@ -178,7 +172,7 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
 extension IssueLevel: JSONStringEnum {}
 
 /// The application that a record claims to come from. A nil property is absent on the wire.
-package struct Application: Hashable, Sendable {
+package struct Application: Hashable, JSONObjectCodable, Sendable {
     package var name: String?
     package var version: String?
     package var build: Int64?
@@ -199,9 +193,7 @@ package struct Application: Hashable, Sendable {
         self.network = network
         self.development = development
     }
-}
 
-extension Application: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
@@ -346,7 +338,7 @@ extension BacktraceFrame: JSONObjectCodable {
 }
 
 /// The source location that a record names (`Source` on the wire). A nil property is absent on the wire.
-package struct SourceLocation: Hashable, Sendable {
+package struct SourceLocation: Hashable, JSONObjectCodable, Sendable {
     package var fileID: String?
     package var line: Int64?
     package var column: Int64?
@@ -362,9 +354,7 @@ package struct SourceLocation: Hashable, Sendable {
         self.function = function
         self.module = module
     }
-}
 
-extension SourceLocation: JSONObjectCodable {
     package static var initial: Self { Self() }
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
