@@ -141,7 +141,7 @@ enum OperationsPage {
             .replacing(#/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?/#, with: "TIME")
             .replacing(#/\d+([.,]\d+)*/#, with: "N")
             .replacing(#/N (B|KiB|MiB|GiB|ms|s|min|h|d)\b/#, with: "N UNIT")
-            .replacing(#/N UNIT ago|in N UNIT|\bnow\b/#, with: "AGO")
+            .replacing(#/N UNIT( N UNIT)? ago|in N UNIT( N UNIT)?|\bnow\b/#, with: "AGO")
             // A paused destination is tried again after a minute, which a slow machine may need for an example.
             .replacing(#/, N lines? sent again/#, with: "")
             .replacing(#/\bN requests\b/#, with: "N request")

@@ -37,7 +37,7 @@ struct HelpTests {
                           --timeout TIME  Maximum time to wait for the reply to a query (default
                                           30s)
                           --json          Print one JSON document
-                          --ndjson        Print one JSON object per line, as received
+                          --ndjson        Print one JSON object per line, as results arrive
                           --color WHEN    Colour the output: auto, always or never
                       -h, --help          Show this help
                           --version       Show the version
@@ -120,7 +120,7 @@ struct HelpTests {
                       --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
                                              standard location)
                       --json                 Print one JSON document
-                      --ndjson               Print one JSON object per line, as received
+                      --ndjson               Print one JSON object per line, as results arrive
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
@@ -197,7 +197,7 @@ struct HelpTests {
                       --timeout TIME        Maximum time to wait for the reply to a query
                                             (default 30s)
                       --json                Print one JSON document
-                      --ndjson              Print one JSON object per line, as received
+                      --ndjson              Print one JSON object per line, as results arrive
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
@@ -258,7 +258,7 @@ struct HelpTests {
                       --timeout TIME        Maximum time to wait for the reply to a query
                                             (default 30s)
                       --json                Print one JSON document
-                      --ndjson              Print one JSON object per line, as received
+                      --ndjson              Print one JSON object per line, as results arrive
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
@@ -286,7 +286,7 @@ struct HelpTests {
                       --timeout TIME  Maximum time to wait for the reply to a query (default
                                       30s)
                       --json          Print one JSON document
-                      --ndjson        Print one JSON object per line, as received
+                      --ndjson        Print one JSON object per line, as results arrive
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
@@ -335,7 +335,7 @@ struct HelpTests {
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a
                                             standard location)
                       --json                Print one JSON document
-                      --ndjson              Print one JSON object per line, as received
+                      --ndjson              Print one JSON object per line, as results arrive
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 
@@ -368,7 +368,7 @@ struct HelpTests {
                       --timeout TIME  Maximum time to wait for the reply to a query (default
                                       30s)
                       --json          Print one JSON document
-                      --ndjson        Print one JSON object per line, as received
+                      --ndjson        Print one JSON object per line, as results arrive
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
@@ -405,7 +405,7 @@ struct HelpTests {
                       --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard
                                       location)
                       --json          Print one JSON document
-                      --ndjson        Print one JSON object per line, as received
+                      --ndjson        Print one JSON object per line, as results arrive
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 

@@ -50,7 +50,7 @@ struct HistogramTests {
                       --timeout TIME        Maximum time to wait for the reply to a query
                                             (default 30s)
                       --json                Print one JSON document
-                      --ndjson              Print one JSON object per line, as received
+                      --ndjson              Print one JSON object per line, as results arrive
                       --color WHEN          Colour the output: auto, always or never
                   -h, --help                Show this help
 

@@ -14,7 +14,7 @@ struct RecordsTests {
         #expect(
             outcome.output == #"""
                 ID   RECEIVED   SEVERITY  COUNT  APP   MESSAGE
-                r42  2 min ago  error         3  shop  Decoding failed: keyNotFound(price)
+                r42  3 min ago  error         3  shop  Decoding failed: keyNotFound(price)
                 r43  1 s ago    critical      1  -     \x1b[31mNo space\nleft
 
                 """#)
@@ -53,7 +53,7 @@ struct RecordsTests {
 
                   Record      r42
                   Occurred    2026-11-21T11:57:00.000Z (3 min ago)
-                  Received    2026-11-21T11:57:00.004Z (2 min ago)
+                  Received    2026-11-21T11:57:00.004Z (3 min ago)
                   Count       3 since 2026-11-21T11:50:00.000Z (10 min ago)
                   Source      Shop/Catalogue.swift:42:9, load(page:) (module Shop)
                   Domain      com.example.shop.DecodingError

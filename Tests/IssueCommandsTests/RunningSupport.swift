@@ -34,8 +34,8 @@ final class ScriptedSurroundings {
             elapsed: { [self] in time },
             sleep: { [self] in time += $0 },
             makeProducer: { Self.producer }, caller: caller,
-            keep: { [self] call, producer, sequence in
-                guard kept.count < keeps else { return nil }
+            keep: { [self] (call, producer, sequence) throws(SpillFailure) in
+                guard kept.count < keeps else { throw SpillFailure("the folder /unsent is full") }
                 kept.append("\(producer) \(sequence) \(String(decoding: call.dropLast(), as: UTF8.self))")
                 return "/unsent"
             },

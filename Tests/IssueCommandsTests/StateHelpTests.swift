@@ -26,7 +26,7 @@ struct StateHelpTests {
                       --timeout TIME         Maximum time to wait for the reply to a query
                                              (default 30s)
                       --json                 Print one JSON document
-                      --ndjson               Print one JSON object per line, as received
+                      --ndjson               Print one JSON object per line, as results arrive
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
@@ -71,7 +71,7 @@ struct StateHelpTests {
                       --timeout TIME         Maximum time to wait for the reply to a query
                                              (default 30s)
                       --json                 Print one JSON document
-                      --ndjson               Print one JSON object per line, as received
+                      --ndjson               Print one JSON object per line, as results arrive
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
@@ -108,7 +108,7 @@ struct StateHelpTests {
                       --timeout TIME  Maximum time to wait for the reply to a query (default
                                       30s)
                       --json          Print one JSON document
-                      --ndjson        Print one JSON object per line, as received
+                      --ndjson        Print one JSON object per line, as results arrive
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 

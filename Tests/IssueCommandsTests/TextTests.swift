@@ -90,13 +90,16 @@ struct TextTests {
     }
 
     @Test(
-        "A relative time uses the largest full unit",
+        "A relative time is rounded to the nearest number of its unit",
         arguments: [
-            (0, "now"), (999, "now"), (-999, "now"), (1000, "1 s ago"), (59_999, "59 s ago"), (60_000, "1 min ago"),
-            (180_000, "3 min ago"), (3_599_999, "59 min ago"), (3_600_000, "1 h ago"), (86_399_999, "23 h ago"),
-            (7_199_999, "1 h 59 min ago"), (36_000_000, "10 h ago"), (90_000_000, "1 day 1 h ago"),
-            (867_600_000, "10 days ago"),
+            (0, "now"), (999, "now"), (-999, "now"), (1000, "1 s ago"), (59_499, "59 s ago"), (59_999, "1 min ago"),
+            (60_000, "1 min ago"),
+            (180_000, "3 min ago"), (3_569_000, "59 min ago"), (3_570_000, "1 h ago"), (3_600_000, "1 h ago"),
+            (7_140_000, "1 h 59 min ago"), (7_199_999, "2 h ago"), (36_000_000, "10 h ago"), (84_599_000, "23 h ago"),
+            (86_399_999, "1 day ago"), (90_000_000, "1 day 1 h ago"), (867_600_000, "10 days ago"),
+            (-2_583_360_000, "in 30 days"), (2_548_800_000, "30 days ago"), (1900, "2 s ago"),
             (86_400_000, "1 day ago"), (172_800_000, "2 days ago"), (63_072_000_000, "2 years ago"),
+            (91_454_400_000, "3 years ago"),
             (-20_000, "in 20 s"),
         ])
     func relativeTime(age: Int64, text: String) {
@@ -195,7 +198,7 @@ struct TextTests {
         #expect(Sparkline.text([0, .max, -3]) == "·█·")
     }
 
-    @Test("Numbers are grouped by thousands, and sizes are rounded down to a tenth")
+    @Test("Numbers are grouped by thousands, and sizes are rounded to the nearest tenth")
     func quantities() {
         #expect(
             [0, 7, 999, 1000, 1_234_567, -1000].map { Quantity.text($0) } == [
@@ -204,7 +207,10 @@ struct TextTests {
         #expect(Quantity.text(Int64.min) == "-9,223,372,036,854,775,808")
         #expect(Quantity.bytes(1023) == "1023 B")
         #expect(Quantity.bytes(1536) == "1.5 KiB")
-        #expect(Quantity.bytes(Int64.max) == "7.9 EiB")
+        #expect(Quantity.bytes(1_048_524) == "1023.9 KiB")
+        #expect(Quantity.bytes(1_048_525) == "1.0 MiB")
+        #expect(Quantity.bytes(-1_063_000_000) == "-1013.8 MiB")
+        #expect(Quantity.bytes(Int64.max) == "8.0 EiB")
     }
 
     @Test("A metadata value is JSON if it is valid JSON, otherwise a string")

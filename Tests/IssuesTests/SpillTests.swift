@@ -167,7 +167,7 @@ struct SpillTests {
                     let parameters = ReportParameters(
                         records: [IssueRecord(message: "issue \(number)")], producer: "p", sequence: Int64(number))
                     let call = VarlinkCall(method: CollectorMethod.report.fullName, parameters: parameters.json)
-                    #expect(folder.keep(call.message, of: "p", from: Int64(number), issues: 1))
+                    try folder.keep(call.message, of: "p", from: Int64(number), issues: 1)
                 }
                 func replace(_ word: String, by other: String, in content: inout [UInt8]) {
                     let text = String(decoding: content, as: UTF8.self)
@@ -198,7 +198,7 @@ struct SpillTests {
     func lostNumbers() async throws {
         try await Self.withFolder { folder in
             try await CollectorFixture.with(faults: []) { fixture in
-                #expect(folder.keep([0], of: "p", from: 1, issues: 1))
+                try folder.keep([0], of: "p", from: 1, issues: 1)
                 try FileSystem.writeAtomically(
                     Array("3\n9223372036854775807\n-4\nx\n\n9223372036854775807\n5\n".utf8),
                     to: "\(folder.path)/lost")
@@ -217,6 +217,24 @@ struct SpillTests {
                 _ = try await Self.endedRun(fixture, folder, ["a"])
                 #expect(Self.calls(in: folder) == [])
             }
+        }
+    }
+
+    @Test("If a call cannot be saved, the error names the folder and the reason")
+    func unsaved() async throws {
+        func reason(_ folder: SpillFolder) throws -> String? {
+            #expect(throws: SpillFailure.self) { try folder.keep([0], of: "p", from: 1, issues: 1) }?.reason
+        }
+        try await Self.withFolder(1 << 20) { folder in
+            let full = SpillFolder(path: folder.path, limit: 0)
+            #expect(try reason(full) == "the folder \(folder.path) is full: unsent reports may take 0 MiB")
+            let within = SpillFolder(path: "\(folder.path)/lost/x")
+            #expect(
+                try reason(within) == "cannot write to the folder \(within.path): Not a directory (ENOTDIR)")
+            try FileSystem.setMode(0o755, of: folder.path)
+            #expect(
+                try reason(folder)
+                    == "other users own the folder \(folder.path), can access it, or can replace a part of its path")
         }
     }
 

@@ -121,7 +121,7 @@ enum CommonOptions {
         "socket", value: "PATH", from: .files, "The daemon's socket (default: ISSUED_SOCKET or a standard location)"
     )
     static let json = OptionSpecification("json", "Print one JSON document")
-    static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
+    static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as results arrive")
     static let timeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
     /// The timeout of `health`, `metrics` and `doctor`, which report a daemon that does not reply.

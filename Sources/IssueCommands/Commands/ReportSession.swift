@@ -245,11 +245,13 @@ struct ReportSession {
         }
         let call = VarlinkCall(
             method: CollectorMethod.report.fullName, parameters: parameters(records, from: sequence))
-        guard let folder = context.reporting.keep(call.message, options.producer, sequence) else {
-            let reason = failure(error, entries)
+        let folder: String
+        do throws(SpillFailure) {
+            folder = try context.reporting.keep(call.message, options.producer, sequence)
+        } catch let unsaved {
+            let unsent = failure(error, entries)
             throw CommandFailure(
-                reason.code,
-                "the report could not be sent or saved: \(reason.message ?? "")")
+                unsent.code, "the report could not be sent or saved: \(unsaved.reason); \(unsent.message ?? "")")
         }
         for _ in entries { keep(Self.spooled) }
         if spoolingError == nil {
@@ -363,9 +365,8 @@ package struct ReportEnvironment {
     package var caller: String?
     /// Keeps a call for the next program of this user that reports.
     ///
-    /// Takes the encoded call, the producer and the number of the first record. Returns the folder, or nil if the call
-    /// could not be kept.
-    package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
+    /// Takes the encoded call, the producer and the number of the first record. Returns the folder.
+    var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) throws(SpillFailure) -> String
     /// Sends the calls that earlier runs have kept, to the given socket or to the default ones.
     package var sendSpooled: (_ socket: String?) -> Void
 }
@@ -386,9 +387,12 @@ extension ReportEnvironment {
                 _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: time)) { _ -> Bool? in nil }
             },
             makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
-            keep: { call, producer, sequence in
+            keep: { (call, producer, sequence) throws(SpillFailure) in
+                guard let folder else {
+                    throw SpillFailure("STATE_DIRECTORY, XDG_STATE_HOME and HOME name no folder for unsent reports")
+                }
                 // If the call cannot be saved, the user is told now. With `issues: 0`, no later run reports the loss.
-                guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
+                try folder.keep(call, of: producer, from: sequence, issues: 0)
                 return folder.path
             },
             sendSpooled: { socket in

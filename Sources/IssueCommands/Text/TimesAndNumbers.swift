@@ -148,26 +148,24 @@ package enum RelativeTime {
         let (difference, overflow) = now.millisecondsSince1970.subtractingReportingOverflow(
             moment.millisecondsSince1970)
         guard !overflow, difference.magnitude >= 1000 else { return "now" }
-        let span = span(seconds: difference.magnitude / 1000)
+        let span = span(seconds: (difference.magnitude + 500) / 1000)
         return difference > 0 ? "\(span) ago" : "in \(span)"
     }
 
-    /// Returns a time span such as `59 s`, `3 min`, `1 h 59 min` or `2 days`, rounded down.
+    /// Returns a time span such as `59 s`, `3 min`, `1 h 59 min` or `2 days`, rounded to the nearest number of its last
+    /// unit.
     ///
     /// From one to ten hours and from one to ten days, a second unit follows unless its number is zero, because `1 h`
-    /// would be misleading for almost two hours.
+    /// would be misleading for almost one and a half hours.
     static func span(seconds: UInt64) -> String {
-        switch seconds {
-        case ..<60: return "\(seconds) s"
-        case ..<3600: return "\(seconds / 60) min"
-        case ..<36_000: return joined("\(seconds / 3600) h", seconds % 3600 / 60, "min")
-        case ..<86_400: return "\(seconds / 3600) h"
-        case ..<63_072_000:
-            let days = seconds / 86_400
-            let text = days == 1 ? "1 day" : "\(days) days"
-            return days < 10 ? joined(text, seconds % 86_400 / 3600, "h") : text
-        default: return "\(seconds / 31_536_000) years"
-        }
+        func count(of unit: UInt64) -> UInt64 { (seconds + unit / 2) / unit }
+        let (minutes, hours, days) = (count(of: 60), count(of: 3600), count(of: 86_400))
+        if seconds < 60 { return "\(seconds) s" }
+        if minutes < 60 { return "\(minutes) min" }
+        if minutes < 600 { return joined("\(minutes / 60) h", minutes % 60, "min") }
+        if hours < 24 { return "\(hours) h" }
+        if hours < 240 { return joined(hours < 48 ? "1 day" : "\(hours / 24) days", hours % 24, "h") }
+        return days < 730 ? "\(days) days" : "\(count(of: 31_536_000)) years"
     }
 
     private static func joined(_ text: String, _ rest: UInt64, _ unit: String) -> String {
@@ -230,19 +228,17 @@ package enum Quantity {
         "\(text(number)) \(number == 1 ? one : one + "s")"
     }
 
-    /// Returns a size such as `512 B`, `1.4 KiB` or `20.0 GiB`, rounded down.
+    /// Returns a size such as `512 B`, `1.4 KiB` or `20.0 GiB`, rounded to the nearest tenth.
     package static func bytes(_ number: some FixedWidthInteger) -> String {
-        let magnitude = UInt64(number.magnitude)
-        var divisor: UInt64 = 1
+        var tenths = (Double(number) * 10).rounded()
         var unit = 0
-        while magnitude / divisor >= 1024, unit < units.count - 1 {
-            divisor *= 1024
+        var size = Double(number)
+        while tenths.magnitude >= 10_240, unit < units.count - 1 {
+            size /= 1024
+            tenths = (size * 10).rounded()
             unit += 1
         }
-        guard unit > 0 else { return "\(number) B" }
-        let whole = magnitude / divisor
-        let tenth = magnitude % divisor * 10 / divisor
-        return "\(number < 0 ? "-" : "")\(whole).\(tenth) \(units[unit])"
+        return unit == 0 ? "\(number) B" : "\(tenths / 10) \(units[unit])"
     }
 
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]

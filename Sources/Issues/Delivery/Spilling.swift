@@ -28,11 +28,13 @@ extension Delivery {
             save(first, in: folder)
             return save(second, in: folder)
         }
-        let isSaved = folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
-        let error =
-            isSaved
-            ? IssueDeliveryError(.postponed, "The process is ending. The application's next run sends the issue.")
-            : IssueDeliveryError(.dropped, "The process is ending, and the issue could not be saved.")
+        let error: IssueDeliveryError
+        do throws(SpillFailure) {
+            try folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
+            error = .init(.postponed, "The process is ending. The application's next run sends the issue.")
+        } catch let failure {
+            error = .init(.dropped, "The process is ending, and the issue could not be saved: \(failure.reason).")
+        }
         for entry in call.entries { entry.payload.receipt?.fail(error) }
     }
 
@@ -140,16 +142,24 @@ package struct SpillFolder: Sendable {
     ///   - sequence: The sequence number of the first record.
     ///   - issues: The number of lost issues that the next run reports if the call cannot be saved. If the folder can't
     ///     be opened, the next run reports none.
-    /// - Returns: False if the call could not be saved, for example because the folder is full.
-    package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
-        guard let folder = try? PrivateFolder(path, makesMissing: true) else { return false }
-        let size = Self.files(in: folder).reduce(call.count) { $0 + $1.size }
-        let file = Self.name(of: producer, from: sequence)
-        guard size <= limit, (try? folder.writeAtomically(call, to: file)) != nil else {
-            if issues > 0 { Self.noteLost(issues, in: folder) }
-            return false
+    /// - Throws: `SpillFailure` if the call could not be saved, for example because the folder is full.
+    package func keep(
+        _ call: [UInt8], of producer: String, from sequence: Int64, issues: Int
+    ) throws(SpillFailure) {
+        do throws(Errno) {
+            let folder = try PrivateFolder(path, makesMissing: true)
+            var isSaved = false
+            defer { if !isSaved, issues > 0 { Self.noteLost(issues, in: folder) } }
+            guard Self.files(in: folder).reduce(call.count, { $0 + $1.size }) <= limit else { throw .fileTooLarge }
+            try folder.writeAtomically(call, to: Self.name(of: producer, from: sequence))
+            isSaved = true
+        } catch .fileTooLarge {
+            throw SpillFailure("the folder \(path) is full: unsent reports may take \(limit >> 20) MiB")
+        } catch .notPermitted {
+            throw SpillFailure("other users own the folder \(path), can access it, or can replace a part of its path")
+        } catch {
+            throw SpillFailure("cannot write to the folder \(path): \(error)")
         }
-        return true
     }
 
     // MARK: Sending saved calls
@@ -270,6 +280,16 @@ package struct SpillFolder: Sendable {
             }
         }
         return name.isEmpty ? "%" : String(name.joined().prefix(200))
+    }
+}
+
+/// The error of a call that could not be saved.
+package struct SpillFailure: Error {
+    /// The reason, with the path of the folder, without a full stop.
+    package var reason: String
+
+    package init(_ reason: String) {
+        self.reason = reason
     }
 }
 
