@@ -277,9 +277,6 @@ struct RecordsTests {
         }
         #expect(most > FollowProgress.maxRemembered / 2 && most <= FollowProgress.maxRemembered)
         #expect(!isNew(149_999) && !isNew(110_000))
-        // An hour later, the old ones are forgotten.
-        for number in 0..<60_000 { _ = isNew(72_000_000 + number * 200) }
-        #expect(progress.rememberedCount <= 20_000)
     }
 
     @Test("No line of follow is wider than the terminal", arguments: Array(1...90))

@@ -166,18 +166,14 @@ struct FollowCommand: Command {
 package struct FollowProgress {
     /// The filter for the next connection.
     package private(set) var filter: IssueFilter
-    /// The ids and times of the last records.
-    private var shown: [String: IssueTimestamp] = [:]
+    /// The ids of the last records, and the same ids in the order of arrival.
+    private var shown: Set<String> = []
+    private var order: [String] = []
     private var newest: IssueTimestamp?
 
     /// How far before the time of the newest record the filter for the next connection starts. The records of several
     /// senders are not always stored in the order of their times.
     private static let overlap: Duration = .seconds(10)
-    /// The number of remembered records above which old ones are forgotten. It grows if few records are old, because
-    /// each search for old ones reads all remembered records.
-    private var maxShown = Self.usualShown
-    /// The minimum of `maxShown`.
-    private static let usualShown = 20_000
     /// The maximum number of remembered records. If more than half as many arrive within `overlap`, some may be shown
     /// again after a reconnection.
     package static let maxRemembered = 100_000
@@ -190,22 +186,16 @@ package struct FollowProgress {
 
     /// Returns `true` if a record is not among the remembered ones, and remembers it.
     package mutating func isNew(_ record: StoredRecord) -> Bool {
-        guard shown.updateValue(record.receivedAt, forKey: record.id) == nil else { return false }
-        if newest.map({ record.receivedAt > $0 }) ?? true { newest = record.receivedAt }
-        guard let newest else { return true }
-        let start = newest.advanced(by: .zero - Self.overlap)
-        if filter.since.map({ start > $0 }) ?? true { filter.since = start }
-        if shown.count > maxShown { forget(before: start) }
-        return true
-    }
-
-    /// Forgets the records before a time, and the oldest of the others if there are too many.
-    private mutating func forget(before start: IssueTimestamp) {
-        shown = shown.filter { $0.value >= start }
-        if shown.count > Self.maxRemembered / 2 {
-            let newest = shown.sorted { $0.value > $1.value }.prefix(Self.maxRemembered / 2)
-            shown = Dictionary(newest.map { ($0.key, $0.value) }) { $1 }
+        guard shown.insert(record.id).inserted else { return false }
+        order.append(record.id)
+        if order.count > Self.maxRemembered {
+            shown.subtract(order.prefix(Self.maxRemembered / 2))
+            order.removeFirst(Self.maxRemembered / 2)
         }
-        maxShown = max(Self.usualShown, 2 * shown.count)
+        let newest = max(self.newest ?? record.receivedAt, record.receivedAt)
+        self.newest = newest
+        let start = newest.advanced(by: .zero - Self.overlap)
+        filter.since = max(filter.since ?? start, start)
+        return true
     }
 }
