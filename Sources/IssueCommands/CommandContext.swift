@@ -45,28 +45,17 @@ struct CommandContext {
         var value = false
     }
 
-    private let userNames = UserNames()
-
-    /// A cache of user names.
-    private final class UserNames {
-        private var known: [UInt32: String?] = [:]
-
-        func name(of userID: UInt32, _ lookUp: (UInt32) -> String?) -> String? {
-            if let name = known[userID] { return name }
-            let name = lookUp(userID)
-            known.updateValue(name, forKey: userID)
-            return name
-        }
-    }
-
     /// Returns a user's id and, if there is one, the name, such as `1000 (anna)`.
     func user(_ id: some BinaryInteger) -> String {
-        let name = UInt32(exactly: id).flatMap { userNames.name(of: $0, tools.userName) }
+        let name = UInt32(exactly: id).flatMap(tools.userName)
         return name.map { "\(id) (\($0))" } ?? "\(id)"
     }
 
     /// The width of tables; nil if it is unlimited.
     var width: Int? { terminal.tableWidth(environment) }
+
+    /// Returns an empty table of this width.
+    func table(_ columns: [Column]) -> Table { Table(columns, width: width, painter: painter) }
 
     /// Connects to the daemon.
     ///

@@ -1,4 +1,4 @@
-package import IssueBrowsing
+import IssueBrowsing
 import IssueProtocol
 internal import Issues
 package import UnixIO
@@ -29,17 +29,8 @@ package struct IssueControl {
     /// The context without the values of the common options. `makeContext` adds them.
     private let context: CommandContext
 
-    /// Creates the program. `connect` takes the path of a socket, or nil to use `ISSUED_SOCKET` or, if this variable is
-    /// not set, the standard paths.
-    package init(
-        environment: @escaping (String) -> String?, now: IssueTimestamp, terminal: TerminalInfo,
-        input: any CommandInput, output: any CommandOutput,
-        files: FileSaving, reporting: ReportEnvironment, sql: SQLAccess, tools: HostTools = .process,
-        connect: @escaping LinkFactory
-    ) {
-        context = CommandContext(
-            environment: environment, now: now, terminal: terminal, input: input, output: output, files: files,
-            reporting: reporting, sql: sql, tools: tools, makeLink: connect)
+    init(_ context: CommandContext) {
+        self.context = context
     }
 
     /// Runs the command that the arguments name. The arguments do not include the name of the program.
@@ -181,7 +172,7 @@ extension IssueControl {
         StandardStream.fillClosed()
         let output = StandardOutput()
         let terminal = StandardStream.output
-        let control = IssueControl(
+        let context = CommandContext(
             environment: { ProcessEnvironment[$0] },
             now: IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds),
             terminal: TerminalInfo(
@@ -192,8 +183,9 @@ extension IssueControl {
             reporting: .process(),
             sql: sql.map { .library($0) }
                 ?? .program { (name) throws(CommandFailure) in try ExtraProgram.replaceProcess(name, arguments) },
-            connect: { (path) throws(CollectorConnectionError) in try SocketLink(path) })
-        let code = control.run(arguments)
+            tools: .process,
+            makeLink: { (path) throws(CollectorConnectionError) in try SocketLink(path) })
+        let code = IssueControl(context).run(arguments)
         CurrentProcess.exit(code == .success && output.hasFailed ? ExitCode.refused.rawValue : code.rawValue)
     }
 }

@@ -96,7 +96,7 @@ func issuectl(
     if environment["TERM"] == nil { environment["TERM"] = "dumb" }
     let variables = environment
     let surroundings = ScriptedSurroundings()
-    let control = IssueControl(
+    let context = CommandContext(
         environment: { variables[$0] }, now: noon,
         terminal: TerminalInfo(
             isTerminal: width != nil, columns: width, rows: rows, isInputTerminal: isInputTerminal),
@@ -116,13 +116,13 @@ func issuectl(
             }),
         reporting: surroundings.surroundings(caller: caller, keeps: keeps), sql: sql,
         tools: tools,
-        connect: { (path) throws(CollectorConnectionError) in
+        makeLink: { (path) throws(CollectorConnectionError) in
             if let path, path.hasPrefix("/absent") {
                 throw .unreachable(path: path, .noSuchFile)
             }
             return link
         })
-    let code = control.run(arguments)
+    let code = IssueControl(context).run(arguments)
     return Outcome(
         code: code, output: String(decoding: output.output, as: UTF8.self),
         errors: String(decoding: output.errors, as: UTF8.self), calls: link.calls.map(withoutNumbers),

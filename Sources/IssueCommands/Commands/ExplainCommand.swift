@@ -117,8 +117,7 @@ struct ExplainCommand: Command {
     private func list(_ context: CommandContext) throws(CommandFailure) {
         let all = ExplainedEntry.all
         try context.print("entries", all.map(\.json.json)) {
-            var table = Table(
-                [Column("NAME"), Column("MEANING", minimum: 20)], width: context.width, painter: context.painter)
+            var table = context.table([Column("NAME"), Column("MEANING", minimum: 20)])
             return table.lines(all.map { [Cell($0.name), Cell($0.message ?? $0.meaning)] })
         }
     }

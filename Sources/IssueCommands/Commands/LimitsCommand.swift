@@ -40,13 +40,11 @@ struct LimitsCommand: Command {
 
     private func lines(_ reply: LimitsReply, _ context: CommandContext) -> [String] {
         guard !reply.limits.isEmpty else { return ["No limits to show."] }
-        var table = Table(
-            [
-                Column("LIMIT"), Column("OF", maximum: 48, expendability: 1),
-                Column("LEFT", alignment: .right, expendability: 2), Column("REFILL", expendability: 3),
-                Column("HELD BACK", alignment: .right),
-                Column("NEEDED", minimum: 8),
-            ], width: context.width, painter: context.painter)
+        var table = context.table([
+            Column("LIMIT"), Column("OF", maximum: 48, expendability: 1),
+            Column("LEFT", alignment: .right, expendability: 2), Column("REFILL", expendability: 3),
+            Column("HELD BACK", alignment: .right), Column("NEEDED", minimum: 8),
+        ])
         let shown = isAll ? reply.limits : Array(reply.limits.prefix(Self.maxShown))
         var lines = table.lines(shown.map { LimitRow(limit: $0, context: context).cells })
         let more = reply.limits.count - shown.count &+ reply.others

@@ -209,11 +209,10 @@ struct SilenceCommand: Command {
 
     private func lines(_ silences: [IssueSilence], _ context: CommandContext) -> [String] {
         guard !silences.isEmpty else { return ["No silences."] }
-        var table = Table(
-            [
-                Column("ID"), Column("UNTIL"), Column("SILENCED", alignment: .right), Column("ISSUES", minimum: 12),
-                Column("BY", expendability: 1), Column("REASON", minimum: 12),
-            ], width: context.width, painter: context.painter)
+        var table = context.table([
+            Column("ID"), Column("UNTIL"), Column("SILENCED", alignment: .right), Column("ISSUES", minimum: 12),
+            Column("BY", expendability: 1), Column("REASON", minimum: 12),
+        ])
         return table.lines(
             silences.map { silence in
                 let parts = [
@@ -223,8 +222,8 @@ struct SilenceCommand: Command {
                 let issues = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ","))" }
                 return [
                     Cell(silence.id), Cell(RelativeTime.text(silence.until, now: context.now)),
-                    Cell(Quantity.text(silence.count)), Cell(TerminalSanitizer.line(issues.joined(separator: " "))),
-                    Cell("user \(context.user(silence.uid))"), Cell(TerminalSanitizer.line(silence.reason)),
+                    Cell(Quantity.text(silence.count)), Cell(issues.joined(separator: " ")),
+                    Cell("user \(context.user(silence.uid))"), Cell(silence.reason),
                 ]
             })
     }
