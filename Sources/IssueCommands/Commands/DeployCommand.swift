@@ -109,17 +109,13 @@ struct DeploysCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let collector = try context.collector()
         try paging.print(
-            "deployments", Self.columns,
+            CollectorCalls.deployments, Self.columns,
             empty: app == nil ? "No deployments." : "No deployments of this application.", in: context
-        ) { limit, after throws(CommandFailure) in
-            try collector.call(
-                CollectorCalls.deployments, DeploymentsParameters(app: app, limit: limit, after: after))
-        } rows: { (reply: DeploymentsReply) in
+        ) { limit, after in
+            DeploymentsParameters(app: app, limit: limit, after: after)
+        } rows: { reply in
             reply.deployments.map { row($0, in: context) }
-        } following: {
-            $0.next
         }
         return .success
     }

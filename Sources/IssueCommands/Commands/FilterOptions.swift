@@ -114,6 +114,45 @@ enum FilterOptions {
     }
 }
 
+/// A reply with a page of results.
+protocol PagedReply: JSONCodable {
+    /// The member that holds the results.
+    static var member: String { get }
+    /// The position of the next page; nil on the last one.
+    var next: String? { get }
+    /// The number of records that the page leaves out because they can't be read.
+    var unreadable: Int64? { get }
+}
+
+extension PagedReply {
+    var unreadable: Int64? { nil }
+}
+
+extension ListReply: PagedReply { static let member = "groups" }
+extension RecordsReply: PagedReply { static let member = "records" }
+extension DeploymentsReply: PagedReply { static let member = "deployments" }
+extension DeadLettersReply: PagedReply { static let member = "dead_letters" }
+
+extension BrowserSession {
+    /// Fetches page by page.
+    ///
+    /// - Parameters:
+    ///   - call: The call that returns a page.
+    ///   - parameters: Returns the parameters of the call. Takes the `next` of the previous page; nil for the first one.
+    ///   - receive: Receives each page. Returns `false` to stop.
+    func eachPage<Parameters, Reply: PagedReply>(
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: (_ after: String?) -> Parameters,
+        receive: (BrowserReply<Reply>) throws(Failure) -> Bool
+    ) throws(Failure) {
+        var next: String?
+        repeat {
+            let answer = try self.call(call, parameters(next))
+            guard try receive(answer) else { return }
+            next = answer.value.next
+        } while next != nil
+    }
+}
+
 /// The options for the number and order of results, which are fetched page by page.
 struct PagingOptions {
     static let order = OptionSpecification(
@@ -151,32 +190,31 @@ extension PagingOptions {
     /// Fetches results page by page and prints them in the requested format.
     ///
     /// - Parameters:
-    ///   - member: The member of the reply that holds the results.
+    ///   - call: The call that returns a page.
     ///   - columns: The columns of the table.
     ///   - empty: The line for users if there are no results.
-    ///   - fetch: Fetches a page. `after` is the `next` of the previous page; nil for the first one.
+    ///   - parameters: Returns the parameters of the call. `after` is the `next` of the previous page; nil for the first
+    ///     one.
     ///   - rows: Returns the results as rows of the table. Called only if a table is printed.
-    ///   - following: Returns the `next` of the reply.
-    ///   - unreadable: Returns the number of records that the reply leaves out because they can't be read.
-    func print<Reply>(
-        _ member: String, _ columns: [Column], empty: String, in context: CommandContext,
-        fetch: (_ limit: Int, _ after: String?) throws(CommandFailure) -> BrowserReply<Reply>,
-        rows: (Reply) -> [[Cell]], following: (Reply) -> String?, unreadable: (Reply) -> Int64? = { _ in nil }
+    func print<Parameters, Reply: PagedReply>(
+        _ call: CollectorCall<Parameters, Reply>, _ columns: [Column], empty: String, in context: CommandContext,
+        parameters: (_ limit: Int, _ after: String?) -> Parameters, rows: (Reply) -> [[Cell]]
     ) throws(CommandFailure) {
         let count = isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
-        var table = Table(columns, width: context.width, painter: context.painter)
+        var table = context.table(columns)
         var shown: Int64 = 0
         var next: String?
         // The results for `--json`. They are printed at the end, since a JSON document must not be incomplete.
         var document: [[UInt8]] = []
         var leftOut: Int64 = 0
-        repeat {
-            let answer = try fetch(Int(min(Self.pageSize, count.map { $0 - shown } ?? Self.pageSize)), next)
-            let elements = answer.elements(of: member)
+        try context.collector().eachPage(call) { after in
+            parameters(Int(min(Self.pageSize, count.map { $0 - shown } ?? Self.pageSize)), after)
+        } receive: { answer throws(CommandFailure) in
+            let elements = answer.elements(of: Reply.member)
             shown += Int64(elements.count)
             // After searching many records, the daemon may return an empty page although more pages follow.
-            next = following(answer.value)
-            leftOut += unreadable(answer.value) ?? 0
+            next = answer.value.next
+            leftOut += answer.value.unreadable ?? 0
             switch context.format {
             case .human:
                 let rows = rows(answer.value)
@@ -184,7 +222,8 @@ extension PagingOptions {
             case .lines: for element in elements { try context.print(json: element) }
             case .json: document += elements
             }
-        } while next != nil && count.map { shown < $0 } ?? true
+            return count.map { shown < $0 } ?? true
+        }
 
         switch context.format {
         case .human:
@@ -194,7 +233,8 @@ extension PagingOptions {
             }
         case .lines: break
         case .json:
-            try context.print(json: PrettyJSON.document(member, document, hasMore: next != nil, unreadable: leftOut))
+            try context.print(
+                json: PrettyJSON.document(Reply.member, document, hasMore: next != nil, unreadable: leftOut))
         }
         if leftOut > 0 {
             context.warn(
@@ -318,13 +358,13 @@ enum AbbreviatedID {
 
     /// Returns the ids that begin with `id` among those of the 10,000 most recently active groups.
     private static func groups(_ id: String, _ collector: Collector) throws(CommandFailure) -> [String] {
-        var found: [String] = []
-        var after: String?
-        for _ in 0..<maxPages {
-            let page = try collector.call(CollectorCalls.list, ListParameters(limit: pageSize, after: after)).value
-            for group in page.groups where group.id.hasPrefix(id) { found.append(group.id) }
-            after = page.next
-            if after == nil { break }
+        var (found, pages): ([String], Int) = ([], 0)
+        try collector.eachPage(CollectorCalls.list) {
+            ListParameters(limit: pageSize, after: $0)
+        } receive: { page in
+            found += page.value.groups.map(\.id).filter { $0.hasPrefix(id) }
+            pages += 1
+            return pages < maxPages
         }
         return found
     }

@@ -196,16 +196,12 @@ struct DeadLettersCommand: Command {
     }
 
     private func list(in context: CommandContext) throws(CommandFailure) {
-        let collector = try context.collector()
         try PagingOptions(limit: limit, isAll: isAll).print(
-            "dead_letters", Self.columns, empty: "No dead letters.", in: context
-        ) { limit, after throws(CommandFailure) in
-            try collector.call(
-                CollectorCalls.deadLetters, DeadLettersParameters(destination: destination, limit: limit, after: after))
-        } rows: { (reply: DeadLettersReply) in
+            CollectorCalls.deadLetters, Self.columns, empty: "No dead letters.", in: context
+        ) { limit, after in
+            DeadLettersParameters(destination: destination, limit: limit, after: after)
+        } rows: { reply in
             reply.deadLetters.map { row($0, now: context.now) }
-        } following: {
-            $0.next
         }
     }
 
@@ -223,20 +219,16 @@ struct DeadLettersCommand: Command {
     }
 
     private func show(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let collector = try context.collector()
         var letters: [DeadLetter] = []
         var elements: [[UInt8]] = []
-        var after: String?
-        repeat {
-            let answer = try collector.call(
-                CollectorCalls.deadLetters,
-                DeadLettersParameters(
-                    destination: destination, records: ids, lines: true, limit: Int(PagingOptions.pageSize),
-                    after: after))
+        try context.collector().eachPage(CollectorCalls.deadLetters) { after in
+            DeadLettersParameters(
+                destination: destination, records: ids, lines: true, limit: Int(PagingOptions.pageSize), after: after)
+        } receive: { answer in
             letters += answer.value.deadLetters
-            elements += answer.elements(of: "dead_letters")
-            after = answer.value.next
-        } while after != nil
+            elements += answer.elements(of: DeadLettersReply.member)
+            return true
+        }
         guard !letters.isEmpty else { throw CommandFailure(.refused, none(of: ids)) }
         try context.print("dead_letters", elements) {
             var page = TextPage(painter: context.painter)
@@ -284,22 +276,19 @@ struct DeadLettersCommand: Command {
     }
 
     private func export(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let collector = try context.collector()
         var left = limit
-        var after: String?
         var found: Set<String> = []
-        repeat {
-            let answer = try collector.call(
-                CollectorCalls.deadLetters,
-                DeadLettersParameters(
-                    destination: destination, records: ids.isEmpty ? nil : ids, lines: true,
-                    limit: Int(min(left ?? PagingOptions.pageSize, PagingOptions.pageSize)), after: after))
+        try context.collector().eachPage(CollectorCalls.deadLetters) { after in
+            DeadLettersParameters(
+                destination: destination, records: ids.isEmpty ? nil : ids, lines: true,
+                limit: Int(min(left ?? PagingOptions.pageSize, PagingOptions.pageSize)), after: after)
+        } receive: { answer throws(CommandFailure) in
             let lines = answer.value.deadLetters.compactMap(\.line)
             for line in lines { try context.print(json: Array(line.utf8)) }
             found.formUnion(answer.value.deadLetters.map(\.record))
             left = left.map { $0 - Int64(lines.count) }
-            after = lines.isEmpty ? nil : answer.value.next
-        } while after != nil && left != 0
+            return !lines.isEmpty && left != 0
+        }
         // If the limit ended the search, ids that were not found may still have dead letters.
         return left == 0 ? .success : warnOfMissing(found, context)
     }

@@ -302,14 +302,12 @@ struct GroupCommand: Command {
     /// Returns the ids of all groups that match a filter.
     private func matching(_ filter: IssueFilter, _ collector: Collector) throws(CommandFailure) -> [String] {
         var found: [String] = []
-        var next: String?
-        repeat {
-            let page = try collector.call(
-                CollectorCalls.list, ListParameters(filter: filter, order: .newest, limit: 500, after: next)
-            ).value
-            found += page.groups.map(\.id)
-            next = page.next
-        } while next != nil
+        try collector.eachPage(CollectorCalls.list) { after in
+            ListParameters(filter: filter, order: .newest, limit: 500, after: after)
+        } receive: { page in
+            found += page.value.groups.map(\.id)
+            return true
+        }
         return found
     }
 

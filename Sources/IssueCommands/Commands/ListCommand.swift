@@ -55,20 +55,16 @@ struct ListCommand: Command {
         let filter = try AbbreviatedID.completed(self.filter, in: context)
         let isRoomy = context.format == .human && context.width.map { $0 >= Self.roomyWidth } ?? false
         let hasSparkline = wantsSparkline || isRoomy
-        let collector = try context.collector()
         try paging.print(
-            "groups", columns(hasSparkline: hasSparkline), empty: filter == nil ? "No issues." : "No issues match.",
+            CollectorCalls.list, columns(hasSparkline: hasSparkline),
+            empty: filter == nil ? "No issues." : "No issues match.",
             in: context
-        ) { limit, after throws(CommandFailure) in
-            try collector.call(
-                CollectorCalls.list,
-                ListParameters(
-                    filter: filter, order: paging.order, limit: limit, after: after,
-                    sparkline: hasSparkline ? Self.buckets : nil))
-        } rows: { (reply: ListReply) in
+        ) { limit, after in
+            ListParameters(
+                filter: filter, order: paging.order, limit: limit, after: after,
+                sparkline: hasSparkline ? Self.buckets : nil)
+        } rows: { reply in
             reply.groups.map { row($0, hasSparkline: hasSparkline, in: context) }
-        } following: {
-            $0.next
         }
         return .success
     }

@@ -27,19 +27,13 @@ struct RecordsCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let filter = try AbbreviatedID.completed(self.filter, in: context)
-        let collector = try context.collector()
         try paging.print(
-            "records", Self.columns, empty: filter == nil ? "No records." : "No records match.", in: context
-        ) { limit, after throws(CommandFailure) in
-            try collector.call(
-                CollectorCalls.records,
-                RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
-        } rows: { (reply: RecordsReply) in
+            CollectorCalls.records, Self.columns, empty: filter == nil ? "No records." : "No records match.",
+            in: context
+        ) { limit, after in
+            RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after)
+        } rows: { reply in
             reply.records.map { row($0, now: context.now) }
-        } following: {
-            $0.next
-        } unreadable: {
-            $0.unreadable
         }
         return .success
     }
