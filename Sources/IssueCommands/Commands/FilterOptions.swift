@@ -350,10 +350,7 @@ enum AbbreviatedID {
     static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
         let digits = id.utf8.dropFirst()
         return id.hasPrefix("g") && counts.contains(digits.count)
-            && digits.allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-            }
+            && digits.allSatisfy("0123456789abcdef".utf8.contains)
     }
 
     /// Returns the ids that begin with `id` among those of the 10,000 most recently active groups.
