@@ -104,30 +104,27 @@ struct GroupCommand: Command {
         skipsConfirmation = arguments.has(Self.yes)
         filter = try FilterOptions.filter(arguments, at: now)
         limit = try arguments.integer(Self.limit, in: 1...200)
-        try check()
+        try check(arguments)
     }
 
     /// Checks that the arguments suit the action.
-    private func check() throws(UsageError) {
+    private func check(_ arguments: ParsedArguments) throws(UsageError) {
         let isAdding = action == .rule && ruleAction == .add
         let isUndoing = action == .undo || action == .rule && ruleAction == .remove
-        if pattern != nil, action != .split, !isAdding {
-            throw UsageError("--template is only for split and rule add")
+        let isCounting = action == .merge || isAdding || field != nil
+        let hint = action == .rule && ruleAction == .list ? " (did you mean group rule add?)" : ""
+        let rules: [(option: OptionSpecification, isAllowed: Bool, actions: String)] = [
+            (Self.template, action == .split || isAdding, "split and rule add"),
+            (Self.by, action == .split, "split"),
+            (Self.dryRun, isCounting, "merge, rule add and split --by"),
+            (Self.reason, action == .merge || action == .split || isAdding, "merge, split and rule add\(hint)"),
+            (Self.yes, isCounting, "merge, rule add and split --by"),
+            (Self.limit, action == .suggest, "suggest"),
+        ]
+        for rule in rules where arguments.has(rule.option) && !rule.isAllowed {
+            throw UsageError("\(rule.option.spelling) is only for \(rule.actions)")
         }
-        if field != nil, action != .split { throw UsageError("--by is only for split") }
         if field != nil, pattern != nil { throw UsageError("--by and --template cannot be used together") }
-        if isDryRun, action != .merge, !isAdding, field == nil {
-            throw UsageError("--dry-run is only for merge, rule add and split --by")
-        }
-        if reasonValue != nil, ![.merge, .split].contains(action), !isAdding {
-            throw UsageError(
-                "--reason is only for merge, split and rule add"
-                    + (action == .rule && ruleAction == .list ? " (did you mean group rule add?)" : ""))
-        }
-        if skipsConfirmation, action != .merge, !isAdding, field == nil {
-            throw UsageError("--yes is only for merge, rule add and split --by")
-        }
-        if limit != nil, action != .suggest { throw UsageError("--limit is only for suggest") }
         if let filter, action != .merge, !(action == .suggest && filter.isOnlyOneApplication) {
             throw UsageError("filter options are only for merge, except for one --app with suggest")
         }
