@@ -71,10 +71,6 @@ package final class StoreQueries: SQLDatabase {
             }
             // Loads the schema. Otherwise, SQLite reports an unknown column as a change of the schema.
             _ = try connection.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) }
-        } catch {
-            throw Self.failure(toOpen: name, isStandard: path == nil, error)
-        }
-        do throws(SQLiteError) {
             // Adds the table `records`. In a file of an earlier version, the real table of that name hides it.
             blocks = try BlockReader(on: connection)
         } catch {
