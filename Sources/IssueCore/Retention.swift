@@ -20,6 +20,8 @@ package struct Retention: Equatable, Sendable {
         case forget(RetentionSnapshot.ClosedRange, Reason)
         /// Remove the records of a user's frequent groups, or of all their groups, from a range; see `EvictionPolicy`.
         case thin(RetentionSnapshot.Holding, Reason)
+        /// Like `thin`, but remove only about this fraction of these records, the oldest ones.
+        case trim(RetentionSnapshot.Holding, fraction: Double, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
         /// Estimate the space of series without records, which is unknown after a start.
@@ -46,6 +48,9 @@ package struct Retention: Equatable, Sendable {
 
     /// Returns the next action.
     package func next(_ snapshot: RetentionSnapshot) -> Action {
+        if let oldest = snapshot.oldest, oldest.isEmpty { return .forget(oldest, .age) }
+        // After a limit was lowered, the open range may be much larger than a range should be.
+        if snapshot.isOpenRangeFull, lacksRoom(snapshot) { return .closeRange }
         if let oldest = snapshot.oldest, let reason = reason(toRemove: oldest, snapshot) {
             guard reason != .age else { return .forget(oldest, reason) }
             guard let unreferenced = snapshot.unreferenced else { return .countUnreferenced }
@@ -55,6 +60,10 @@ package struct Retention: Equatable, Sendable {
             guard snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
                 let candidate = EvictionPolicy.evictionCandidate(snapshot.holdings, settings.users)
             else { return .forget(oldest, reason) }
+            let excess = excessData(snapshot)
+            if let fraction = EvictionPolicy.fractionToRemove(of: candidate, snapshot.holdings, excess: excess) {
+                return .trim(candidate, fraction: fraction, reason)
+            }
             return .thin(candidate, reason)
         }
         if let aged = snapshot.aged,
@@ -76,9 +85,19 @@ package struct Retention: Equatable, Sendable {
     /// Compares the free space of the disk with the space to keep free. Space that can be freed without removing
     /// records counts as free.
     package func freeSpace(_ snapshot: RetentionSnapshot) -> RetentionSettings.FreeSpace {
-        settings.freeSpace(
-            bytes: snapshot.freeBytes?.clampedSum(snapshot.spareBytes).clampedSum(snapshot.excessWALBytes),
-            usedBytes: snapshot.usedBytes)
+        settings.freeSpace(bytes: snapshot.availableBytes, usedBytes: snapshot.usedBytes)
+    }
+
+    /// The approximate size, in the unit of `RetentionSnapshot.Holding.bytes`, of the records that must be removed for
+    /// space. The file has them compressed, with series, counts and indexes.
+    private func excessData(_ snapshot: RetentionSnapshot) -> Int64 {
+        var excess = snapshot.usedBytes.clampedDifference(settings.maxSize)
+        if freeSpace(snapshot) == .short, let available = snapshot.availableBytes {
+            excess = max(excess, settings.keepFree.clampedDifference(available))
+        }
+        let data = snapshot.holdings.reduce(snapshot.openBytes) { $0.clampedSum($1.bytes) }
+        let stored = max(1, snapshot.usedBytes.clampedDifference(RetentionUsage.emptyBytes))
+        return Int64(min(Double(excess) * Double(data) / Double(stored), 1e18))
     }
 
     private func reason(toRemove oldest: RetentionSnapshot.ClosedRange, _ snapshot: RetentionSnapshot) -> Reason? {
@@ -127,6 +146,8 @@ package struct RetentionSettings: Hashable, Sendable {
     package var applicationAges: [ApplicationAge] = []
     /// Maps user ids to accountable users. The data of all ids of one user is counted together.
     package var users = AccountableUsers()
+    /// The size of the file system that holds the database, in bytes; nil if unknown.
+    package var fileSystemBytes: Int64?
 
     package init(
         maxSize: Int64 = 1 << 30, maxAge: Duration = .seconds(30 * 86_400), keepFree: Int64 = 256 << 20,
@@ -148,6 +169,43 @@ package struct RetentionSettings: Hashable, Sendable {
     ///   - application: The application's name.
     package func maxAge(uid: UInt32, application: String) -> Duration {
         applicationAges.settings(uid: uid, application: application).last?.maxAge ?? maxAge
+    }
+
+    /// The space that the store uses and keeps free apart from the database, on a file system of this size.
+    package var disk: DiskBudget { DiskBudget(fileSystemBytes: fileSystemBytes) }
+
+    /// Adapts `keepFree` to the file system: at most half of its size, but at least the space without which the store
+    /// could refuse reports.
+    ///
+    /// - Parameter fileSystemBytes: The size of the file system; nil if unknown.
+    package mutating func adapt(toFileSystemOf fileSystemBytes: Int64?) {
+        self.fileSystemBytes = fileSystemBytes
+        keepFree = max(disk.sufficientBytes, min(keepFree, (fileSystemBytes ?? .max) / 2))
+    }
+
+    /// Returns the size that the database may reach: `maxSize`, or less if only that leaves `keepFree` free. If
+    /// `keepFree` can't be reached, it does not count.
+    ///
+    /// - Parameters:
+    ///   - availableBytes: The free space, including the space that can be freed without removing records; nil if
+    ///     unknown.
+    ///   - usedBytes: The size of the database without its free pages.
+    package func effectiveMaxSize(availableBytes: Int64?, usedBytes: Int64) -> Int64 {
+        guard let availableBytes, freeSpace(bytes: availableBytes, usedBytes: usedBytes) != .unreachable else {
+            return maxSize
+        }
+        return min(maxSize, usedBytes.clampedSum(availableBytes.clampedDifference(keepFree)))
+    }
+
+    /// Returns the number of bytes at which a range is full: an eighth of the size that the database may reach, but at
+    /// least 128 KiB. Records are removed range by range. In a small database, a larger range would contain most of the
+    /// records.
+    ///
+    /// - Parameters:
+    ///   - maxSize: The size that the database may reach, in bytes.
+    ///   - limit: The maximum in a large database, in bytes.
+    package static func maxRangeBytes(inDatabaseOf maxSize: Int64, limit: Int) -> Int {
+        min(limit, max(Int(maxSize / 8), 128 << 10))
     }
 
     /// All maximum ages in ascending order, each once.
@@ -208,6 +266,9 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var newest: RecordLogInstant
         /// Whether a batch that is in flight has records of the range.
         package var hasBatchInFlight: Bool
+        /// Whether all records of the range were removed, so that only links of posting lists are left. Set only for
+        /// `RetentionSnapshot.oldest`.
+        package var isEmpty = false
         /// The longest maximum age of an application with records in the range, if it exceeds the general one;
         /// otherwise nil. Set only for `RetentionSnapshot.oldest`.
         package var longestAge: Duration?
@@ -239,6 +300,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
         /// The range. Its `newest` and `hasBatchInFlight` are not valid.
         package var range: ClosedRange
         package var user: UInt32
+        /// The size of the records when they were received, with an estimate for their series.
         package var bytes: Int64
         /// Whether no record in this or an earlier range is pending for a destination.
         package var isSettled: Bool
@@ -263,6 +325,10 @@ package struct RetentionSnapshot: Equatable, Sendable {
     package var holdings: [Holding] = []
     /// The log time of the first record in the open range; nil if the range is empty.
     package var openSince: RecordLogInstant?
+    /// The data in the open range, in the unit of `Holding.bytes`.
+    package var openBytes: Int64 = 0
+    /// Whether the open range has reached its maximum size. The next commit then closes it.
+    package var isOpenRangeFull = false
     /// The size of the database without its free pages.
     package var usedBytes: Int64
     /// The size of the database's free pages, which can be returned to the file system.
@@ -273,6 +339,10 @@ package struct RetentionSnapshot: Equatable, Sendable {
     /// not.
     package var excessWALBytes: Int64 = 0
     package var now: RecordLogInstant
+
+    /// The free space of the file system, including the space that can be freed without removing records; nil if
+    /// unknown.
+    package var availableBytes: Int64? { freeBytes?.clampedSum(spareBytes).clampedSum(excessWALBytes) }
 
     package init(
         oldest: ClosedRange?, openSince: RecordLogInstant?, usedBytes: Int64, spareBytes: Int64, freeBytes: Int64?,
@@ -310,6 +380,27 @@ package enum EvictionPolicy {
         let candidates = settled.isEmpty ? own : settled
         let mean = candidates.reduce(0) { $0 + $1.bytes } / Int64(candidates.count)
         return candidates.filter { $0.bytes >= mean / 2 }.min { $0.range.id < $1.range.id }
+    }
+
+    /// Returns the fraction of a candidate's records that is removed, the oldest ones; nil if all of them are removed,
+    /// which is cheapest.
+    ///
+    /// A part is removed if the rest would make up at least a quarter of what remains of all data. That is so if the
+    /// range was filled before a limit on space was lowered, or if there is space for few ranges. At least a sixteenth
+    /// is removed, so that few removals are enough if the estimate of `excess` is too low.
+    ///
+    /// - Parameters:
+    ///   - candidate: The data from which records are removed.
+    ///   - holdings: The data of each user id in each range.
+    ///   - excess: The data that must be removed.
+    package static func fractionToRemove(
+        of candidate: RetentionSnapshot.Holding, _ holdings: [RetentionSnapshot.Holding], excess: Int64
+    ) -> Double? {
+        let excess = max(excess, candidate.bytes / 16, 1)
+        let rest = candidate.bytes - excess
+        let all = holdings.reduce(0) { $0 + $1.bytes } - excess
+        guard rest > 0, rest >= all / 4 else { return nil }
+        return Double(excess) / Double(candidate.bytes)
     }
 
     /// Returns the user with the most data; nil if no user has data.
@@ -468,6 +559,10 @@ package struct RetentionUsage: Equatable, Sendable {
     /// burst of records.
     private static let minPeriod: Duration = .seconds(6 * 3600)
 
+    /// The free space of the file system, including the space that can be freed without removing records; nil if
+    /// unknown.
+    private var availableBytes: Int64? { freeBytes?.clampedSum(spareBytes).clampedSum(excessWALBytes) }
+
     package init() {}
 
     /// The bytes that new records add in a day; nil if the store is too young or has no records in closed ranges.
@@ -515,7 +610,7 @@ package struct RetentionUsage: Equatable, Sendable {
         }
         rules.append(
             RetentionRule(.maxSize, uid: largestUser, at: whenFull(settings.maxSize.clampedDifference(usedBytes))))
-        let available = freeBytes?.clampedSum(spareBytes).clampedSum(excessWALBytes)
+        let available = availableBytes
         let isReachable = settings.freeSpace(bytes: available, usedBytes: usedBytes) != .unreachable
         rules.append(
             RetentionRule(

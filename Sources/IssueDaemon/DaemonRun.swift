@@ -58,7 +58,7 @@ final class DaemonRun {
             log: log)
         let writer = WriterService(
             opening: StoreOpening(
-                path: path, limits: configuration.limits, retention: configuration.retentionOnThisHost,
+                path: path, limits: configuration.limits, retention: configuration.retention(at: path),
                 corruptionCheck: corruptionCheck, lock: storeLock), log: log)
         let destinations = destinations
         let notifiers = notifiers
@@ -183,7 +183,7 @@ final class DaemonRun {
         socket.enqueue { $0.redactor = redactor }
         jobs.use(redactor)
         queries.use(ForecastSettings(configuration, redactor: redactor))
-        let (limits, retention) = (configuration.limits, configuration.retentionOnThisHost)
+        let (limits, retention) = (configuration.limits, configuration.retention(at: fixed.path))
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))
         notifiers.stop(timeout: .seconds(2))
@@ -265,12 +265,14 @@ enum Clock {
 }
 
 extension Configuration {
-    /// The settings of retention, with the mapping of this host's user ids to accountable users. `keepFree` is at least
-    /// the free space without which the store could refuse reports.
-    fileprivate var retentionOnThisHost: RetentionSettings {
+    /// The settings of retention, adapted to the file system of the database, and with the mapping of this host's user
+    /// ids to accountable users.
+    ///
+    /// - Parameter path: The path of the database.
+    fileprivate func retention(at path: String) -> RetentionSettings {
         var settings = retention
         settings.users = AccountableUsers.onThisHost(access)
-        settings.keepFree = max(settings.keepFree, GrowthReserve.sufficientBytes)
+        settings.adapt(toFileSystemOf: FileSystem.size(ofFileSystemOf: path))
         return settings
     }
 }

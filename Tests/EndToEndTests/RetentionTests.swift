@@ -20,7 +20,7 @@ struct RetentionTests {
 
             try daemon.configure("[Store]\nMaxSize=1M")
             try daemon.reload()
-            try await daemon.logs("Removed the oldest records")
+            try await daemon.logs("Removed old records of frequent issues")
             let last = try client.report("The last")[0]
             try await eventually("the file has become smaller") {
                 let store = try client.status().store

@@ -111,7 +111,7 @@ struct ApplicationAgeTests {
                         try expectSound(underWay: aged.range.id)
                         if steps <= 0 { return try reopen() }
                     }
-                case .thin(_, let reason):
+                case .thin(_, let reason), .trim(_, _, let reason):
                     Issue.record("removed for \(reason)")
                     return
                 case .countUnreferenced, .collect:

@@ -65,7 +65,7 @@ struct FairRetentionTests {
                     freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
                 switch Retention(settings: writer.retention).next(snapshot) {
                 case .forget(let range, _): expired += try forget(range)
-                case .thin(let holding, _):
+                case .thin(let holding, _), .trim(let holding, _, _):
                     var thinning = try writer.planThinning(of: holding.range, user: holding.user)
                     if thinning.isWhole {
                         expired += try forget(holding.range)
@@ -167,6 +167,49 @@ struct FairRetentionTests {
                     #expect(found.compactMap { RecordID($0.id)?.row } == (isAscending ? rows : rows.reversed()))
                 }
             }
+        }
+    }
+
+    @Test("Of a range, retention can remove only the oldest records; the others can still be found")
+    func oldestPart() throws {
+        try TemporaryStore.with { store in
+            store.settings.blockRecords = 8
+            let fixture = try Fixture(store)
+            try fixture.remember()
+            let range = try #require(
+                try fixture.writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+                    .oldest)
+            var all = try store.shell().numbers("SELECT count(*) FROM records WHERE id <= \(range.lastID)")[0]
+            // The second plan also covers rows that the first one has removed.
+            for fraction in [0.3, 0.3, 0.5] {
+                var thinning = try fixture.writer.planThinning(of: range, user: 1000, fraction: fraction)
+                #expect(!thinning.isWhole)
+                #expect(thinning.last < range.lastID)
+                while try !fixture.writer.thin(&thinning).isDone {
+                    try fixture.expectConsistentCounts(underWay: range.id)
+                }
+                try fixture.expectConsistentCounts()
+                let rows = try store.shell().numbers("SELECT id FROM records WHERE id <= \(range.lastID)")
+                #expect(rows.count < all)
+                #expect(Double(rows.count) > Double(all) * (0.8 - fraction))
+                all = Int64(rows.count)
+                #expect(rows.contains(range.lastID.rawValue))
+                let quiet = fixture.quiet.count { $0.row <= range.lastID }
+                #expect(rows.count { row in fixture.quiet.contains { $0.row.rawValue == row } } == quiet)
+            }
+            let left = try fixture.left()
+            for app in [["a"], ["b"], nil] {
+                var query = StoreReader.RecordQuery(filter: .init(), isAscending: true, limit: 2000, after: nil)
+                query.filter.apps = app
+                let own = app == ["a"] ? fixture.noisy + fixture.rare : app == ["b"] ? fixture.quiet : nil
+                let rows = own?.map(\.row).filter { left.contains($0) }.sorted() ?? left.sorted()
+                let found = try store.reader().records(query, viewer: .everything).records
+                #expect(found.compactMap { RecordID($0.id)?.row } == rows)
+            }
+            try fixture.writer.closeOpenRange()
+            _ = try fixture.squeeze(to: 0)
+            #expect(try fixture.left().isEmpty)
+            try fixture.expectConsistentCounts()
         }
     }
 

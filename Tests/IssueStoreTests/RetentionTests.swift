@@ -45,6 +45,9 @@ struct RetentionTests {
                     // With only one group, the range is removed as a whole.
                     #expect(try writer.planThinning(of: holding.range, user: holding.user).isWhole)
                     (range, reason) = (holding.range, why)
+                case .trim:
+                    Issue.record("only a part of a range is removed")
+                    return gone
                 case .closeRange, .wait, .expire, .countUnreferenced, .collect: return gone
                 }
                 var expired: Int64 = 0

@@ -546,7 +546,7 @@ struct UnreadableRecordTests {
             let snapshot = try fixture.writer.retentionSnapshot(
                 freeBytes: nil, wall: fixture.store.wall, monotonic: fixture.store.monotonic)
             switch retention.next(snapshot) {
-            case .thin(let holding, _):
+            case .thin(let holding, _), .trim(let holding, _, _):
                 var thinning = try fixture.writer.planThinning(of: holding.range, user: holding.user)
                 while try !fixture.writer.thin(&thinning).isDone {}
             case .forget(let range, _): while try !fixture.writer.forget(range).isDone {}

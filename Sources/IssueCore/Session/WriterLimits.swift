@@ -167,6 +167,39 @@ package struct CheckpointPolicy: Equatable, Sendable {
     }
 }
 
+/// The disk space that the store uses and keeps free apart from the database, in bytes.
+///
+/// On a small file system, these are fixed parts of its size, so that most of it is left for records.
+package struct DiskBudget: Equatable, Sendable {
+    /// The growth of the write-ahead log (WAL) after which it is checkpointed, while all reports wait. At twice this
+    /// length, it is reset.
+    package let checkpointBytes: Int64
+    /// The size above which the WAL file is truncated when the WAL is reset.
+    package let typicalWALBytes: Int64
+    /// The size that the WAL must not reach.
+    package let maxWALBytes: Int64
+    /// The size that the WAL must not reach while a backup holds a snapshot.
+    package let maxWALBytesDuringBackup: Int64
+    /// The size of the free pages at which they begin to be returned to the file system.
+    package let spareBytes: Int64
+    /// The free space with which a commit of the usual size is not refused. If retention kept less free, reports could
+    /// be refused although records could be removed.
+    package let sufficientBytes: Int64
+    package let reserve: GrowthReserve
+
+    /// - Parameter fileSystemBytes: The size of the file system; nil if unknown.
+    package init(fileSystemBytes: Int64? = nil) {
+        let whole = fileSystemBytes ?? .max
+        checkpointBytes = min(4 << 20, whole / 16)
+        typicalWALBytes = min(WALLimits.typicalBytes, whole / 4)
+        maxWALBytes = min(WALLimits.maxBytes, whole / 2)
+        maxWALBytesDuringBackup = min(WALLimits.maxBytesDuringBackup, whole / 2)
+        spareBytes = min(2 << 20, whole / 32)
+        sufficientBytes = min(GrowthReserve.sufficientBytes, whole / 4)
+        reserve = GrowthReserve(maxWALBytes: min(12 << 20, whole / 16 * 3), minFreeBytes: min(1 << 20, whole / 32))
+    }
+}
+
 /// The limits on the size of the write-ahead log (WAL), and the measures taken before they are reached.
 ///
 /// SQLite can reset the WAL only while no reader holds a snapshot of it. While a reader holds one, the WAL grows with
@@ -184,12 +217,12 @@ package struct WALLimits: Equatable, Sendable {
         package static func < (left: Pressure, right: Pressure) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// The size that the WAL must not reach, in bytes.
+    /// The size that the WAL must not reach on a large file system, in bytes.
     package static let maxBytes: Int64 = 64 << 20
     /// The size that the WAL must not reach while a backup holds a snapshot, in bytes. Only operators can start a
     /// backup.
     package static let maxBytesDuringBackup: Int64 = 512 << 20
-    /// The size, in bytes, above which the WAL file is truncated when the WAL is reset.
+    /// The size, in bytes, above which the WAL file is truncated when the WAL is reset, on a large file system.
     ///
     /// Commits to a file that must grow are slower. While a search holds a snapshot, the WAL commonly reaches about 24
     /// MiB before it is reset. This must not cause the file to be truncated.
@@ -240,8 +273,7 @@ package struct GrowthReserve: Equatable, Sendable {
         case refuse
     }
 
-    /// The free space with which a commit of the usual size is not refused, in bytes. If retention kept less free,
-    /// reports could be refused although records could be removed.
+    /// `DiskBudget.sufficientBytes` on a large file system.
     package static let sufficientBytes: Int64 = 16 << 20
 
     /// The free space, in bytes, above which no check is needed, because it is not expected to be used up between two

@@ -93,8 +93,6 @@ struct StoreMaintenance {
     private static let pause: Duration = .seconds(60)
     /// The time before the next check after the disk was full.
     private static let shortPause: Duration = .seconds(1)
-    /// The minimum number of free bytes in the database at which pages begin to be returned.
-    private static let spareBytes: Int64 = 2 << 20
     private static let pagesPerStep: Int64 = 64
     /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth.
     private static let turn: Duration = .milliseconds(4)
@@ -188,7 +186,7 @@ struct StoreMaintenance {
             freeBytes: FileSystem.freeSpace(in: folder), wall: Clock.wall, monotonic: now)
         facts.unreferenced = unreferenced
         // Once begun, shrinking continues until no free pages are left, even if a check comes in between.
-        isShrinking = facts.spareBytes >= (isShrinking ? 1 : Self.spareBytes)
+        isShrinking = facts.spareBytes >= (isShrinking ? 1 : writer.retention.disk.spareBytes)
         let excess = facts.usedBytes - writer.retention.maxSize
         turn =
             excess > writer.retention.maxSize / 4
@@ -210,11 +208,9 @@ struct StoreMaintenance {
         noteFreeSpace(retention.freeSpace(facts), facts)
         switch retention.next(facts) {
         case .forget(let range, let reason): expiry = ExpiryRun(part: .range(range), reason: reason)
-        case .thin(let holding, let reason):
-            let thinning = try writer.planThinning(of: holding.range, user: holding.user)
-            expiry = ExpiryRun(
-                part: thinning.isWhole ? .range(holding.range) : .selected(thinning, .user(holding.user)),
-                reason: reason, unreferenced: thinning.unreferenced)
+        case .thin(let holding, let reason): try beginThinning(holding, reason, writer)
+        case .trim(let holding, let fraction, let reason):
+            try beginThinning(holding, fraction: fraction, reason, writer)
         case .countUnreferenced: collecting = .counting(UnreferencedSeries(), above: 0)
         case .collect(let users):
             collecting = .series(of: users, above: 0)
@@ -224,6 +220,15 @@ struct StoreMaintenance {
         case .closeRange: try writer.closeOpenRange()
         case .wait(let wait): nextCheck = now.advanced(by: wait)
         }
+    }
+
+    private mutating func beginThinning(
+        _ holding: RetentionSnapshot.Holding, fraction: Double = 1, _ reason: Retention.Reason, _ writer: StoreWriter
+    ) throws(StoreFailure) {
+        let thinning = try writer.planThinning(of: holding.range, user: holding.user, fraction: fraction)
+        expiry = ExpiryRun(
+            part: thinning.isWhole ? .range(holding.range) : .selected(thinning, .user(holding.user)),
+            reason: reason, unreferenced: thinning.unreferenced)
     }
 
     /// Logs once that `KeepFree=` can't be met because other files fill the disk.

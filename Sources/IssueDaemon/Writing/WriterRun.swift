@@ -80,10 +80,11 @@ final class WriterRun {
         backlog = FairQueue(
             userQuantum: WriterService.userQuantum, connectionQuantum: WriterService.connectionQuantum)
         pace = CommitSizePolicy(bulk: WriterService.maxRecords, shared: WriterService.sharedRecords)
-        checkpoints = CheckpointPolicy(pages: WriterService.walPages)
+        let disk = writer.retention.disk
+        checkpoints = CheckpointPolicy(pages: max(1, Int(disk.checkpointBytes / writer.pageBytes)))
         relief = WALRelief(
-            service.snapshots, normal: WALLimits(pageBytes: writer.pageBytes),
-            duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
+            service.snapshots, normal: WALLimits(pageBytes: writer.pageBytes, maxBytes: disk.maxWALBytes),
+            duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: disk.maxWALBytesDuringBackup), log: log)
         let now = Clock.monotonic
         maintenance = StoreMaintenance(
             folder: FileSystem.parentFolder(of: opening.path), removed: callbacks.removed, log: log)
@@ -400,7 +401,8 @@ final class WriterRun {
             nextDamageAttempt = now.advanced(by: Self.damageInterval)
         }
         do throws(StoreFailure) {
-            try maintenance.step(writer, isIdle: isIdle, at: now)
+            // On a full disk, the free pages are needed although reports arrive.
+            try maintenance.step(writer, isIdle: isIdle || lastEnd == .refused(.noSpace), at: now)
         } catch {
             if error.isDamage { return setAside(error) }
             if maintenance.failed(by: error, at: Clock.monotonic) {

@@ -50,9 +50,6 @@ final class WriterService: Sendable {
     static let enoughRecords = 2048
     /// How long a commit with fewer records waits for more.
     static let gatheringTime: Duration = .microseconds(700)
-    /// The growth of the WAL, in pages, that triggers a checkpoint: 4 MiB with 8 KiB pages. All reports wait during a
-    /// checkpoint.
-    static let walPages = 512
 
     init(opening: StoreOpening, log: Log) {
         (self.opening, self.log) = (opening, log)

@@ -19,7 +19,11 @@ extension StoreWriter {
             var snapshot = RetentionSnapshot(
                 oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
                 spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
-            snapshot.excessWALBytes = connection.excessWALBytes
+            snapshot.excessWALBytes = connection.excessWALBytes(retention.disk)
+            maxSize = retention.effectiveMaxSize(
+                availableBytes: snapshot.availableBytes, usedBytes: snapshot.usedBytes)
+            snapshot.openBytes = Int64(memory.open.byteCount)
+            snapshot.isOpenRangeFull = isRangeFull
             try addAges(to: &snapshot)
             if Retention(settings: retention).lacksRoom(snapshot) { snapshot.holdings = try holdings() }
             return snapshot
@@ -33,14 +37,24 @@ extension StoreWriter {
         // The row of the newest range is kept after its records are gone, so that no id is assigned again.
         let row = try connection.first(
             """
-            SELECT id, first_id, last_id FROM ranges
+            SELECT id, first_id, last_id,
+                   records > 0 OR EXISTS (
+                       SELECT 1 FROM blocks WHERE blocks.first_id BETWEEN ranges.first_id AND ranges.last_id)
+            FROM ranges
             WHERE records > 0 OR EXISTS (SELECT 1 FROM postings WHERE range = ranges.id) ORDER BY id LIMIT 1
             """
-        ) { (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self)) }
+        ) {
+            (
+                id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self),
+                hasRecords: $0.int64(3) != 0
+            )
+        }
         guard let row else { return nil }
-        return RetentionSnapshot.ClosedRange(
+        var oldest = RetentionSnapshot.ClosedRange(
             id: row.id, firstID: row.first, lastID: row.last, newest: try newest(ofRange: row.id, row.first, row.last),
             hasBatchInFlight: try hasBatchInFlight(row.first, row.last))
+        oldest.isEmpty = !row.hasRecords
+        return oldest
     }
 
     /// Returns the log time of the last record in a range. If no record is left, returns the stored log time of the
@@ -270,7 +284,7 @@ extension StoreReader {
             usage.spareBytes = try connection.pragma("freelist_count") * pageSize
             usage.usedBytes = try connection.pragma("page_count") * pageSize - usage.spareBytes
             usage.freeBytes = freeBytes
-            usage.excessWALBytes = connection.excessWALBytes
+            usage.excessWALBytes = connection.excessWALBytes(retention.disk)
             usage.records = try connection.integer(Self.recordCount)
             usage.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
                 $0.time(0)
@@ -360,7 +374,7 @@ extension StoreReader {
 }
 
 extension DatabaseConnection {
-    /// The number of bytes by which the WAL file exceeds its usual size; 0 if it does not. A truncating checkpoint
-    /// frees them.
-    var excessWALBytes: Int64 { max(0, (walFileBytes ?? 0) - WALLimits.typicalBytes) }
+    /// Returns the number of bytes by which the WAL file exceeds its usual size; 0 if it does not. A truncating
+    /// checkpoint frees them.
+    func excessWALBytes(_ budget: DiskBudget) -> Int64 { max(0, (walFileBytes ?? 0) - budget.typicalWALBytes) }
 }

@@ -15,7 +15,9 @@ package struct Thinning: Sendable {
     let users: [SeriesID: UInt32]
     /// The last records of groups, by series. They are kept, although `accounts` contains their series.
     let spared: [SeriesID: RowID]
-    /// The rows of the range that remain, in ascending order.
+    /// The last row that may be removed: the last one of the range, or of a block if only a part is removed.
+    let last: RowID
+    /// The rows up to `last` that remain, in ascending order.
     let remainingRows: [RowID]
     /// The series that probably have no records afterwards. Empty if the records are removed because of their age.
     package fileprivate(set) var unreferenced = UnreferencedSeries()
@@ -28,9 +30,10 @@ package struct Thinning: Sendable {
 
     init(
         range: RetentionSnapshot.ClosedRange, isWhole: Bool, accounts: [SeriesID: AccountID],
-        users: [SeriesID: UInt32], remainingRows: [RowID], spared: [SeriesID: RowID]
+        users: [SeriesID: UInt32], last: RowID? = nil, remainingRows: [RowID], spared: [SeriesID: RowID]
     ) {
         self.range = range
+        self.last = last ?? range.lastID
         self.isWhole = isWhole
         self.accounts = accounts
         self.users = users
@@ -49,11 +52,16 @@ package struct Thinning: Sendable {
 
 extension StoreWriter {
     /// Chooses the records of a user to remove from a range.
+    ///
+    /// - Parameters:
+    ///   - range: The range.
+    ///   - user: The user's id.
+    ///   - fraction: About how much of these records to remove, the oldest ones; below 1 for a part.
     package func planThinning(
-        of range: RetentionSnapshot.ClosedRange, user: UInt32
+        of range: RetentionSnapshot.ClosedRange, user: UInt32, fraction: Double = 1
     ) throws(StoreFailure) -> Thinning {
         try Self.convertingErrors { () throws(SQLiteError) in
-            try removal.plan(range, user, open: memory.open)
+            try removal.plan(range, user, fraction: fraction, open: memory.open)
         }
     }
 
@@ -158,7 +166,9 @@ extension RecordRemoval {
     }
 
     /// Makes a plan that removes records of a user. `EvictionPolicy` chooses the groups.
-    func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32, open: OpenRange) throws(SQLiteError) -> Thinning {
+    func plan(
+        _ range: RetentionSnapshot.ClosedRange, _ user: UInt32, fraction: Double, open: OpenRange
+    ) throws(SQLiteError) -> Thinning {
         let members = try members(of: range)
         var groups: [GroupID: GroupVolume] = [:]
         let own = members.filter { $0.user == user }
@@ -183,20 +193,52 @@ extension RecordRemoval {
         // and again.
         let kept = Set(spared.values).union(unreadable.values.joined())
         if kept.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
+        let end = try lastRow(toRemove: fraction, of: chosen, keeping: kept, in: range)
         let isOldest = try isOldest(range)
-        let isWhole = chosen.count == members.count && spared.isEmpty && isOldest
+        let isWhole = chosen.count == members.count && spared.isEmpty && isOldest && end == range.lastID
+        let remaining = try remainingRows(of: members.filter { !removed.contains($0.group) }, spared, in: range)
         var thinning = Thinning(
             range: range, isWhole: isWhole,
             accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
             users: Dictionary(chosen.map { ($0.series, $0.user) }) { first, _ in first },
-            remainingRows: try remainingRows(of: members.filter { !removed.contains($0.group) }, spared, in: range),
-            spared: spared)
-        let last = chosen.filter { $0.isLast && spared[$0.series] == nil && unreadable[$0.series] == nil }
+            last: end, remainingRows: remaining.filter { $0 <= end }, spared: spared)
+        var last = chosen.filter { $0.isLast && spared[$0.series] == nil && unreadable[$0.series] == nil }
+        if end < range.lastID {
+            var emptied: [Member] = []
+            for member in last where try rows(of: member.series, in: range).last ?? 0 <= end { emptied.append(member) }
+            last = emptied
+        }
         let stillOpen = open.series(among: Set(last.map(\.series)))
         for member in last where !stillOpen.contains(member.series) {
             thinning.unreferenced.add(keyBytes: member.keyBytes, of: member.user)
         }
         return thinning
+    }
+
+    /// Returns the last row of the block that contains the last row to remove.
+    ///
+    /// - Parameters:
+    ///   - fraction: How much of the records is removed, the oldest ones.
+    ///   - members: The series whose records are removed.
+    ///   - kept: Those of their rows that are kept in any case.
+    ///   - range: The range.
+    private func lastRow(
+        toRemove fraction: Double, of members: [Member], keeping kept: Set<RowID>,
+        in range: RetentionSnapshot.ClosedRange
+    ) throws(SQLiteError) -> RowID {
+        guard fraction < 1 else { return range.lastID }
+        var all: [RowID] = []
+        for member in members { all += try rows(of: member.series, in: range) }
+        let removable = all.filter { !kept.contains($0) }.sorted()
+        // If all of them are kept, the last records of groups are removed, see above.
+        guard !removable.isEmpty else { return range.lastID }
+        let row = removable[min(removable.count - 1, Int(fraction * Double(removable.count)))]
+        // The last id of a damaged block may be wrong.
+        let next =
+            try connection.first(
+                "SELECT min(first_id) FROM blocks WHERE first_id > ?1 AND first_id <= ?2", row, range.lastID
+            ) { $0.optionalID(0, as: RowID.self) } ?? nil
+        return next.map { $0 - 1 } ?? range.lastID
     }
 
     /// Returns the rows of the given series and the spared rows, in ascending order.
@@ -267,10 +309,10 @@ extension RecordRemoval {
 
     /// Returns the rows of the next blocks; nil if no blocks are left.
     private func slice(of thinning: Thinning) throws(SQLiteError) -> ClosedRange<RowID>? {
-        guard thinning.next <= thinning.range.lastID else { return nil }
+        guard thinning.next <= thinning.last else { return nil }
         let mayRewrite = thinning.passed < thinning.remainingRows.count
         let blocks = mayRewrite ? Self.sliceRewrittenBlocks : Self.sliceBlocks
-        return try sliceEnd(of: thinning.next...thinning.range.lastID, blocks: blocks).map { thinning.next...$0 }
+        return try sliceEnd(of: thinning.next...thinning.last, blocks: blocks).map { thinning.next...$0 }
     }
 
     private func remove(
@@ -315,8 +357,8 @@ extension RecordRemoval {
         }
     }
 
-    /// Removes all rows from a posting list, except a spared one and those in damaged blocks, and subtracts their bytes
-    /// from the user's share.
+    /// Removes all rows up to the plan's last one from a posting list, except a spared one and those in damaged blocks,
+    /// and subtracts their bytes from the user's share.
     ///
     /// A record in a damaged block that was kept may still be pending, and only the list shows whose record it is. The
     /// record counts as 0 bytes, because thinning can't remove it.
@@ -333,16 +375,22 @@ extension RecordRemoval {
         ) { (records: $0.int64(0), bytes: $0.int64(1)) }
         guard let size else { return }
         let spared = thinning.spared[series]
-        let unreadable = try rows(of: series, in: thinning.range, within: damaged)
-        let left = Set(unreadable).union(spared.map { [$0] } ?? []).sorted()
+        let all = try rows(of: series, in: thinning.range)
+        if thinning.last < thinning.range.lastID, let first = all.first, first > thinning.last { return }
+        let unreadable = all.filter { row in row != spared && damaged.contains { $0.contains(row) } }
+        let left = all.filter { row in
+            row > thinning.last || row == spared || damaged.contains { $0.contains(row) }
+        }
         let ofSeries = min(RangePostings.Posting.bytesOfSeries, size.bytes)
-        let bytes = spared == nil ? 0 : ofSeries + (size.bytes - ofSeries) / max(size.records, 1)
+        let readable = Int64(left.count - unreadable.count)
+        let bytes = readable == 0 ? 0 : ofSeries + (size.bytes - ofSeries) * readable / max(size.records, 1)
         try connection.run(
             """
-            UPDATE postings SET records = ?3, bytes = ?4, ids = ?5, first_at = CASE ?6 WHEN 0 THEN last_at ELSE first_at END
+            UPDATE postings SET records = ?3, bytes = ?4, ids = ?5,
+                                first_at = CASE ?3 WHEN ?6 THEN last_at ELSE first_at END
             WHERE range = ?1 AND series = ?2
             """, thinning.range.id, series, left.count, bytes,
-            DatabaseBytes.blob(PostingList.encode(left, base: thinning.range.firstID)), unreadable.count)
+            DatabaseBytes.blob(PostingList.encode(left, base: thinning.range.firstID)), spared == nil ? 0 : 1)
         guard let user = thinning.users[series] else { return }
         try subtractShare(size.bytes - bytes, of: Int64(user), in: thinning.range.id)
     }

@@ -5,8 +5,12 @@ import SQLiteKit
 extension StoreWriter {
     /// Whether the open range has reached its maximum number of records, bytes or series.
     var isRangeFull: Bool {
-        memory.open.count >= settings.rangeRecords || memory.open.byteCount >= settings.maxRangeBytes
+        memory.open.count >= settings.rangeRecords || memory.open.byteCount >= maxRangeBytes
             || memory.open.seriesEstimate >= settings.rangeSeries
+    }
+
+    private var maxRangeBytes: Int {
+        RetentionSettings.maxRangeBytes(inDatabaseOf: maxSize ?? retention.maxSize, limit: settings.rangeBytes)
     }
 
     /// Writes the posting lists, counts and shares of the open range. The next range starts when the transaction is

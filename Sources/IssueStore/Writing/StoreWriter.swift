@@ -29,6 +29,9 @@ package final class StoreWriter {
     private var spareRows = RowBuffer()
     /// The state of the search for records of applications with a maximum age of their own.
     var ageSearch = AgeSearch()
+    /// The size that the database could reach at the last check by retention; nil before the first check with these
+    /// settings.
+    var maxSize: Int64?
     /// Changed only in a transaction, except for caches, the reloaded limits of the cardinality guard, and
     /// `needsNewCode`.
     var memory: WriterMemory
@@ -60,8 +63,6 @@ package final class StoreWriter {
 
     /// The WAL growth that a typical commit causes, in bytes.
     private static let typicalCommitBytes: Int64 = 1 << 20
-    /// The minimum space for `checkWriting` to succeed, in bytes. It is enough for more than a few commits.
-    private static let minSpareBytes: Int64 = 8 << 20
     /// The maximum time to wait for a lock.
     private static let timeout: Duration = .seconds(5)
     /// The maximum time for which a checkpoint waits for readers.
@@ -98,6 +99,11 @@ package final class StoreWriter {
                     nextMuteEnd: try Self.nextMuteEnd(connection),
                     guardian: CardinalityGuard(settings: settings.limits)),
                 open: open)
+        } catch {
+            throw StoreFailure(error)
+        }
+        do throws(SQLiteError) {
+            _ = try connection.setPragma("journal_size_limit", to: settings.retention.disk.typicalWALBytes)
         } catch {
             throw StoreFailure(error)
         }
@@ -201,10 +207,12 @@ package final class StoreWriter {
     ///   only a few commits, so that the result does not change with every commit.
     package func checkWriting() throws(StoreFailure) {
         if let freeBytes = settings.freeBytes() {
+            // Enough for more than a few commits.
+            let minBytes = retention.disk.sufficientBytes / 2
             let freePages = try Self.convertingErrors { () throws(SQLiteError) in
                 try connection.pragma("freelist_count")
             }
-            guard freeBytes + freePages * pageBytes >= Self.minSpareBytes else { throw .noSpace }
+            guard freeBytes + freePages * pageBytes >= minBytes else { throw .noSpace }
         }
         try transaction(mayUseReserve: false) { () throws(SQLiteError) in
             try connection.setPragma("user_version", to: try connection.pragma("user_version"))
@@ -228,7 +236,7 @@ package final class StoreWriter {
         let walBytes = connection.walFileBytes ?? 0
         let walGrows = Int64(walPages) * pageBytes + Self.typicalCommitBytes > walBytes
         guard walGrows || pages * pageBytes > fileBytes else { return }
-        let step = GrowthReserve().committing(
+        let step = retention.disk.reserve.committing(
             databaseBytes: pages * pageBytes, fileBytes: fileBytes, walBytes: walBytes, walGrows: walGrows,
             freeBytes: settings.freeBytes(), mayUseReserve: mayUseReserve)
         switch step {
@@ -249,6 +257,7 @@ package final class StoreWriter {
         memory.caches.removeReplacedSenders()
         settings.limits = limits
         settings.retention = retention
+        maxSize = nil
         ageSearch = AgeSearch()
     }
 
@@ -275,7 +284,7 @@ package final class StoreWriter {
     }
 
     /// Whether the WAL file is larger than usual.
-    private var isWALFileLarge: Bool { connection.excessWALBytes > 0 }
+    private var isWALFileLarge: Bool { connection.excessWALBytes(retention.disk) > 0 }
 
     /// The size of the WAL file, in bytes; 0 if it is unknown.
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }
@@ -388,16 +397,11 @@ package struct StoreWriterSettings: Sendable {
     package var randomBits: @Sendable () -> UInt64
     /// Returns the free space of the file system that holds the database, in bytes, or nil if it is unknown.
     package var freeBytes: @Sendable () -> Int64?
-    /// The number of records at which a range is full. The commit that reaches this, `maxRangeBytes` or `rangeSeries`
-    /// closes the range.
+    /// The number of records at which a range is full. The commit that reaches this, `rangeSeries` or the limit in
+    /// bytes closes the range.
     package var rangeRecords = 65_536
-    /// The number of bytes at which a range of a large database is full. See `maxRangeBytes`.
+    /// The number of bytes at which a range of a large database is full; see `RetentionSettings.maxRangeBytes`.
     package var rangeBytes = 16 << 20
-    /// The number of bytes at which a range is full: an eighth of the maximum size of the database, but at least
-    /// `minRangeBytes` and at most `rangeBytes`. Retention removes records range by range. In a small database, a
-    /// larger range would contain most of the records.
-    var maxRangeBytes: Int { min(rangeBytes, max(Int(retention.maxSize / 8), Self.minRangeBytes)) }
-    private static let minRangeBytes = 128 << 10
     /// The approximate number of series at which a range is full. The commit that closes a range writes at least three
     /// rows per series, so this limit shortens the commit.
     package var rangeSeries = 16_384

@@ -43,6 +43,23 @@ struct FairnessTests {
         #expect(EvictionPolicy.evictionCandidate(holdings) == holdings[0])
     }
 
+    @Test("Only the oldest part of a range is removed if the rest would be at least a quarter of what remains")
+    func part() {
+        let only = holding(1, 5, 1600)
+        #expect(EvictionPolicy.fractionToRemove(of: only, [only], excess: 400) == 0.25)
+        #expect(EvictionPolicy.fractionToRemove(of: only, [only], excess: 1599) == 1599.0 / 1600)
+        #expect(EvictionPolicy.fractionToRemove(of: only, [only], excess: 1600) == nil)
+        #expect(EvictionPolicy.fractionToRemove(of: only, [only], excess: .max) == nil)
+        // At least a sixteenth is removed.
+        #expect(EvictionPolicy.fractionToRemove(of: only, [only], excess: 0) == 1.0 / 16)
+        let ranges = [1600, 1500, 1500, 1500].enumerated().map { holding(Int64($0), 5, $1) }
+        #expect(EvictionPolicy.fractionToRemove(of: ranges[0], ranges, excess: 100) == 1.0 / 16)
+        #expect(EvictionPolicy.fractionToRemove(of: ranges[0], ranges, excess: 200) == nil)
+        // With as many ranges as usual, each is removed as a whole.
+        let usual = (1...8).map { holding($0, 5, 1600) }
+        #expect(EvictionPolicy.fractionToRemove(of: usual[0], usual, excess: 1) == nil)
+    }
+
     @Test("Ranges without pending records come first, even if they are newer or smaller")
     func settled() {
         let holdings = [holding(1, 5, 100, isSettled: false), holding(2, 5, 10)]

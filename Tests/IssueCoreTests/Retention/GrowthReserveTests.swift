@@ -13,6 +13,30 @@ struct GrowthReserveTests {
             mayUseReserve: mayUseReserve)
     }
 
+    @Test("On a small file system, most of the space is left for records; on a large one, the limits are fixed")
+    func smallFileSystem() {
+        let large = DiskBudget()
+        #expect(large == DiskBudget(fileSystemBytes: 1 << 30))
+        #expect(large.checkpointBytes == 4 << 20)
+        #expect(large.sufficientBytes == 16 << 20)
+        let small = DiskBudget(fileSystemBytes: 20 << 20)
+        #expect(small.sufficientBytes == 5 << 20)
+        #expect(2 * small.checkpointBytes < small.typicalWALBytes)
+        // With the space that is kept free, a commit is not refused although the WAL file is empty.
+        #expect(
+            small.reserve.committing(
+                databaseBytes: 10 << 20, fileBytes: 9 << 20, walBytes: 0, walGrows: true,
+                freeBytes: small.sufficientBytes, mayUseReserve: false) == .extend)
+        var settings = RetentionSettings(keepFree: 256 << 20)
+        settings.adapt(toFileSystemOf: 20 << 20)
+        #expect(settings.keepFree == 10 << 20)
+        settings.keepFree = 0
+        settings.adapt(toFileSystemOf: 20 << 20)
+        #expect(settings.keepFree == 5 << 20)
+        settings.adapt(toFileSystemOf: nil)
+        #expect(settings.keepFree == 16 << 20)
+    }
+
     @Test(
         "Growth of the database is allowed without a check if free space is plentiful or unknown"
     )

@@ -145,6 +145,57 @@ struct RetentionTests {
         #expect(unreferenced.users(maxSize: 1 << 20) == [])
     }
 
+    @Test("If one range has most of the data, only as much of it is removed as is needed")
+    func trims() {
+        let retention = Retention(settings: RetentionSettings(maxSize: 3 << 20, keepFree: 0))
+        var snapshot = snapshot(used: (4 << 20) + RetentionUsage.emptyBytes)
+        if let oldest = snapshot.oldest {
+            snapshot.holdings = [RetentionSnapshot.Holding(range: oldest, user: 5, bytes: 7_000_000, isSettled: true)]
+        }
+        snapshot.openBytes = 1_000_000
+        // The database exceeds its maximum size by 1.5 MiB of the 4 MiB that 8 MB of data take.
+        #expect(
+            retention.next(snapshot) == .trim(snapshot.holdings[0], fraction: 3_000_000.0 / 7_000_000, .size))
+        let keepFree = Retention(settings: RetentionSettings(keepFree: 3 << 20))
+        snapshot.freeBytes = 2 << 20
+        #expect(
+            keepFree.next(snapshot) == .trim(snapshot.holdings[0], fraction: 2_000_000.0 / 7_000_000, .freeSpace))
+    }
+
+    @Test("If space is short, an open range that is larger than a range should be is closed first")
+    func closesLargeRange() {
+        var snapshot = snapshot(used: Self.maxSize + 1)
+        snapshot.isOpenRangeFull = true
+        #expect(Self.retention.next(snapshot) == .closeRange)
+        snapshot.usedBytes = Self.maxSize
+        #expect(Self.retention.next(snapshot) == .wait(.seconds(60)))
+    }
+
+    @Test("An oldest range without records is removed, whatever its age")
+    func emptyRange() {
+        var snapshot = snapshot()
+        #expect(reason(snapshot) == nil)
+        snapshot.oldest?.isEmpty = true
+        #expect(reason(snapshot) != nil)
+    }
+
+    @Test("A range is full at an eighth of what MaxSize= and KeepFree= leave, but not because of other files")
+    func rangeSize() {
+        let settings = RetentionSettings(maxSize: 64 << 20, keepFree: 20 << 20)
+        func size(free: Int64?) -> Int64 { settings.effectiveMaxSize(availableBytes: free, usedBytes: 10 << 20) }
+        #expect(size(free: nil) == 64 << 20)
+        #expect(size(free: 1 << 40) == 64 << 20)
+        #expect(size(free: 30 << 20) == 20 << 20)
+        #expect(size(free: 15 << 20) == 5 << 20)
+        #expect(size(free: 1 << 20) == 64 << 20)
+        func range(_ maxSize: Int64) -> Int {
+            RetentionSettings.maxRangeBytes(inDatabaseOf: maxSize, limit: 16 << 20)
+        }
+        #expect(range(1 << 40) == 16 << 20)
+        #expect(range(16 << 20) == 2 << 20)
+        #expect(range(0) == 128 << 10)
+    }
+
     @Test("In a large database, up to 1/1024 of its maximum size is left alone for each user")
     func allowance() {
         var unreferenced = UnreferencedSeries()

@@ -184,6 +184,68 @@ struct StoreMaintenanceTests {
         }
     }
 
+    @Test(
+        "If a limit on space is lowered, the newest records remain, as many as have space, whatever range they are in")
+    func lowered() throws {
+        try ScanFixture.withPath { path in
+            var settings = StoreWriterSettings(path: path, limits: LimitSettings(), randomBits: { 1 })
+            settings.retention.keepFree = 0
+            let writer = try StoreWriter(settings)
+            let folder = FileSystem.parentFolder(of: path)
+            var number: UInt64 = 0
+            func commit(_ count: Int) throws {
+                let records = (0..<count).map { _ in
+                    number += 1
+                    return IssueRecord(
+                        message: "loud", metadata: ["text": .string(ScanFixture.noise(60, seed: number))])
+                }
+                _ = try writer.commit(
+                    [Submission(records, uid: 1000)], wall: Clock.wall, monotonic: Clock.monotonic)
+            }
+            func facts() throws -> RetentionSnapshot {
+                try writer.retentionSnapshot(freeBytes: nil, wall: Clock.wall, monotonic: Clock.monotonic)
+            }
+            for _ in 0..<40 { try commit(1000) }
+            let full = try facts().usedBytes
+            #expect(writer.closedRanges == 0)
+            let maxSize = full / 2
+            writer.reload(LimitSettings(), RetentionSettings(maxSize: maxSize, keepFree: 0))
+            var maintenance = StoreMaintenance(folder: folder, removed: {}, log: .silent)
+            func maintain() throws {
+                let retention = Retention(settings: writer.retention)
+                var steps = 0
+                repeat {
+                    try maintenance.step(writer, isIdle: false, at: Clock.monotonic)
+                    steps += 1
+                } while try retention.lacksRoom(facts()) && steps < 200
+            }
+            let connection = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
+            func rows() throws -> [Int64] {
+                try Statement(
+                    composedSQL: "SELECT sum(records), min(first_id), max(last_id) FROM blocks", on: connection
+                ).all { [$0.int64(0), $0.int64(1), $0.int64(2)] }[0]
+            }
+            try maintain()
+            let after = try rows()
+            #expect(try facts().usedBytes <= maxSize)
+            #expect(try facts().usedBytes > maxSize * 3 / 4)
+            #expect(after[0] > 10_000)
+            // The newest records are left, without a gap.
+            #expect(after[2] == 40_000)
+            #expect(after[2] - after[1] < after[0])
+            // The same holds while more records arrive.
+            for _ in 0..<40 {
+                try commit(500)
+                try maintain()
+                let now = try rows()
+                #expect(now[0] > after[0] / 2)
+                #expect(now[2] - now[1] < now[0])
+            }
+            #expect(try rows()[1] > 20_000)
+            #expect(try facts().usedBytes < maxSize * 5 / 4)
+        }
+    }
+
     @Test("Closing a range does not stop the file from shrinking until no free pages are left")
     func shrinking() throws {
         try ScanFixture.withPath { path in

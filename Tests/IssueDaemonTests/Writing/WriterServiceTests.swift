@@ -106,7 +106,8 @@ struct WriterServiceTests {
                     let record = IssueRecord(message: "large", metadata: ["text": text])
                     _ = try store.commit([Submission([record])], wall: Clock.wall, monotonic: Clock.monotonic)
                     // At this length, a checkpoint that resets the WAL is due, whatever was copied before.
-                    return store.walPages >= 2 * WriterService.walPages + WriterService.walPages / 8
+                    let pages = Int(store.retention.disk.checkpointBytes / store.pageBytes)
+                    return store.walPages >= 2 * pages + pages / 8
                 }
             }
             try #require(isLong)
