@@ -626,6 +626,6 @@ package struct RetentionUsage: Equatable, Sendable {
         }.map(\.element)
         return RetentionReply(
             records: records, oldest: oldest, bytes: usedBytes, maxBytes: settings.maxSize, freeBytes: freeBytes,
-            keepFree: settings.keepFree, growth: growth, rules: sorted)
+            keepFree: settings.keepFree, growth: growth, isUnreachable: isReachable ? nil : true, rules: sorted)
     }
 }

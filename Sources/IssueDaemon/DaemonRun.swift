@@ -90,7 +90,8 @@ final class DaemonRun {
                         statusRegistry.update(failure)
                         if let failure { notifiers.report(.storeFault, "reports are refused: \(failure)") }
                     }, damaged: damaged,
-                    removed: { jobs.collect() })
+                    removed: { jobs.collect() },
+                    keepFreeUnreachable: { statusRegistry.update(keepFreeUnreachable: $0) })
             ) { result in
                 started.withLock { $0 = result.map { _ in } }
                 started.signal()

@@ -244,6 +244,7 @@ struct DoctorTests {
     func faults() throws {
         let faults: [(check: String, kind: StoreFaultKind, fault: String)] = [
             ("database", .refusing, "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: the disk is full"),
+            ("database", .keepFree, "other files fill the disk, so no records are removed for KeepFree="),
             ("database", .damagedBlocks, "3 records in damaged blocks of the database can't be read"),
             (
                 "database", .setAside,

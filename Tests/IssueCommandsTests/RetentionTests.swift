@@ -22,7 +22,7 @@ struct RetentionTests {
         #expect(outcome.calls == ["Retention {}"])
         #expect(outcome.code == .success)
         #expect(outcome.output.contains("  Records  2,001\n"))
-        #expect(outcome.output.contains("  Size     1.0 MiB of 1.0 GiB, about 2.0 MiB more each day\n"))
+        #expect(outcome.output.contains("  Used     1.0 MiB of 1.0 GiB, about 2.0 MiB more each day\n"))
         #expect(outcome.output.contains("  Free     100.0 GiB on the disk; KeepFree= is 256.0 MiB\n"))
         #expect(
             outcome.output.hasSuffix(
@@ -30,7 +30,7 @@ struct RetentionTests {
                 RULE                        NEXT          RECORDS  REMOVES
                 MaxAge=7d of shop, user 33  now                12  the oldest records
                 MaxAge=30d                  in 27 days     65,536  the oldest records
-                MaxSize=                    not expected        -  the frequent issues of user 1000
+                MaxSize=                    not expected        -  -
                 KeepFree=                   not expected        -  -
                 of the future               not expected        -  -
 
@@ -59,14 +59,26 @@ struct RetentionTests {
         #expect(output.contains("\nKeepFree=  unknown "))
     }
 
+    @Test("If other files fill the disk, KeepFree= removes nothing, which is not unknown")
+    func unreachable() {
+        let reply = """
+            {"records": 1, "bytes": 8388608, "max_bytes": 16777216, "free_bytes": 1024, "keep_free": 268435456,
+             "unreachable": true, "rules": [{"rule": "max_size", "uid": 1000}, {"rule": "keep_free", "uid": 1000}]}
+            """
+        let output = issuectl(["retention"], .reply(reply)).output
+        #expect(output.contains("KeepFree= is 256.0 MiB, but other files fill the disk\n"), "\(output)")
+        #expect(output.contains("\nMaxSize=   unknown             -  the frequent issues of user 1000\n"), "\(output)")
+        #expect(output.contains("\nKeepFree=  not expected        -  -\n"), "\(output)")
+    }
+
     @Test("If the growth is not known, nothing is said about it, nor about limits on space")
     func unknownGrowth() {
         let unknown = Self.reply.replacing(#""growth": 2097152, "#, with: "")
         let output = issuectl(["retention"], .reply(unknown)).output
-        #expect(output.contains("  Size     1.0 MiB of 1.0 GiB\n"))
+        #expect(output.contains("  Used     1.0 MiB of 1.0 GiB\n"))
         #expect(output.contains("\nMaxSize=                    unknown "))
         let none = issuectl(["retention"], .reply(Self.reply.replacing("2097152", with: "0"))).output
-        #expect(none.contains("  Size     1.0 MiB of 1.0 GiB\n"))
+        #expect(none.contains("  Used     1.0 MiB of 1.0 GiB\n"))
         #expect(none.contains("\nMaxSize=                    not expected "))
     }
 

@@ -271,7 +271,7 @@ extension DoctorCheck {
             case .configuration, .notifier: DoctorFinding(.problem, fault.text, fix: checkAndReload)
             case .restart:
                 DoctorFinding(.warning, fault.text, fix: "systemctl restart issued.socket issued.service")
-            case .refusing, .ledger, .damagedBlocks, .commitsLost, .setAside, .credential, nil: nil
+            case .refusing, .keepFree, .ledger, .damagedBlocks, .commitsLost, .setAside, .credential, nil: nil
             }
         }
     }
@@ -290,6 +290,10 @@ extension DoctorCheck {
             case .configuration, .notifier, .restart, .credential, .ledger: nil
             case .refusing:
                 DoctorFinding(.problem, fault.text, fix: "issuectl status; free disk space, or fix the file's rights")
+            case .keepFree:
+                DoctorFinding(
+                    .warning, fault.text,
+                    fix: "free space on the database's disk, or lower KeepFree= in issued.conf")
             case .commitsLost:
                 DoctorFinding(
                     .problem, fault.text,

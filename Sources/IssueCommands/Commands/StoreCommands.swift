@@ -223,13 +223,14 @@ struct RetentionCommand: Command {
             "NEXT is the time at which a rule removes records next, if reports keep arriving as in the last 24 "
                 + "hours. For MaxSize= and KeepFree=, a time later than now is unknown until the database is six "
                 + "hours old and has a closed range. RECORDS is the number of records that MaxAge= "
-                + "removes at that time.",
+                + "removes at that time. Used is the size of the database without its free pages, which MaxSize= "
+                + "limits; issuectl status shows the size of the file.",
             "MaxAge= removes the records of a range together, when its newest record is old enough. A range has up to "
-                + "65,536 records, and up to 16 MiB or an eighth of MaxSize=, whichever is less. MaxSize= and "
-                + "KeepFree= remove records of the user with the most data, usually only those of frequent issues, "
-                + "until enough space is free; their number depends on the records that arrive until then. No rule "
-                + "removes records from the open range, to which new records are added. The counts of issues stay "
-                + "exact.",
+                + "65,536 records, and up to 16 MiB or an eighth of the space for the database, whichever is less. "
+                + "MaxSize= and KeepFree= remove records of the user with the most data, usually only those of "
+                + "frequent issues, until enough space is free; their number depends on the records that arrive until "
+                + "then. No rule removes records from the open range, to which new records are added. The counts of "
+                + "issues stay exact.",
             "You need the right to see all records.",
         ],
         examples: ["issuectl retention", "issuectl retention --json"])
@@ -249,11 +250,12 @@ struct RetentionCommand: Command {
         page.fields([
             ("Records", Quantity.text(reply.records)),
             ("Oldest", reply.oldest.map { PageTime.full($0, now: context.now) }),
-            ("Size", "\(Quantity.bytes(reply.bytes)) of \(Quantity.bytes(reply.maxBytes))\(growth)"),
+            ("Used", "\(Quantity.bytes(reply.bytes)) of \(Quantity.bytes(reply.maxBytes))\(growth)"),
             (
                 "Free",
                 reply.freeBytes.map {
                     "\(Quantity.bytes($0)) on the disk; KeepFree= is \(Quantity.bytes(reply.keepFree))"
+                        + (reply.isUnreachable == true ? ", but other files fill the disk" : "")
                 }
             ),
         ])
@@ -272,7 +274,9 @@ struct RetentionCommand: Command {
         let isDue = rule.at.map { $0 <= context.now } ?? false
         // Above MaxSize=, no time means that all records are in the open range.
         let isLater = name == .maxAge || name == .maxSize && reply.bytes > reply.maxBytes
-        let never = isLater ? "after the open range" : reply.growth != nil ? "not expected" : "unknown"
+        let isUnreachable = name == .keepFree && reply.isUnreachable == true
+        let isUnexpected = reply.growth != nil || isUnreachable
+        let never = isLater ? "after the open range" : isUnexpected ? "not expected" : "unknown"
         let next = rule.at.map { isDue ? "now" : RelativeTime.text($0, now: context.now) } ?? never
         let user = rule.uid.map { "user \(context.user($0))" }
         let (label, removes): (String, String)
@@ -284,7 +288,8 @@ struct RetentionCommand: Command {
             removes = rule.at == nil ? "-" : "the oldest records"
         case .maxSize, .keepFree:
             label = name == .maxSize ? "MaxSize=" : "KeepFree="
-            removes = user.map { "the frequent issues of \($0)" } ?? "-"
+            let isKnown = rule.at != nil || never == "unknown"
+            removes = isKnown ? user.map { "the frequent issues of \($0)" } ?? "-" : "-"
         case nil: (label, removes) = (rule.name, "-")
         }
         return [

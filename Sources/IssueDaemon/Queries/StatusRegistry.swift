@@ -50,6 +50,8 @@ final class StatusRegistry: Sendable {
         var notifiers: [String: NotifierStatus] = [:]
         /// Why reports are refused, and since when; nil if they are not.
         var obstacle: (failure: StoreFailure, since: IssueTimestamp)?
+        /// Whether other files fill the disk so much that no records are removed for `KeepFree=`.
+        var isKeepFreeUnreachable = false
         /// When it was found that commits of the last run are lost; nil if none are.
         var commitsLostAt: IssueTimestamp?
         var configurationFaults: [(text: String, kind: StoreFaultKind)] = []
@@ -119,6 +121,11 @@ final class StatusRegistry: Sendable {
         state.withLock { state in
             state.obstacle = failure.map { ($0, state.obstacle?.since ?? Clock.wall) }
         }
+    }
+
+    /// Sets whether other files fill the disk so much that no records are removed for `KeepFree=`.
+    func update(keepFreeUnreachable: Bool) {
+        state.withLock { $0.isKeepFreeUnreachable = keepFreeUnreachable }
     }
 
     /// Sets when it was found that commits of the last run are lost; nil if none are.
@@ -237,6 +244,11 @@ final class StatusRegistry: Sendable {
             store.freeBytes = FileSystem.freeSpace(in: FileSystem.parentFolder(of: path)).map { Int($0) }
             if let (failure, since) = state.obstacle {
                 store.add("\(StoreStatus.refusalFaultPrefix)\(since.description): \(failure)", .refusing)
+            }
+            if state.isKeepFreeUnreachable {
+                store.add(
+                    "other files fill the disk, so no records are removed for KeepFree=: free space there, or lower "
+                        + "KeepFree=", .keepFree)
             }
             if figures.damagedRecords > 0 {
                 let count = figures.damagedRecords

@@ -50,6 +50,8 @@ struct StoreMaintenance {
     /// Called when unreferenced rows should be removed.
     private let removed: () -> Void
     private let log: Log
+    /// Called at each check, with whether other files leave too little free space.
+    var onKeepFree: (Bool) -> Void = { _ in }
     private var expiry: ExpiryRun?
     private var collecting: CollectionStep?
     /// The estimated space of series without records; nil if it has not been counted since the start.
@@ -235,6 +237,7 @@ struct StoreMaintenance {
     private mutating func noteFreeSpace(_ space: RetentionSettings.FreeSpace, _ facts: RetentionSnapshot) {
         let isUnreachable = space == .unreachable
         defer { isFreeSpaceUnreachable = isUnreachable }
+        onKeepFree(isUnreachable)
         guard isUnreachable, !isFreeSpaceUnreachable else { return }
         let free = facts.freeBytes.map { "\($0)" } ?? "unknown"
         log.warning(

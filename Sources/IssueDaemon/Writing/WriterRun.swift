@@ -88,6 +88,7 @@ final class WriterRun {
         let now = Clock.monotonic
         maintenance = StoreMaintenance(
             folder: FileSystem.parentFolder(of: opening.path), removed: callbacks.removed, log: log)
+        maintenance.onKeepFree = callbacks.keepFreeUnreachable
         storeDamage = { service.storeDamage($0) }
         nextDamageAttempt = now.advanced(by: Self.damageInterval)
         (nextWritingCheck, nextRescue, nextFileCheck) = (now, now, now)

@@ -22,6 +22,8 @@ final class WriterService: Sendable {
         var damaged: @Sendable () -> Void
         /// Records were removed since the last call. Rows that are no longer referenced should now be removed, too.
         var removed: @Sendable () -> Void
+        /// Whether other files fill the disk so much that no records are removed for `KeepFree=`. Called at each check.
+        var keepFreeUnreachable: @Sendable (Bool) -> Void = { _ in }
     }
 
     let inbox = Monitor(WriterInbox())

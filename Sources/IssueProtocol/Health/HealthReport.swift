@@ -121,7 +121,8 @@ package struct HealthReport: Equatable, Sendable {
             switch kind {
             case .refusing: findings.append(HealthFinding(.refusing, .failing, fault))
             case .ledger: findings.append(HealthFinding(.ledger, .degraded, fault))
-            case .damagedBlocks, .commitsLost, .setAside, .configuration, .notifier, .restart, .credential, nil:
+            case .keepFree, .damagedBlocks, .commitsLost, .setAside, .configuration, .notifier, .restart, .credential,
+                nil:
                 findings.append(HealthFinding(.fault, .degraded, fault))
             }
         }
@@ -277,6 +278,8 @@ package struct HealthReport: Equatable, Sendable {
 package enum StoreFaultKind: String, CaseIterable, Sendable {
     /// Reports are refused now.
     case refusing = "store.refusing"
+    /// Other files fill the disk, so no records are removed for `KeepFree=`.
+    case keepFree = "store.keep-free"
     /// The ledger of a destination does not balance.
     case ledger = "store.ledger"
     /// Records in damaged blocks of the database cannot be read.

@@ -304,10 +304,11 @@ package enum CollectorInterface {
         method Limits() -> (limits: []Limit, others: ?int, others_held: ?int, since: string)
 
         # Returns what is stored, and which records retention removes next: its rules in the order in which they remove records.
-        # growth: the bytes that are added per day.
+        # bytes: without free pages. growth: the bytes that are added per day. unreachable: other files fill the disk, so
+        # no records are removed for KeepFree=.
         method Retention() -> (
           records: int, oldest: ?string, bytes: int, max_bytes: int, free_bytes: ?int, keep_free: int, growth: ?int,
-          rules: ?[]RetentionRule
+          unreachable: ?bool, rules: ?[]RetentionRule
         )
 
         # Forwards now. Replies when everything that was pending at the time of the call has a fate, or after the

@@ -213,15 +213,18 @@ package struct RetentionReply: Equatable, Sendable {
     /// The bytes that new records add in a day, at the rate of the last 24 hours or, if the store is younger, of its
     /// lifetime; nil if unknown.
     package var growth: Int64?
+    /// `true` if other files fill the disk so much that no records are removed for `KeepFree=`; otherwise nil.
+    package var isUnreachable: Bool?
     /// The rules in the order in which they remove records. Rules that remove none at the current rate come last.
     package var rules: [RetentionRule]
 
     package init(
         records: Int64, oldest: IssueTimestamp?, bytes: Int64, maxBytes: Int64, freeBytes: Int64?, keepFree: Int64,
-        growth: Int64? = nil, rules: [RetentionRule] = []
+        growth: Int64? = nil, isUnreachable: Bool? = nil, rules: [RetentionRule] = []
     ) {
         (self.records, self.oldest, self.bytes, self.maxBytes) = (records, oldest, bytes, maxBytes)
         (self.freeBytes, self.keepFree, self.growth, self.rules) = (freeBytes, keepFree, growth, rules)
+        self.isUnreachable = isUnreachable
     }
 }
 
@@ -238,6 +241,7 @@ extension RetentionReply: JSONObjectCodable {
         try members.optional("free_bytes", &freeBytes)
         try members.required("keep_free", &keepFree)
         try members.optional("growth", &growth)
+        try members.optional("unreachable", &isUnreachable)
         try members.defaulted("rules", &rules, [])
     }
 }
