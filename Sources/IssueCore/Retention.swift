@@ -2,7 +2,8 @@ package import IssueProtocol
 
 /// Decides which records of closed ranges are removed.
 ///
-/// Old records are removed range by range, the oldest range first. If space is short, the user with the most data loses
+/// Old records are removed range by range, the oldest range first. If a range holds much of the data, only its oldest
+/// blocks are removed. If space is short, the user with the most data loses
 /// records first. If other files fill the disk and removing all records would not free enough space, no records are
 /// removed to free disk space.
 ///
@@ -28,7 +29,7 @@ package struct Retention: Equatable, Sendable {
         case countUnreferenced
         /// Remove those series of these users that have no records, with their groups and counts.
         case collect(Set<UInt32>)
-        /// Close the open range before it is full, because it has been open for too long.
+        /// Close the open range, because it has been open for too long, or because it is full and space is short.
         case closeRange
         /// Do nothing and check again after this time.
         case wait(Duration)
@@ -49,8 +50,10 @@ package struct Retention: Equatable, Sendable {
     /// Returns the next action.
     package func next(_ snapshot: RetentionSnapshot) -> Action {
         if let oldest = snapshot.oldest, oldest.isEmpty { return .forget(oldest, .age) }
-        // After a limit was lowered, the open range may be much larger than a range should be.
-        if snapshot.isOpenRangeFull, lacksRoom(snapshot) { return .closeRange }
+        // After a limit was lowered, the open range may be much larger than a range should be. Closing it needs some
+        // space, so on a full disk, closed ranges are removed first.
+        let canClose = (snapshot.availableBytes ?? .max) >= settings.disk.sufficientBytes / 2
+        if snapshot.isOpenRangeFull, lacksRoom(snapshot), canClose || snapshot.oldest == nil { return .closeRange }
         if let oldest = snapshot.oldest, let reason = reason(toRemove: oldest, snapshot) {
             guard reason != .age else { return .forget(oldest, reason) }
             guard let unreferenced = snapshot.unreferenced else { return .countUnreferenced }
@@ -382,11 +385,11 @@ package enum EvictionPolicy {
         return candidates.filter { $0.bytes >= mean / 2 }.min { $0.range.id < $1.range.id }
     }
 
-    /// Returns the fraction of a candidate's records that is removed, the oldest ones; nil if all of them are removed,
-    /// which is cheapest.
+    /// Returns how much of a candidate's records to remove, the oldest ones. Returns nil if all of them should be
+    /// removed, which is cheaper.
     ///
-    /// A part is removed if the rest would make up at least a quarter of what remains of all data. That is so if the
-    /// range was filled before a limit on space was lowered, or if there is space for few ranges. At least a sixteenth
+    /// A part is removed if the rest would make up at least a quarter of what remains of all data. This happens if a
+    /// limit on space was lowered after the range was filled, or if there is space for few ranges. At least a sixteenth
     /// is removed, so that few removals are enough if the estimate of `excess` is too low.
     ///
     /// - Parameters:

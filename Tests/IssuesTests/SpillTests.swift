@@ -227,10 +227,10 @@ struct SpillTests {
         }
         try await Self.withFolder(1 << 20) { folder in
             let full = SpillFolder(path: folder.path, limit: 0)
-            #expect(try reason(full) == "the folder \(folder.path) is full: unsent reports may take 0 MiB")
+            #expect(try reason(full) == "the folder \(folder.path) is full: unsent reports may take 0 bytes")
             let within = SpillFolder(path: "\(folder.path)/lost/x")
             #expect(
-                try reason(within) == "cannot write to the folder \(within.path): Not a directory (ENOTDIR)")
+                try reason(within) == "cannot open the folder \(within.path): Not a directory (ENOTDIR)")
             try FileSystem.setMode(0o755, of: folder.path)
             #expect(
                 try reason(folder)

@@ -184,11 +184,11 @@ extension Configuration {
             }
         }
         let keepFree = store.retention.keepFree
-        if let size = FileSystem.size(ofFileSystemOf: store.path), keepFree > size {
+        if let size = FileSystem.size(ofFileSystemOf: store.path), keepFree > size / 2 {
             let line = location("[Store]", "KeepFree").map { "\($0): " } ?? ""
             warnings.append(
-                "\(line)[Store] KeepFree=\(SizeText.text(keepFree)) is larger than the file system of \(store.path), "
-                    + "which has \(size >> 20)M, so this much can never be free.")
+                "\(line)[Store] KeepFree=\(SizeText.text(keepFree)) is more than half of the file system of "
+                    + "\(store.path), which has \(size >> 20)M; half of it is kept free instead.")
         }
         let (maxAge, resolveAfter) = (store.retention.maxAge, store.retention.resolveAfter)
         if maxAge <= resolveAfter {

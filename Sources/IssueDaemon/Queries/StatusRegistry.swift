@@ -247,8 +247,8 @@ final class StatusRegistry: Sendable {
             }
             if state.isKeepFreeUnreachable {
                 store.add(
-                    "other files fill the disk, so no records are removed for KeepFree=: free space there, or lower "
-                        + "KeepFree=", .keepFree)
+                    "KeepFree= can't be met because other files fill the disk, so no records are removed for it; free "
+                        + "disk space, or lower KeepFree= if it is above its minimum of 16M", .keepFree)
             }
             if figures.damagedRecords > 0 {
                 let count = figures.damagedRecords

@@ -207,7 +207,8 @@ package struct HealthReport: Equatable, Sendable {
     ) -> HealthFinding? {
         guard !destination.isRemoved, let last = destination.lastExpired else { return nil }
         let age = last.age(at: now)
-        guard age < thresholds.expiryMemory else { return nil }
+        // A time far in the future was stored while the clock was wrong.
+        guard age < thresholds.expiryMemory, last < now.advanced(by: thresholds.expiryMemory) else { return nil }
         return HealthFinding(
             .expired, .degraded, destination: destination.name,
             "records expired before destination \(destination.name) had them, the last \(ago(age)), "

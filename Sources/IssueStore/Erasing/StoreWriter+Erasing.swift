@@ -101,7 +101,7 @@ extension RecordRemoval {
             guard let found, let base = gone.first?.base else { continue }
             let rows = Set(gone.map(\.row))
             let left = (PostingList.decode(found.list, base: base) ?? []).filter { !rows.contains($0) }
-            let bytes = found.bytes * Int64(left.count) / max(found.records, 1)
+            let bytes = found.bytes.clampedProduct(Int64(left.count)) / max(found.records, 1)
             try subtractShare(found.bytes - bytes, of: found.user, in: key.range)
             try connection.run(
                 """

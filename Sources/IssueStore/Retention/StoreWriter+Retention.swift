@@ -17,7 +17,7 @@ extension StoreWriter {
         try transaction(isSynced: false) { () throws(SQLiteError) in try removal.forget(range, &memory) }
     }
 
-    /// Closes the open range before it is full, unless it has no records.
+    /// Closes the open range, unless it has no records.
     package func closeOpenRange() throws(StoreFailure) {
         guard memory.open.first != nil else { return }
         try transaction { () throws(SQLiteError) in try closeRange() }

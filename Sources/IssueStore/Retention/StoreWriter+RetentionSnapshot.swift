@@ -23,7 +23,7 @@ extension StoreWriter {
             maxSize = retention.effectiveMaxSize(
                 availableBytes: snapshot.availableBytes, usedBytes: snapshot.usedBytes)
             snapshot.openBytes = Int64(memory.open.byteCount)
-            snapshot.isOpenRangeFull = isRangeFull
+            snapshot.isOpenRangeFull = memory.open.first != nil && isRangeFull
             try addAges(to: &snapshot)
             if Retention(settings: retention).lacksRoom(snapshot) { snapshot.holdings = try holdings() }
             return snapshot

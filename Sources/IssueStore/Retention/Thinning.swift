@@ -383,7 +383,8 @@ extension RecordRemoval {
         }
         let ofSeries = min(RangePostings.Posting.bytesOfSeries, size.bytes)
         let readable = Int64(left.count - unreadable.count)
-        let bytes = readable == 0 ? 0 : ofSeries + (size.bytes - ofSeries) * readable / max(size.records, 1)
+        let ofRecords = (size.bytes - ofSeries).clampedProduct(readable) / max(size.records, 1)
+        let bytes = readable == 0 ? 0 : ofSeries + ofRecords
         try connection.run(
             """
             UPDATE postings SET records = ?3, bytes = ?4, ids = ?5,

@@ -313,6 +313,8 @@ struct LedgerChanges {
     static let received: Int64 = 7
 
     private var sums: [Line: Sum] = [:]
+    /// The destinations for which readable records have expired.
+    private var destinationsWithExpiry: Set<Int64> = []
 
     /// Adds records of an account to what the host has received, and queues them for the given destinations.
     mutating func received(_ sum: Sum, account: AccountID, destinations: [Int64]) {
@@ -330,16 +332,15 @@ struct LedgerChanges {
     mutating func moved(
         _ sum: Sum, account: AccountID, destination: Int64, from: IssueFate.Outcome, to: IssueFate.Outcome
     ) {
-        let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
-        add(negative, destination: destination, account: account, fate: Int64(from.databaseValue))
-        add(sum, destination: destination, account: account, fate: Int64(to.databaseValue))
+        if to == .expired { destinationsWithExpiry.insert(destination) }
+        shift(sum, account: account, destination: destination, from: from, to: to)
     }
 
     /// Moves an unreadable record from `pending` to `expired`. Its number of occurrences is unknown, so
     /// only one is moved. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
     mutating func expiredUnreadable(account: AccountID, destination: Int64) {
         let sum = Sum(records: 1, occurrences: 1)
-        moved(sum, account: account, destination: destination, from: .pending, to: .expired)
+        shift(sum, account: account, destination: destination, from: .pending, to: .expired)
     }
 
     /// Subtracts erased records of an account from the received records of a destination, and from its records with
@@ -348,6 +349,14 @@ struct LedgerChanges {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Self.received)
         if let fate { add(negative, destination: destination, account: account, fate: Int64(fate.databaseValue)) }
+    }
+
+    private mutating func shift(
+        _ sum: Sum, account: AccountID, destination: Int64, from: IssueFate.Outcome, to: IssueFate.Outcome
+    ) {
+        let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
+        add(negative, destination: destination, account: account, fate: Int64(from.databaseValue))
+        add(sum, destination: destination, account: account, fate: Int64(to.databaseValue))
     }
 
     private mutating func add(_ sum: Sum, destination: Int64, account: AccountID, fate: Int64) {
@@ -373,15 +382,13 @@ struct LedgerChanges {
                                           occurrences = min(occurrences, 9223372036854775807 - ?5) + ?5
                 """, line.destination, line.account, line.fate, sum.records, sum.occurrences)
         }
-        let expired = Int64(IssueFate.Outcome.expired.databaseValue)
-        let destinations = sums.filter { $0.key.fate == expired && $0.value.records > 0 }.map(\.key.destination)
-        for destination in Set(destinations) { try Self.noteExpiry(at: destination, on: connection) }
+        for destination in destinationsWithExpiry { try Self.noteExpiry(at: destination, on: connection) }
     }
 
     /// Stores the current time as that of the last expiry at a destination.
     ///
-    /// It is stored in the destination's state, but the forwarder, which writes the other members of the state, neither
-    /// knows nor changes it.
+    /// It is stored in the destination's state, but `DestinationRow.State`, with which the forwarder replaces the state,
+    /// does not have it; `ForwardingOutbox.write` keeps it.
     private static func noteExpiry(at destination: Int64, on connection: DatabaseConnection) throws(SQLiteError) {
         try connection.run(
             """

@@ -99,11 +99,8 @@ package final class StoreWriter {
                     nextMuteEnd: try Self.nextMuteEnd(connection),
                     guardian: CardinalityGuard(settings: settings.limits)),
                 open: open)
-        } catch {
-            throw StoreFailure(error)
-        }
-        do throws(SQLiteError) {
-            _ = try connection.setPragma("journal_size_limit", to: settings.retention.disk.typicalWALBytes)
+            // A WAL file that grew in a busy period is truncated when the WAL is reset.
+            try connection.setPragma("journal_size_limit", to: settings.retention.disk.typicalWALBytes)
         } catch {
             throw StoreFailure(error)
         }

@@ -146,19 +146,27 @@ package struct SpillFolder: Sendable {
     package func keep(
         _ call: [UInt8], of producer: String, from sequence: Int64, issues: Int
     ) throws(SpillFailure) {
+        let folder = try openOrMake()
+        var isSaved = false
+        defer { if !isSaved, issues > 0 { Self.noteLost(issues, in: folder) } }
+        guard Self.files(in: folder).reduce(call.count, { $0 + $1.size }) <= limit else {
+            throw SpillFailure("the folder \(path) is full: unsent reports may take \(limit) bytes")
+        }
         do throws(Errno) {
-            let folder = try PrivateFolder(path, makesMissing: true)
-            var isSaved = false
-            defer { if !isSaved, issues > 0 { Self.noteLost(issues, in: folder) } }
-            guard Self.files(in: folder).reduce(call.count, { $0 + $1.size }) <= limit else { throw .fileTooLarge }
             try folder.writeAtomically(call, to: Self.name(of: producer, from: sequence))
             isSaved = true
-        } catch .fileTooLarge {
-            throw SpillFailure("the folder \(path) is full: unsent reports may take \(limit >> 20) MiB")
+        } catch {
+            throw SpillFailure("cannot write to the folder \(path): \(error)")
+        }
+    }
+
+    private func openOrMake() throws(SpillFailure) -> PrivateFolder {
+        do throws(Errno) {
+            return try PrivateFolder(path, makesMissing: true)
         } catch .notPermitted {
             throw SpillFailure("other users own the folder \(path), can access it, or can replace a part of its path")
         } catch {
-            throw SpillFailure("cannot write to the folder \(path): \(error)")
+            throw SpillFailure("cannot open the folder \(path): \(error)")
         }
     }
 

@@ -166,9 +166,20 @@ struct RetentionTests {
     func closesLargeRange() {
         var snapshot = snapshot(used: Self.maxSize + 1)
         snapshot.isOpenRangeFull = true
+        snapshot.freeBytes = 1 << 30
         #expect(Self.retention.next(snapshot) == .closeRange)
         snapshot.usedBytes = Self.maxSize
         #expect(Self.retention.next(snapshot) == .wait(.seconds(60)))
+    }
+
+    @Test("On a full disk, closed ranges are removed before the open range is closed, which needs space")
+    func closesNothingOnFullDisk() {
+        var snapshot = snapshot(used: Self.maxSize + 1)
+        snapshot.isOpenRangeFull = true
+        snapshot.freeBytes = 0
+        #expect(Self.retention.next(snapshot) != .closeRange)
+        snapshot.oldest = nil
+        #expect(Self.retention.next(snapshot) == .closeRange)
     }
 
     @Test("An oldest range without records is removed, whatever its age")

@@ -185,7 +185,7 @@ struct StoreMaintenanceTests {
     }
 
     @Test(
-        "If a limit on space is lowered, the newest records remain, as many as have space, whatever range they are in")
+        "If a limit on space is lowered, the newest records remain, as many as fit, whatever range they are in")
     func lowered() throws {
         try ScanFixture.withPath { path in
             var settings = StoreWriterSettings(path: path, limits: LimitSettings(), randomBits: { 1 })
