@@ -38,8 +38,8 @@ public struct IssueBrowser: Sendable {
     ///   - limit: The maximum number of issues on the page. Nil means 50; the daemon returns at most 1,000.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
     ///   - sparkline: The number of buckets in which the records of each group are counted: at most 1,000, and at most
-    ///     100,000 divided by `limit`. They cover the time from the filter's `since`, by default 24 hours before the
-    ///     end, to its `until`, by default now. Nil returns no counts.
+    ///     100,000 divided by `limit`. They cover the time from the filter's `since` to its `until`. Without
+    ///     an `until` they end now; without a `since` they start 24 hours before the end. Nil returns no counts.
     /// - Returns: A page of issues.
     /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
     public func list(
@@ -133,7 +133,7 @@ public struct IssueBrowser: Sendable {
     ///
     /// - Parameters:
     ///   - destination: The name of a destination. Nil returns the dead letters of all destinations.
-    ///   - records: The ids of records. Nil returns the dead letters of all records.
+    ///   - records: The ids of the records, summaries and corrections whose dead letters are returned. Nil returns all.
     ///   - hasLines: `true` to include the line that was to be sent for each dead letter.
     ///   - limit: The maximum number of dead letters on the page. Nil means 50; the daemon returns at most 500.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.

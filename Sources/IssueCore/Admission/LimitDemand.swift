@@ -90,8 +90,8 @@ package struct BucketDemand: Equatable, Sendable {
     private var at: RecordLogInstant
     /// The current period of the refill.
     private var window: Window
-    /// Whether a record was counted after one with a later time. The excess may then be too low, by less than one
-    /// token.
+    /// Whether a record was counted after one with a later time. It then counts at that later time, as in the bucket,
+    /// so the excess may be too low.
     private var isEstimate = false
     private var hours = HourlyDemand()
 

@@ -101,12 +101,12 @@ package struct Forwarding: Sendable {
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
-    /// The earliest time at which another batch may be sent before a blocked one without a proof that the blocked lines
-    /// are the cause; nil for any time. Reset by a response that accepts or rejects lines. The delay limits how many
+    /// The earliest time at which another batch may be sent before one that gets no response, while it is not proven
+    /// that the lines of that batch are the reason; nil for any time. Reset by a response that accepts or rejects lines. The delay limits how many
     /// lines are sent in an outage, because lines may arrive although no response comes.
     var nextOvertaking: MonotonicInstant?
-    /// When the next batch is sent before a blocked one without a proof, `nextOvertaking` is set to the end of this
-    /// delay.
+    /// The delay after which `nextOvertaking` allows the next such attempt. It begins each time a batch is sent before
+    /// another whose lines are not proven to be the reason.
     var overtakingDelay = Self.firstOvertakingDelay
     /// Why the last request failed; nil after a response that accepts or rejects lines, and after one that pauses the
     /// destination.
@@ -399,8 +399,8 @@ extension Forwarding {
 }
 
 extension Forwarding {
-    /// Whether the destination is paused and the forwarder waits for the next probe. Priority records may be sent
-    /// before that probe.
+    /// Whether the destination is paused and the forwarder waits for the next probe. If the reason is
+    /// `manyLinesRefused`, priority records may be sent before that probe.
     package var isPaused: Bool {
         if case .paused = state { preemptedPause == nil } else { false }
     }

@@ -79,7 +79,8 @@ package struct CachedLine: Sendable {
     package var parts: [[UInt8]] = []
     /// The name of the object that contains the metadata; empty until it is chosen.
     package var metadataName = ""
-    /// The keys of the last metadata that was copied to a line unchanged, without duplicates.
+    /// The keys that the next metadata is expected to have, in order and without duplicates. They are those of metadata
+    /// that was copied to lines unchanged.
     package var fields: [Field] = []
 
     package init() {}

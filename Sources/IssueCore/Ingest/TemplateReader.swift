@@ -200,8 +200,9 @@ struct TemplateReader: ~Escapable {
 
     // MARK: Paths
 
-    /// Returns the path that the slash begins or is in. If an IPv4 address follows the slash, as in `db/10.0.0.1`,
-    /// returns it with the slash, any name before the slash, and the IPv4 addresses that follow. Otherwise returns nil.
+    /// Returns the path that the slash begins or is in; nil if there is none. If an IPv4 address follows the slash, as in
+    /// `db/10.0.0.1`, returns that address instead, with the slash, any name before the slash, and the IPv4 addresses
+    /// that follow.
     private mutating func takePath() -> Token? {
         let slash = position
         position += 1

@@ -142,7 +142,8 @@ package struct UserLoad: Sendable {
     /// Returns the bytes that each connection may have in flight while the user is above half the limit.
     private func share(of calls: Int) -> Int { calls / max(1, active) }
 
-    /// Returns `true` if a connection may be read in a round in which other users are waiting too.
+    /// Returns `true` if a connection may be read in this round: the user's quantum is not used up, or very little was
+    /// read from the connection the last time.
     ///
     /// - Parameters:
     ///   - round: The number of the round.
@@ -204,7 +205,8 @@ package struct AccountableUsers: Hashable, Sendable {
     private struct Range: Hashable, Sendable {
         var first: UInt32
         var last: UInt32
-        /// The accountable user; nil if the range may belong to containers of many users.
+        /// The accountable user. Nil if the owner is not a person, since the range may then belong to containers of
+        /// many users.
         var owner: UInt32?
     }
 

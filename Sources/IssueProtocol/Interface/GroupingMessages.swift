@@ -115,7 +115,8 @@ package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
 
     package static var initial: Self { Self(group: .initial, count: 0) }
 
-    /// Adds the groups and corrections of a later call, whose reply counts only its own.
+    /// Adds the count and the corrections in the reply of a later call, which covers only that call. `group` becomes
+    /// that of the later reply.
     package mutating func add(_ later: Self) {
         group = later.group
         count &+= later.count

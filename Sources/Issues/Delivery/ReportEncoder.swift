@@ -9,7 +9,7 @@ struct QueuedReport: Sendable {
     var repeats = 0
     /// The time of the last coalesced report. Nil if there is none.
     var lastRepeat: IssueTimestamp?
-    /// The numbers of unsent reports that are in the metadata of this report.
+    /// How many unsent reports the metadata of this report counts.
     var unsentBefore = UnsentCount()
 }
 

@@ -381,7 +381,8 @@ package struct SpillSender: Sendable {
                 try? open.remove(file.name)
                 if outcome == .never {
                     lost(in: open)
-                    // After a refused sequence number, the daemon continues only on a new connection.
+                    // On this connection, the daemon refuses later numbered calls until this one is sent again. It is
+                    // not, so the other calls need a new connection.
                     break
                 }
             }
