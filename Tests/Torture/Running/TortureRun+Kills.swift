@@ -7,7 +7,7 @@ extension TortureRun {
     private enum Trigger {
         case load
         case fillingRanges
-        /// The size limit is lowered, so that whole ranges are removed.
+        /// The maximum age is lowered, so that whole ranges are removed.
         case shrinkingStore
         case start
         case stop
@@ -65,7 +65,7 @@ extension TortureRun {
             try inspection.inspect()
             try daemon.terminate()
             var small = daemon.configuration
-            small.text.replace(/MaxSize=\w+/, with: "MaxSize=1M")
+            small.text.replace(/MaxSize=\w+/, with: "MaxSize=1M\nMaxAge=1s")
             try daemon.configure(small)
         case .stop: load(for: 10...100)
         }
