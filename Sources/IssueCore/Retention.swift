@@ -613,12 +613,11 @@ package struct RetentionUsage: Equatable, Sendable {
         }
         rules.append(
             RetentionRule(.maxSize, uid: largestUser, at: whenFull(settings.maxSize.clampedDifference(usedBytes))))
-        let available = availableBytes
-        let isReachable = settings.freeSpace(bytes: available, usedBytes: usedBytes) != .unreachable
+        let isReachable = settings.freeSpace(bytes: availableBytes, usedBytes: usedBytes) != .unreachable
         rules.append(
             RetentionRule(
                 .keepFree, uid: largestUser,
-                at: isReachable ? available.flatMap { whenFull($0.clampedDifference(settings.keepFree)) } : nil))
+                at: isReachable ? availableBytes.flatMap { whenFull($0.clampedDifference(settings.keepFree)) } : nil))
         let sorted = rules.enumerated().sorted { left, right in
             switch (left.element.at, right.element.at) {
             case (let one?, let other?) where one != other: one < other

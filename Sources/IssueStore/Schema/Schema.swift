@@ -74,8 +74,6 @@ package enum Schema {
         try connection.setPragma("foreign_keys", to: "ON")
         try setCache(connection)
         try connection.setPragma("temp_store", to: "MEMORY")
-        // A WAL file that grew in a busy period is truncated when the WAL is reset.
-        try connection.setPragma("journal_size_limit", to: WALLimits.typicalBytes)
         // Debian's SQLite enables this by default, and would overwrite everything that retention deletes. `erasing`
         // enables it when needed.
         try connection.setPragma("secure_delete", to: 0)
