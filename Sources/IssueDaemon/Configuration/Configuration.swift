@@ -129,7 +129,7 @@ extension Configuration {
         }
         for notifier in misconfiguredNotifiers where origins != nil {
             sections.append(
-                "# This section has an error, so the notifier is paused.\n"
+                "# This section has an error. These are its valid values.\n"
                     + Self.text(
                         "[Notify \(notifier.name)]", of: notifier.settings, by: ConfigurationTable.notifier, &origins))
         }

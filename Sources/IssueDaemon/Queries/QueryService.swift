@@ -53,7 +53,9 @@ final class QueryService: Sendable {
         }
         switch job.work {
         case .status, .metrics, .limits, .destinations: status.submit(job)
-        default:
+        case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
+            .deploy, .removeDeployment, .deployments, .grouping, .explainRecord, .retention, .silences, .addSilence,
+            .endSilence:
             inbox.withLock { $0.enqueue(job) }
             inbox.broadcast()
         }

@@ -248,7 +248,7 @@ final class StatusRegistry: Sendable {
             if state.isKeepFreeUnreachable {
                 store.add(
                     "KeepFree= can't be met because other files fill the disk, so no records are removed for it; free "
-                        + "disk space, or lower KeepFree= if it is above its minimum of 16M", .keepFree)
+                        + "disk space, or lower KeepFree= if it is above its minimum", .keepFree)
             }
             if figures.damagedRecords > 0 {
                 let count = figures.damagedRecords

@@ -223,7 +223,7 @@ struct NotifierConfigurationTests {
         let path = "\(folder.path)/issued.conf"
         let reading = reader.read(.file(path))
         let text = reading.configuration.text(origins: reading.origins)
-        #expect(text.contains("\n# This section has an error, so the notifier is paused.\n[Notify bad]\n"))
+        #expect(text.contains("\n# This section has an error. These are its valid values.\n[Notify bad]\n"))
         #expect(text.contains("\n# \(path):3\nBurst=7\n") && text.contains("\n# \(path):4\nFormat=slack\n"))
         #expect(text.contains("\nURL=\n"))
         // The copy of the last valid configuration has only valid sections.

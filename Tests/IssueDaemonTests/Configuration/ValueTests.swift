@@ -102,7 +102,7 @@ struct ValueTests {
                 "LogzIO", "Proxy", ["http://p:3128", "socks5h://p:1", "http://[::1]:9/", "https://p.example.com"],
                 [
                     "p:3128", "http://u:p@p:1", "ftp://p", "http://p/x", "http://", "http://p:0", "http://p:70000",
-                    "http:/p",
+                    "http:/p", "http://[]:80",
                 ]
             ),
             (
