@@ -361,6 +361,7 @@ struct NotificationTests {
             #expect(receiver.messages[0]["text"]?.asString?.hasPrefix("*Test of notifier oncall") == true)
             receiver.reply(.status(404))
             #expect(try test("oncall").delivered == false)
+            try await daemon.logs("not delivered: 404")
             #expect(
                 try client.refusal(of: .testNotifier, TestNotifierParameters(notifier: "none")) == .notFound(id: "none")
             )

@@ -82,16 +82,15 @@ final class JobService: Sendable {
             var run = JobRun(job, self, path: path)
             let audit = job.requester.flatMap { requester in job.work.audit.map { ($0, requester) } }
             if let (audit, requester) = audit { log.began(audit.request, by: requester, audit.parameters) }
-            var result = "done"
             do {
                 if let content = try answer(to: job.work, &run) { socket.answered(job.answer(content)) }
             } catch {
                 _ = writer.mustReopen(after: error)
                 let refusal = refusal(for: error)
-                result = error is JobRun.Stopped ? "given up" : "\(refusal)"
+                run.result = error is JobRun.Stopped ? "given up" : "\(refusal)"
                 socket.answered(job.answer(.refusal(refusal)))
             }
-            if let (audit, requester) = audit { log.ended(audit.request, by: requester, result: result) }
+            if let (audit, requester) = audit { log.ended(audit.request, by: requester, result: run.result) }
         }
     }
 
@@ -128,6 +127,7 @@ final class JobService: Sendable {
             return .reply(with: try RequeueJob(parameters).run(&run))
         case .testNotifier(let name):
             guard let reply = notifiers.test(name) else { throw CollectorError.notFound(id: name) }
+            if !reply.delivered { run.result = "not delivered: \(reply.answer)" }
             return .reply(with: reply)
         case .collect:
             try Collection().run(run)
@@ -220,6 +220,8 @@ struct JobRun {
     struct Stopped: Error {}
 
     let path: String
+    /// How the job ended, for the audit log.
+    fileprivate(set) var result = "done"
     private let job: Job
     private let service: JobService
     private var reportedAt: MonotonicInstant?

@@ -456,8 +456,9 @@ package struct LogEvent: Hashable, Sendable {
             + "end_silence. `parameters=` has no search text.")
     package static let auditRequestFinished = LogEvent(
         "audit.request-finished", "Operator request finished",
-        "The request has ended. `result=` is `done` (followed by the id of a new silence), `given up` if the client "
-            + "disconnected or the daemon stopped, or the error.",
+        "The request has ended. `result=` is `done` (followed by the id of a new silence), `not delivered` (followed "
+            + "by the answer) for a test message that failed, `given up` if the client disconnected or the daemon "
+            + "stopped, or the error.",
         "If it failed, repeat the command.")
 
     // MARK: Backup, purge and requeue
