@@ -213,8 +213,8 @@ extension IssueBrowser {
             guard case .refused(.invalidFilter("bucket", let reason)) = error else { return IssueDeliveryError(error) }
             return IssueDeliveryError(
                 .refused,
-                "Invalid bucket length \(bucket): use whole minutes, and at most 1,000 buckets "
-                    + "for the time range of the filter, which is 24 hours without a since (\(reason)).")
+                "Invalid bucket length \(bucket) (\(reason)). Use whole minutes, and divide the time range of the "
+                    + "filter into at most 1,000 buckets. Without a since, the range is 24 hours.")
         }
         return Histogram(start: reply.start, bucket: bucket, series: reply.series)
     }

@@ -140,7 +140,7 @@ struct ExplainTests {
                   Issue        new, critical
                   Application  shop of user 1000; also of 1001, see --user
                   Fingerprint  f00d
-                  Origin       computed by rule 2 from application, domain, code, module, file, function and template
+                  Origin       hash of application, domain, code, module, file, function and template (rule 2)
                   Template     Login of <address> failed
                   Stored as    Login of [@email] failed
                   Metadata     {"password":"[@password]"}
@@ -164,6 +164,26 @@ struct ExplainTests {
         #expect(issuectl(["explain", "a b", "--json"], .reply(Self.forecast)).output == Self.forecast + "\n")
     }
 
+    @Test(
+        "Line and column are part of the fingerprint if the template has neither letters nor digits besides values",
+        arguments: [
+            ("<value>", true), ("<value>: <value>", true), ("Order <value>", false), ("<value> é", false),
+            ("<n>", false), ("...", false),
+        ])
+    func lineAndColumn(template: String, areIncluded: Bool) {
+        let reply = Self.forecast.replacingOccurrences(of: "Login of <address> failed", with: template)
+        let place = areIncluded ? "function, line, column and template" : "function and template"
+        let origin = "  Origin       hash of application, domain, code, module, file, \(place) (rule 2)\n"
+        #expect(issuectl(["explain", "a b"], .reply(reply)).output.contains(origin))
+    }
+
+    @Test("A notifier that reports no event of the record is named with the reason")
+    func noEvent() {
+        let reply = Self.forecast.replacingOccurrences(of: #""reason":"Severity""#, with: #""reason":"no_event""#)
+        let reason = "not notified: the issue would be neither new nor regressed, and the record is not critical"
+        #expect(issuectl(["explain", "a b"], .reply(reply)).output.contains("  chat    \(reason)\n"))
+    }
+
     @Test("If an application has too many new issues, the message is said to join the overflow issue")
     func overflow() {
         let full = Self.forecast.replacingOccurrences(of: #""available":12"#, with: #""available":0"#)
@@ -177,7 +197,7 @@ struct ExplainTests {
         #expect(page.hasPrefix("g7  (overflow issue)\n"))
         #expect(page.contains("  Issue        the overflow issue, because"))
         #expect(page.contains("new issues or series; known, without records\n"))
-        #expect(page.contains("  Origin       that of the overflow issue, because of the limit on new issues"))
+        #expect(page.contains("  Origin       the overflow issue, because the application has too many new issues"))
     }
 
     private static let overflowFingerprint = #""fingerprint":"overflow","chosen":false"#

@@ -306,7 +306,7 @@ struct GroupTests {
                 "ids":["g7","g8"],"corrections":[\(Self.merge)]}
                 """))
         #expect(outcome.calls == [#"Explain {"id":"g1"}"#])
-        #expect(outcome.output.contains("computed by rule 2 from application"))
+        #expect(outcome.output.contains("  Origin       hash of application, "))
         #expect(outcome.output.contains("  Other ids    g8\n"))
         #expect(outcome.output.contains("  7  merged g2 into g1"))
         let chosen = issuectl(
@@ -336,7 +336,7 @@ struct GroupTests {
         #expect(parts.last?.contains("  Template     Other error\n") == true)
         #expect(explained("she6zsjknpxv-24c4", "other", "Decoding failed").contains("This record\n"))
         #expect(explained("g1", "f00d", "Other error", isChosen: true).contains("Newest record\n"))
-        #expect(explained("g1", "overflow", "too many issues").contains("  Origin       that of the overflow issue, "))
+        #expect(explained("g1", "overflow", "too many issues").contains("  Origin       the overflow issue, "))
     }
 
     @Test(

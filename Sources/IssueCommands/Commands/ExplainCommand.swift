@@ -8,8 +8,8 @@ import UnixIO
 struct ExplainCommand: Command {
     static let user = OptionSpecification(
         "user", value: "USER",
-        "The user of the application, by id or name (default: you, or the first user who has an application of that "
-            + "name if you have none)")
+        "The user who runs the application, by id or name (default: you; if you have no application of that name, "
+            + "another user who has one)")
     static let unit = OptionSpecification("unit", value: "NAME", "The systemd unit of the sender, for notifiers")
     static let list = OptionSpecification("list", "List the messages of the log and the errors that can be explained")
 
@@ -135,7 +135,10 @@ struct ExplainCommand: Command {
             page.heading("\(group.id)  \(group.title)")
             let origin: [(name: String, value: String?)] = [
                 ("Fingerprint", explanation.fingerprint),
-                ("Origin", Self.origin(explanation.fingerprint, explanation.isChosen, explanation.rule)),
+                (
+                    "Origin",
+                    Self.origin(explanation.fingerprint, explanation.isChosen, explanation.rule, explanation.template)
+                ),
                 ("Template", explanation.template),
             ]
             let isTypical = Self.isTypical(explanation)
@@ -166,11 +169,19 @@ struct ExplainCommand: Command {
         page.add(corrections.map { CorrectionText.line($0, in: context) })
     }
 
-    private static func origin(_ fingerprint: String, _ isChosen: Bool, _ rule: Int?) -> String {
-        if OverflowText.isOverflow(fingerprint, isChosen) { return OverflowText.origin }
+    private static func origin(_ fingerprint: String, _ isChosen: Bool, _ rule: Int?, _ template: String?) -> String {
+        if OverflowText.isOverflow(fingerprint, isChosen) { return OverflowText.issue }
         if isChosen { return "chosen by the sender" }
-        let rule = rule.map { "rule \($0)" } ?? "an unknown rule"
-        return "computed by \(rule) from application, domain, code, module, file, function and template"
+        let rule = rule.map { "rule \($0)" } ?? "unknown rule"
+        let place = hasOnlyValues(template ?? "") ? "function, line, column" : "function"
+        return "hash of application, domain, code, module, file, \(place) and template (\(rule))"
+    }
+
+    /// Returns `true` if a template has values of the sender, but neither letters nor digits. The fingerprint then
+    /// includes line and column (Grouping.md).
+    private static func hasOnlyValues(_ template: String) -> Bool {
+        let constant = template.replacing("<value>", with: "")
+        return constant != template && constant.allSatisfy { $0.isASCII && !$0.isLetter && !$0.isNumber }
     }
 
     /// Returns `true` if the record has the fingerprint of its group, and the sender did not choose it. After a
@@ -203,7 +214,7 @@ struct ExplainCommand: Command {
                 ("Issue", ForecastText.issue(forecast)),
                 ("Application", ForecastText.application(forecast, of: record, in: context)),
                 ("Fingerprint", forecast.fingerprint),
-                ("Origin", Self.origin(forecast.fingerprint, forecast.isChosen, forecast.rule)),
+                ("Origin", Self.origin(forecast.fingerprint, forecast.isChosen, forecast.rule, forecast.template)),
                 ("Template", forecast.template),
                 ("Stored as", forecast.redactions.isEmpty ? nil : forecast.message),
                 ("Metadata", forecast.redactions.isEmpty ? nil : forecast.metadata.map { Self.text($0) }),
@@ -300,7 +311,6 @@ enum OverflowText {
     /// The fingerprint of an application's overflow issue, and the name of a user's overflow application.
     static let name = "overflow"
     static let issue = "the overflow issue, because the application has too many new issues or series"
-    static let origin = "that of the overflow issue, because of the limit on new issues or series"
 
     /// Returns `true` if the fingerprint is that of an overflow issue.
     static func isOverflow(_ fingerprint: String, _ isChosen: Bool) -> Bool { fingerprint == name && !isChosen }
@@ -378,7 +388,8 @@ enum ForecastText {
     static func outcome(_ notifier: ForecastNotifier) -> String {
         if notifier.isNotified { return "notified" }
         switch notifier.reason {
-        case "no_event": return "not notified: the record changes nothing"
+        case "no_event":
+            return "not notified: the issue would be neither new nor regressed, and the record is not critical"
         case "silenced": return "silenced by \(notifier.silence ?? "a silence")"
         case let reason?: return "not notified because of \(reason)="
         case nil: return "not notified"
