@@ -240,6 +240,56 @@ struct DoctorTests {
         #expect((findings(try facts { $0.store.freeBytes = free })["disk"] ?? []).map(\.severity) == severities)
     }
 
+    @Test(
+        "On a small file system, the limits are parts of its size, so that a disk with half of it free is fine",
+        arguments: [
+            (48, 24, nil), (48, 12, nil), (48, 11, .problem), (512, 64, nil), (1024, 128, nil), (1024, 127, .warning),
+            (1024, 63, .problem), (16_384, 1024, nil), (16_384, 1023, .warning), (16_384, 63, .problem),
+        ] as [(Int64, Int, DoctorFinding.Severity?)])
+    func smallDisk(megabytes: Int64, free: Int, severity: DoctorFinding.Severity?) throws {
+        let facts = try facts {
+            $0.store.freeBytes = free << 20
+        } _: {
+            $0.fileSystemBytes = megabytes << 20
+        }
+        #expect(findings(facts)["disk"]?.first?.severity == severity)
+    }
+
+    @Test(
+        "A lower MaxSize= is advised only if the database is large enough to free the missing space",
+        arguments: [(600, true), (512, false), (1, false)])
+    func diskAdvice(megabytes: Int, isLarge: Bool) throws {
+        let facts = try facts { ($0.store.freeBytes, $0.store.bytes) = (512 << 20, megabytes << 20) }
+        let fix = try #require(findings(facts)["disk"]?.first?.fix)
+        #expect(fix.contains("lower MaxSize=") == isLarge)
+        #expect(fix.contains("move the database to a larger disk") == !isLarge)
+    }
+
+    @Test("journalctl is advised only for a daemon that is a service of the system")
+    func log() throws {
+        func fixes(_ change: (inout DoctorFacts) -> Void) throws -> [String?] {
+            func fix(_ check: String, _ status: (inout DaemonStatus) -> Void) throws -> String? {
+                findings(try facts(status, change))[check]?.first?.fix
+            }
+            return [
+                try fix("delivery") { ($0.refused, $0.refusedAt) = (1, noon) },
+                try fix("database") { $0.store.id = "" },
+            ]
+        }
+        #expect(
+            try fixes { _ in } == [
+                "journalctl --unit issued --priority warning",
+                "journalctl --unit issued --lines 20: look for the file and the cause",
+            ])
+        let own = "read the daemon's log, which it writes to standard error"
+        #expect(try fixes { $0.service = UnitFile() } == [own, "\(own): look for the file and the cause"])
+        #expect(
+            try fixes { facts in
+                facts.userID = 1000
+                facts.socket?.owner = 1000
+            } == [own, "\(own): look for the file and the cause"])
+    }
+
     @Test("Each fault of the store is found by exactly one check, with a fix")
     func faults() throws {
         let faults: [(check: String, kind: StoreFaultKind, fault: String)] = [

@@ -106,19 +106,25 @@ extension DoctorCheck {
             fix = "install the same version of issuectl and issued, then systemctl restart issued"
         case .closed, .timedOut:
             message = "the daemon does not reply: \(failure)"
-            fix = "journalctl --unit issued --lines 50; systemctl restart issued"
+            fix = "\(readLog(facts, "--lines 50")); then restart issued"
         case .refused(let error):
             message = "the daemon refuses to return its status: \(error)"
-            fix = "journalctl --unit issued --lines 50"
+            fix = readLog(facts, "--lines 50")
         }
         return [DoctorFinding(.problem, message, fix: fix)]
+    }
+
+    /// Returns the command that shows the daemon's log, or where to find the log if the daemon is not a service.
+    private static func readLog(_ facts: DoctorFacts, _ options: String) -> String {
+        facts.service.isInstalled && !facts.isOwnSocket
+            ? "journalctl --unit issued \(options)" : "read the daemon's log, which it writes to standard error"
     }
 
     private static func permissions(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let socket = facts.socket else { return nil }
         let path = socket.path
         var findings: [DoctorFinding] = []
-        let isOwn = socket.owner == facts.userID && facts.userID != 0
+        let isOwn = facts.isOwnSocket
         if !isOwn, socket.mode & 0o222 != 0o222 {
             findings.append(
                 DoctorFinding(
@@ -248,13 +254,23 @@ extension DoctorCheck {
     }
 
     private static func disk(_ facts: DoctorFacts) -> [DoctorFinding]? {
-        guard let free = facts.daemon?.store.freeBytes else { return nil }
-        let fix = "free space there, or lower MaxSize= in issued.conf"
-        if free < 64 << 20 {
-            return [DoctorFinding(.problem, "only \(Quantity.bytes(free)) are free on the database's disk", fix: fix)]
-        }
-        guard free < 1 << 30 else { return [] }
-        return [DoctorFinding(.warning, "only \(Quantity.bytes(free)) are free on the database's disk", fix: fix)]
+        guard let store = facts.daemon?.store, let free = store.freeBytes else { return nil }
+        // On a small file system, parts of its size, which KeepFree= usually leaves free.
+        let whole = facts.fileSystemBytes.map { Int(clamping: $0) } ?? .max
+        let limits: [(severity: DoctorFinding.Severity, bytes: Int)] = [
+            (.problem, min(64 << 20, whole / 4)), (.warning, min(1 << 30, whole / 8)),
+        ]
+        guard let limit = limits.first(where: { free < $0.bytes }) else { return [] }
+        // A smaller database helps only if the database is large enough.
+        let alternative =
+            store.bytes ?? 0 > limit.bytes - free
+            ? "lower MaxSize= in issued.conf"
+            : "move the database to a larger disk (Path= of [Store] in issued.conf)"
+        return [
+            DoctorFinding(
+                limit.severity, "only \(Quantity.bytes(free)) are free on the database's disk",
+                fix: "free space there, or \(alternative)")
+        ]
     }
 }
 
@@ -282,7 +298,7 @@ extension DoctorCheck {
             return [
                 DoctorFinding(
                     .problem, "the database cannot be opened: \(faults.first?.text ?? "unknown reason")",
-                    fix: "journalctl --unit issued --lines 20 names the file and the cause")
+                    fix: "\(readLog(facts, "--lines 20")): look for the file and the cause")
             ]
         }
         return faults.compactMap { fault in
@@ -308,7 +324,7 @@ extension DoctorCheck {
                         + "backups may have the damaged ones (Operations.md, A block is damaged)")
             case nil:
                 DoctorFinding(
-                    .problem, fault.text, fix: "journalctl --unit issued --priority warning names the cause")
+                    .problem, fault.text, fix: "\(readLog(facts, "--priority warning")): look for the cause")
             }
         }
     }
@@ -409,7 +425,7 @@ extension DoctorCheck {
         return report.findings.compactMap { finding in
             let fix: String
             switch finding.kind {
-            case .refused: fix = "journalctl --unit issued --priority warning"
+            case .refused: fix = readLog(facts, "--priority warning")
             case .deadLetters:
                 fix =
                     "issuectl dead-letters shows the reasons; once the cause is fixed: issuectl dead-letters requeue "

@@ -169,12 +169,16 @@ package struct DoctorFacts: Sendable {
     package var clientVersion = ProductVersion.text
     /// Whether the clock is synchronized; nil if that is unknown.
     package var isClockSynchronized: Bool?
+    /// The size of the file system with the database, in bytes; nil if it is unknown.
+    package var fileSystemBytes: Int64?
     /// The installed unit files of the daemon and its socket.
     package var service = UnitFile()
     package var socketUnit = UnitFile()
 
     /// The daemon's status; nil if the call failed.
     var daemon: DaemonStatus? { try? status.get() }
+    /// Whether the user is not root and owns the socket, so that the daemon is the user's own.
+    var isOwnSocket: Bool { userID != 0 && socket?.owner == userID }
 }
 
 /// The permissions of a socket and its folder.
@@ -269,6 +273,7 @@ extension DoctorFacts {
                 path: path, owner: file.uid, mode: file.mode, folderMode: folder.mode, folderOwner: folder.uid)
             break
         }
+        facts.fileSystemBytes = facts.daemon?.store.path.flatMap { FileSystem.size(ofFileSystemOf: $0) }
         facts.service = UnitFile("issued.service")
         facts.socketUnit = UnitFile("issued.socket")
         return facts
