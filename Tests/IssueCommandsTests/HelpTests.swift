@@ -133,6 +133,11 @@ struct HelpTests {
                 and --environment. Without --app and ISSUED_APP, the application name is that of
                 the calling script or service, or issuectl if there is neither.
 
+                --spool saves records in issued/unsent/issuectl below XDG_STATE_HOME (default
+                ~/.local/state) or, if STATE_DIRECTORY is set, in issues-unsent/issuectl below
+                that. They are sent at the end of your next issuectl command that reaches the
+                daemon, or by your next program that uses the client library.
+
                 Exits with 0 if all records were stored or, with --spool, saved; with 69 if the
                 daemon is not reachable; and with 75 after a timeout. After a timeout, the
                 records may have been stored; the error message then says with which --id to
