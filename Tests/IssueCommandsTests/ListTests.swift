@@ -14,7 +14,7 @@ struct ListTests {
         #expect(
             outcome.output == #"""
                 ID   SEVERITY  COUNT  LAST SEEN      APP     TITLE
-                g7   error      1234  3 min ago      shop    Decoding failed: keyNotFound(price)
+                g7   error     1,234  3 min ago      shop    Decoding failed: keyNotFound(price)
                 g9   critical      1  1 day 1 h ago  backup  [muted] No space left on /srv whil…
                 g11  warning       2  30 s ago       -       [regressed] データベースに接続でき…
                 g13  info          1  1 h ago        e\tvil  \x1b]0;owned\x07\x1b[2J\nline two\…
@@ -71,7 +71,7 @@ struct ListTests {
         #expect(
             outcome.output == #"""
                 ID   SEVERITY  COUNT  LAST SEEN      APP     LAST 24 HOURS             TITLE
-                g7   error      1234  3 min ago      shop    ···▁·▂··▂▃▄▄▅▆▆▇███▆▄▂▁·  Decoding failed: keyNotFound(price)
+                g7   error     1,234  3 min ago      shop    ···▁·▂··▂▃▄▄▅▆▆▇███▆▄▂▁·  Decoding failed: keyNotFound(price)
                 g9   critical      1  1 day 1 h ago  backup  ·······················█  [muted] No space left on /srv while writing the nightly backup of the customer database
                 g11  warning       2  30 s ago       -                                 [regressed] データベースに接続できません 👨‍👩‍👧 café
                 g13  info          1  1 h ago        e\tvil                            \x1b]0;owned\x07\x1b[2J\nline two\x9b31m\u{202e}gnp.exe\x7f

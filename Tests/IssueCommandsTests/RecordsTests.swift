@@ -203,6 +203,14 @@ struct RecordsTests {
                 """#)
     }
 
+    @Test("Counts are grouped by thousands")
+    func largeCounts() {
+        let record = Fixtures.diskRecord.replacing(#""count":1,"#, with: #""count":49200,"#)
+        #expect(issuectl(["records"], .reply(Fixtures.records(record))).output.contains(" 49,200  "))
+        #expect(
+            issuectl(["follow"], .parts([Fixtures.records(record)], nil)).output.contains("(49,200 times) "))
+    }
+
     @Test("follow requests only new records and prints one line for each, with its id")
     func follow() {
         let outcome = issuectl(

@@ -90,7 +90,7 @@ struct ListCommand: Command {
         var row = [
             Cell(group.id),
             Cell(group.level.name, style: TextStyle(group.level)),
-            Cell(String(group.occurrences)),
+            Cell(Quantity.text(group.occurrences)),
             Cell(RelativeTime.text(group.lastSeen, now: context.now)),
             Cell(group.app ?? "-"),
         ]

@@ -53,7 +53,7 @@ struct RecordsCommand: Command {
             Cell(stored.id),
             Cell(RelativeTime.text(stored.receivedAt, now: now)),
             record.severity.map { Cell($0.name, style: TextStyle($0)) } ?? Cell("-"),
-            Cell(String(record.count ?? 1)),
+            Cell(Quantity.text(record.count ?? 1)),
             Cell(record.app?.name ?? stored.sender.command ?? "-"),
             Cell(record.message),
         ]
@@ -148,7 +148,8 @@ struct FollowCommand: Command {
         let head = "\(TerminalSanitizer.line(stored.id)) \(PageTime.second(stored.receivedAt)) "
         let word = Fitting.pad(severity.name, to: 8)
         let app = record.app?.name ?? stored.sender.command ?? "uid \(context.user(stored.sender.uid))"
-        let body = TerminalSanitizer.line(" \(app): \(count > 1 ? "(\(count) times) " : "")\(record.message)")
+        let body = TerminalSanitizer.line(
+            " \(app): \(count > 1 ? "(\(Quantity.text(count)) times) " : "")\(record.message)")
         guard let width = context.width else { return head + context.painter(word, TextStyle(severity)) + body }
         let left = Fitting.cut(head + word, to: width)
         guard left == head + word else { return left }

@@ -196,7 +196,7 @@ struct RecordDetails {
         let rows = reply.fates.map { fate in
             let answer = fate.answer ?? "-"
             return [
-                Cell(fate.destination), Cell(fate.outcome.label), Cell(String(fate.attempts)),
+                Cell(fate.destination), Cell(fate.outcome.label), Cell(Quantity.text(fate.attempts)),
                 Cell(fate.timestamp.map { RelativeTime.text($0, now: now) } ?? "-"),
                 Cell(fate.maybeDuplicate ? "\(answer) (perhaps received twice)" : answer),
             ]

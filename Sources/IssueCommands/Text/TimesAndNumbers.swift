@@ -209,37 +209,3 @@ enum PeriodText {
         }
     }
 }
-
-/// Formats numbers for users.
-package enum Quantity {
-    /// Returns a number such as `1,234,567`.
-    package static func text(_ number: some FixedWidthInteger) -> String {
-        let digits = Array(String(number.magnitude))
-        var text = number < 0 ? "-" : ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
-            text.append(digit)
-        }
-        return text
-    }
-
-    /// Returns a count such as `1 record` or `2 records`.
-    static func text(_ number: some FixedWidthInteger, _ one: String) -> String {
-        "\(text(number)) \(number == 1 ? one : one + "s")"
-    }
-
-    /// Returns a size such as `512 B`, `1.4 KiB` or `20.0 GiB`, rounded to the nearest tenth.
-    package static func bytes(_ number: some FixedWidthInteger) -> String {
-        var tenths = (Double(number) * 10).rounded()
-        var unit = 0
-        var size = Double(number)
-        while tenths.magnitude >= 10_240, unit < units.count - 1 {
-            size /= 1024
-            tenths = (size * 10).rounded()
-            unit += 1
-        }
-        return unit == 0 ? "\(number) B" : "\(tenths / 10) \(units[unit])"
-    }
-
-    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-}

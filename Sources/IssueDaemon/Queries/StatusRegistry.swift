@@ -251,10 +251,8 @@ final class StatusRegistry: Sendable {
                         + "disk space, or lower KeepFree= if it is above its minimum", .keepFree)
             }
             if figures.damagedRecords > 0 {
-                let count = figures.damagedRecords
-                store.add(
-                    "\(count) record\(count == 1 ? "" : "s") in damaged blocks of the database can't be read",
-                    .damagedBlocks)
+                let records = Quantity.text(figures.damagedRecords, "record")
+                store.add("\(records) in damaged blocks of the database can't be read", .damagedBlocks)
             }
             if let found = state.commitsLostAt {
                 store.add(

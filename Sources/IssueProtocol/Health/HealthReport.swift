@@ -131,7 +131,7 @@ package struct HealthReport: Equatable, Sendable {
                 HealthFinding(
                     .refused, .degraded,
                     "reports were refused for lack of space or time, the last \(Self.ago(refusedAt.age(at: now))); "
-                        + "refused since the start for any reason: \(status.refused)"))
+                        + "refused since the start for any reason: \(Quantity.text(status.refused))"))
         }
         for destination in status.destinations {
             if let finding = Self.finding(destination, now: now, thresholds) { findings.append(finding) }
@@ -212,8 +212,8 @@ package struct HealthReport: Equatable, Sendable {
         return HealthFinding(
             .expired, .degraded, destination: destination.name,
             "records expired before destination \(destination.name) had them, the last \(ago(age)), "
-                + "\(destination.count(of: .expired)) in total: find out why it accepts records too slowly or not at all, "
-                + "or raise MaxSize= or MaxAge=")
+                + "\(Quantity.text(destination.count(of: .expired))) in total: find out why it accepts records too "
+                + "slowly or not at all, or raise MaxSize= or MaxAge=")
     }
 
     /// Returns a phrase for the oldest pending record or correction.
@@ -221,12 +221,12 @@ package struct HealthReport: Equatable, Sendable {
         let (records, corrections) = (destination.count(of: .pending), destination.pendingCorrections ?? 0)
         switch (records, corrections) {
         case (0, 1): return "its pending correction"
-        case (0, 2...): return "the oldest of \(corrections) pending corrections"
+        case (0, 2...): return "the oldest of \(Quantity.text(corrections)) pending corrections"
         case (1, 0): return "its pending record"
-        case (_, 0): return "the oldest of \(records) pending records"
+        case (_, 0): return "the oldest of \(Quantity.text(records)) pending records"
         default:
-            return "the oldest of \(records) pending \(records == 1 ? "record" : "records") and \(corrections) "
-                + (corrections == 1 ? "correction" : "corrections")
+            return "the oldest of \(Quantity.text(records)) pending \(records == 1 ? "record" : "records") and "
+                + Quantity.text(corrections, "correction")
         }
     }
 
@@ -248,11 +248,12 @@ package struct HealthReport: Equatable, Sendable {
             message +=
                 notifier.pending == 1
                 ? " has a pending event, which has waited \(span(age))"
-                : " has \(notifier.pending) pending events; the oldest has waited \(span(age))"
+                : " has \(Quantity.text(notifier.pending)) pending events; the oldest has waited \(span(age))"
         } else if notifier.givenUp > 0, notifier.delivered == 0 {
             message +=
                 notifier.givenUp == 1
-                ? " could not deliver its only event" : " could not deliver any of \(notifier.givenUp) events"
+                ? " could not deliver its only event"
+                : " could not deliver any of \(Quantity.text(notifier.givenUp)) events"
         } else {
             return nil
         }
@@ -363,4 +364,38 @@ extension HealthReport: JSONObjectCodable {
         try members.required("verdict", &verdict)
         try members.required("findings", &findings)
     }
+}
+
+/// Formats numbers for users.
+package enum Quantity {
+    /// Returns a number such as `1,234,567`.
+    package static func text(_ number: some FixedWidthInteger) -> String {
+        let digits = Array(String(number.magnitude))
+        var text = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// Returns a count such as `1 record` or `2 records`.
+    package static func text(_ number: some FixedWidthInteger, _ one: String) -> String {
+        "\(text(number)) \(number == 1 ? one : one + "s")"
+    }
+
+    /// Returns a size such as `512 B`, `1.4 KiB` or `20.0 GiB`, rounded to the nearest tenth.
+    package static func bytes(_ number: some FixedWidthInteger) -> String {
+        var tenths = (Double(number) * 10).rounded()
+        var unit = 0
+        var size = Double(number)
+        while tenths.magnitude >= 10_240, unit < units.count - 1 {
+            size /= 1024
+            tenths = (size * 10).rounded()
+            unit += 1
+        }
+        return unit == 0 ? "\(number) B" : "\(tenths / 10) \(units[unit])"
+    }
+
+    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 }

@@ -250,6 +250,24 @@ struct HealthReportTests {
         #expect(report { $0.refused = 7 }.verdict == .healthy)
     }
 
+    @Test("Large numbers are grouped by thousands, as in all texts for users")
+    func largeNumbers() {
+        let report = report { status in
+            status.destinations[0].oldestPending = Self.now.advanced(by: .seconds(-7200))
+            status.destinations[0].pendingCorrections = 1200
+            status.destinations[0].ledger.received += 49_200
+            status.destinations[0].ledger.pending = 49_200
+            (status.refused, status.refusedAt) = (5000, Self.now)
+            var late = NotifierStatus(name: "late", format: "json", received: 3000, delivered: 0)
+            (late.pending, late.oldestPending) = (3000, Self.now.advanced(by: .seconds(-7200)))
+            status.notifiers = [late]
+        }
+        let text = report.findings.map(\.message).joined(separator: "\n")
+        for part in ["49,200 pending records and 1,200 corrections", "any reason: 5,000", "3,000 pending events"] {
+            #expect(text.contains(part), "\(text)")
+        }
+    }
+
     @Test("A ledger that does not balance is degraded, and found only once")
     func ledger() {
         #expect(report { $0.destinations[0].ledger.delivered = 4 }.findings.map(\.kind) == [.ledger])
