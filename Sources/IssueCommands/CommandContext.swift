@@ -178,6 +178,26 @@ struct CommandContext {
         }
     }
 
+    /// Runs `body` for each of several arguments, also after the daemon has refused one of them, such as an unknown id.
+    /// Prints a refusal to standard error. Any other failure ends the loop, because the next call would fail as well.
+    ///
+    /// - Returns: The failure that the command throws after it has printed its results; nil if there was none.
+    func forEach(
+        _ arguments: [String], _ body: (String) throws(CommandFailure) -> Void
+    ) -> CommandFailure? {
+        var failure: CommandFailure?
+        for argument in arguments {
+            do throws(CommandFailure) {
+                try body(argument)
+            } catch {
+                guard arguments.count > 1, error.code == .refused, let message = error.message else { return error }
+                warn(message)
+                failure = CommandFailure(.refused, nil)
+            }
+        }
+        return failure
+    }
+
     /// Prints a message to standard error, on one line.
     func warn(_ message: String) {
         output.writeError(Array("issuectl: \(TerminalSanitizer.line(message))\n".utf8))

@@ -109,6 +109,24 @@ struct DeadLettersTests {
         #expect(outcome.errors == lines("issuectl: no dead letter for r9: see issuectl dead-letters"))
     }
 
+    @Test("requeue makes the dead letters that exist pending, and names the ids without one")
+    func partialRequeue() {
+        let outcome = issuectl(
+            ["dead-letters", "requeue", "r1", "nope", "summary-7"], .reply(Self.reply),
+            .parts([#"{"count":2,"left":0}"#], nil))
+        #expect(
+            outcome.calls == [
+                #"DeadLetters {"records":["r1","nope","summary-7"],"limit":500}"#,
+                #"Requeue {"records":["r1","summary-7"]}"#,
+            ])
+        #expect(outcome.output == lines("2 dead letters are pending again."))
+        #expect(outcome.errors == lines("issuectl: no dead letter for nope: see issuectl dead-letters"))
+        #expect(outcome.code == .refused)
+        let none = issuectl(["dead-letters", "requeue", "r8", "r9"], .reply(#"{"dead_letters":[]}"#))
+        #expect(none.calls.count == 1 && none.code == .refused)
+        #expect(none.errors == lines("issuectl: no dead letter for r8, r9: see issuectl dead-letters"))
+    }
+
     @Test("export writes the lines that exist, and names the ids without a dead letter")
     func partialExport() {
         let outcome = issuectl(["dead-letters", "export", "r1", "summary-7", "nope"], .reply(Self.reply))

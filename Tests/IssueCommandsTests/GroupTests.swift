@@ -235,6 +235,26 @@ struct GroupTests {
                     "Matches 0 issues.\nAdded a rule for g7; it matches no other issue so far: Decoding failed"))
     }
 
+    @Test("undo tries every number, reports each that does not exist, and then exits with 1")
+    func undoAbsent() {
+        let absent = { ScriptedLink.Reply.failure(.refused(.notFound(id: $0))) }
+        let undone = ScriptedLink.Reply.reply(#"{"groups":[\#(Self.group())]}"#)
+        for words in [["undo"], ["rule", "remove"]] {
+            let outcome = issuectl(["group"] + words + ["4", "5", "6"], absent("4"), undone, absent("6"))
+            #expect(outcome.calls.count == 3)
+            #expect(outcome.output == lines("g7 has 8 records: Decoding failed"))
+            #expect(
+                outcome.errors
+                    == lines(
+                        "issuectl: no correction 4: see issuectl group rule\n"
+                            + "issuectl: no correction 6: see issuectl group rule"))
+            #expect(outcome.code == .refused)
+        }
+        // Without a reply, the next call would get none either.
+        let ended = issuectl(["group", "undo", "4", "5"], .failure(.closed), undone)
+        #expect(ended.calls.count == 1 && ended.code == .unavailable)
+    }
+
     @Test("undo of several corrections prints one JSON document, each issue once, also if a later one does not exist")
     func undoSeveral() {
         func undone(_ ids: String...) -> ScriptedLink.Reply {
@@ -246,7 +266,7 @@ struct GroupTests {
         let second = issuectl(words, undone("g7"), .failure(.refused(.notFound(id: "5"))))
         #expect(second.code == .refused)
         #expect((try? JSONValue(json: Array(second.output.utf8)))?["groups"]?.asArray?.count == 1)
-        #expect(issuectl(words, .failure(.refused(.notFound(id: "4")))).output == "")
+        #expect(issuectl(words, .failure(.closed)).output == "")
         let each = issuectl(["group", "undo", "4", "5", "--ndjson"], undone("g7"), undone("g8"))
         #expect(each.output.split(separator: "\n").count == 2)
     }

@@ -38,6 +38,9 @@ struct StateHelpTests {
                 compared by their numbers; a version without a number counts as later if it
                 differs or, with --in, if it was first reported later.
 
+                If the command can't process one of several arguments, such as an id that does
+                not exist, the others are still processed, and the exit status is 1.
+
                 Examples:
                   issuectl resolve g92c9da597585468b
                   issuectl resolve g92c9da597585468b --in 2.4.0
@@ -83,6 +86,9 @@ struct StateHelpTests {
                 3339 time, a time of day such as 15:30, a time span such as 8h, or tomorrow.
                 Times are UTC unless they have an offset.
 
+                If the command can't process one of several arguments, such as an id that does
+                not exist, the others are still processed, and the exit status is 1.
+
                 Examples:
                   issuectl mute g92c9da597585468b --for 2h --note 'Until the vendor has answered'
                   issuectl mute g92c9da597585468b --until 2026-12-01
@@ -111,6 +117,9 @@ struct StateHelpTests {
                       --ndjson        Print one JSON object per line, as results arrive
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
+
+                If the command can't process one of several arguments, such as an id that does
+                not exist, the others are still processed, and the exit status is 1.
 
                 Examples:
                   issuectl list --state muted

@@ -21,6 +21,12 @@ struct CommandSpecification: Sendable {
     var notes: [String] = []
     var examples: [String] = []
 
+    /// Returns the note of commands or actions that accept several arguments (`CommandContext.forEach`).
+    static func severalNote(_ actions: String) -> String {
+        "If \(actions) can't process one of several arguments, such as an id that does not exist, the others are still "
+            + "processed, and the exit status is 1."
+    }
+
     var options: [OptionSpecification] { sections.flatMap(\.options) }
 }
 

@@ -151,7 +151,8 @@ struct DeadLettersCommand: Command {
         notes: [
             "list (the default) shows dead letters, newest first. show ID... shows all details of the dead letters "
                 + "with these ids. requeue ID... or requeue --all makes dead letters pending again. export [ID...] "
-                + "prints the lines that were to be sent, by default all of them.",
+                + "prints the lines that were to be sent, by default all of them. "
+                + CommandSpecification.severalNote("show, requeue or export"),
             "A dead letter whose destination is no longer configured, or whose record or summary cannot be read, can "
                 + "be exported but not requeued. When a record is removed, so are its dead letters.",
         ],
@@ -218,18 +219,26 @@ struct DeadLettersCommand: Command {
         ]
     }
 
-    private func show(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    /// Returns the dead letters with the ids of the command line, and their JSON. Throws if there are none.
+    private func find(
+        lines: Bool? = nil, _ collector: Collector
+    ) throws(CommandFailure) -> (letters: [DeadLetter], elements: [[UInt8]]) {
         var letters: [DeadLetter] = []
         var elements: [[UInt8]] = []
-        try context.collector().eachPage(CollectorCalls.deadLetters) { after in
+        try collector.eachPage(CollectorCalls.deadLetters) { after in
             DeadLettersParameters(
-                destination: destination, records: ids, lines: true, limit: Int(PagingOptions.pageSize), after: after)
+                destination: destination, records: ids, lines: lines, limit: Int(PagingOptions.pageSize), after: after)
         } receive: { answer in
             letters += answer.value.deadLetters
             elements += answer.elements(of: DeadLettersReply.member)
             return true
         }
         guard !letters.isEmpty else { throw CommandFailure(.refused, none(of: ids)) }
+        return (letters, elements)
+    }
+
+    private func show(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let (letters, elements) = try find(lines: true, context.collector())
         try context.print("dead_letters", elements) {
             var page = TextPage(painter: context.painter)
             for letter in letters {
@@ -259,8 +268,15 @@ struct DeadLettersCommand: Command {
     }
 
     private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
         let collector = try context.collector(notFound: { none(of: [$0]) })
+        var parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
+        var code = ExitCode.success
+        if ids.count > 1 {
+            // A call with an id that has no dead letter would change nothing.
+            let found = Set(try find(collector).letters.map(\.record))
+            code = warnOfMissing(found, context)
+            parameters.records = ids.filter { found.contains($0.lowercased()) }
+        }
         let answer = try context.runOperation(CollectorCalls.requeue, parameters, on: collector) { reply in
             Quantity.text(reply.count, "dead letter")
         }
@@ -272,7 +288,7 @@ struct DeadLettersCommand: Command {
             let reason = "the record or summary cannot be read, or the destination is not configured"
             return [pending, "\(left) can only be exported: \(reason)."]
         }
-        return .success
+        return code
     }
 
     private func export(in context: CommandContext) throws(CommandFailure) -> ExitCode {

@@ -49,7 +49,8 @@ struct GroupCommand: Command {
                 + "it accepts one --app.",
             "merge with filter options, split --by and rule add print the number of issues first; more than 50 need "
                 + "confirmation or --yes.",
-            "Corrections also apply to future records and can be undone. The ids of merged issues remain valid.",
+            "Corrections also apply to future records and can be undone. The ids of merged issues remain valid. "
+                + CommandSpecification.severalNote("rule remove and undo"),
             "A merged issue is open if one of its issues was open, otherwise resolved if one was resolved, and "
                 + "otherwise muted. It keeps the note of that state; the other states and notes are lost. After undo, "
                 + "each issue has the state of the merged issue.",
@@ -202,27 +203,20 @@ struct GroupCommand: Command {
         return .success
     }
 
-    /// Undoes corrections one by one, until one fails. With `--json`, prints one document for all of them.
+    /// Undoes corrections one by one. With `--json`, prints one document for all of them.
     private func undo(in context: CommandContext) throws(CommandFailure) {
+        let collector = try context.collector(notFound: { "no correction \($0): see issuectl group rule" })
         var changed: [(id: String, json: [UInt8])] = []
-        var failure: CommandFailure?
-        for id in ids {
-            do throws(CommandFailure) {
-                let collector = try context.collector(notFound: { "no correction \($0): see issuectl group rule" })
-                let answer = try collector.call(
-                    CollectorCalls.undoCorrection, UndoCorrectionParameters(id: Int64(id) ?? 0))
-                guard context.format == .json, ids.count > 1 else {
-                    try context.print(answer, elements: "groups") { groups($0.groups) }
-                    continue
-                }
-                for (group, json) in zip(answer.value.groups, answer.elements(of: "groups")) {
-                    // Only the latest reply has the current counts of a group.
-                    changed.removeAll { $0.id == group.id }
-                    changed.append((group.id, json))
-                }
-            } catch {
-                failure = error
-                break
+        let failure = context.forEach(ids) { id throws(CommandFailure) in
+            let answer = try collector.call(
+                CollectorCalls.undoCorrection, UndoCorrectionParameters(id: Int64(id) ?? 0))
+            guard context.format == .json, ids.count > 1 else {
+                return try context.print(answer, elements: "groups") { groups($0.groups) }
+            }
+            for (group, json) in zip(answer.value.groups, answer.elements(of: "groups")) {
+                // Only the latest reply has the current counts of a group.
+                changed.removeAll { $0.id == group.id }
+                changed.append((group.id, json))
             }
         }
         if context.format == .json, ids.count > 1, failure == nil || !changed.isEmpty {
@@ -313,14 +307,15 @@ struct GroupCommand: Command {
     private func isConfirmed(_ count: Int, _ context: CommandContext) throws(CommandFailure) -> Bool {
         guard count > Self.maxUnconfirmed, !skipsConfirmation else { return true }
         let isSplit = action == .split
+        let issues = Quantity.text(count, "issue")
         guard context.terminal.isTerminal, context.format == .human else {
             throw CommandFailure(
                 .refused,
                 isSplit
-                    ? "the split would result in \(count) issues: use --yes for more than \(Self.maxUnconfirmed)"
-                    : "\(count) issues match: use --yes to merge more than \(Self.maxUnconfirmed)")
+                    ? "the split would result in \(issues): use --yes for more than \(Self.maxUnconfirmed)"
+                    : "\(issues) match: use --yes to merge more than \(Self.maxUnconfirmed)")
         }
-        return try context.confirm(isSplit ? "Split into \(count) issues?" : "Merge \(count) issues?")
+        return try context.confirm(isSplit ? "Split into \(issues)?" : "Merge \(issues)?")
     }
 
     private static func line(_ group: IssueGroup, merged: Int64) -> String {

@@ -108,7 +108,8 @@ struct SilenceCommand: Command {
         ],
         notes: [
             "list (the default) shows the silences in effect. SILENCED counts an event once for each notifier "
-                + "that would have reported it. end ID... ends silences early.",
+                + "that would have reported it. end ID... ends silences early. "
+                + CommandSpecification.severalNote("end"),
             "add needs an end, a reason and at least one option that selects issues. The name of an "
                 + "application, environment or unit may end with *. Silenced issues are stored, counted and forwarded "
                 + "as usual. A silence lasts \(IssueSilence.maxDays) days at most.",
@@ -178,33 +179,22 @@ struct SilenceCommand: Command {
             silence.groups = try AbbreviatedID.completed(silence.groups, in: context)
             let answer = try context.collector().call(CollectorCalls.addSilence, AddSilenceMessage(silence: silence))
             try context.print(answer) { lines([$0.silence], context) }
-        case .end: return try end(in: context)
+        case .end: try end(in: context)
         }
         return .success
     }
 
     /// Ends the silences one by one. As JSON, prints only the last reply, which contains the remaining silences.
-    private func end(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func end(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector(
             notFound: { "no silence '\($0)' is in effect: issuectl silence list shows the ids, such as s1" })
         var last: BrowserReply<SilencesReply>?
-        var code = ExitCode.success
-        for id in ids {
-            do throws(CommandFailure) {
-                last = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
-                try context.printNote(TerminalSanitizer.line("\(id) has ended."))
-            } catch {
-                // After a refusal, the other silences are still ended.
-                guard ids.count > 1, error.code == .refused, let message = error.message else {
-                    if context.format != .human, let last { try context.print(json: last.json) }
-                    throw error
-                }
-                context.warn(message)
-                code = .refused
-            }
+        let failure = context.forEach(ids) { id throws(CommandFailure) in
+            last = try collector.call(CollectorCalls.endSilence, IDParameters(id: id))
+            try context.printNote(TerminalSanitizer.line("\(id) has ended."))
         }
         if context.format != .human, let last { try context.print(json: last.json) }
-        return code
+        if let failure { throw failure }
     }
 
     private func lines(_ silences: [IssueSilence], _ context: CommandContext) -> [String] {

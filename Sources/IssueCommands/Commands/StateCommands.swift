@@ -15,7 +15,8 @@ struct ResolveCommand: StateCommand {
                 + "without the fix do not reopen the issue. A version counts as later if it was deployed later "
                 + "(issuectl deploy) and does not have a lower number. If no deployment was declared, versions are "
                 + "compared by their numbers; a version without a number counts as later if it differs or, with --in, "
-                + "if it was first reported later."
+                + "if it was first reported later.",
+            severalNote,
         ],
         examples: [
             "issuectl resolve g92c9da597585468b", "issuectl resolve g92c9da597585468b --in 2.4.0",
@@ -61,7 +62,7 @@ struct MuteCommand: StateCommand {
         notes: [
             "New records of a muted issue are withheld from all destinations. They are not sent later, even if "
                 + "the issue is reopened. Unless an end is given, an issue stays muted until it is reopened.",
-            EndOptions.note,
+            EndOptions.note, severalNote,
         ],
         examples: [
             "issuectl mute g92c9da597585468b --for 2h --note 'Until the vendor has answered'",
@@ -85,7 +86,7 @@ struct MuteCommand: StateCommand {
 struct ReopenCommand: StateCommand {
     static let specification = CommandSpecification(
         name: "reopen", summary: "Reopen resolved or muted issues", operands: .several("GROUP"),
-        operandSources: [.groups], sections: [("Note", [note])],
+        operandSources: [.groups], sections: [("Note", [note])], notes: [severalNote],
         examples: ["issuectl list --state muted", "issuectl reopen g92c9da597585468b"])
 
     let groups: [String]
@@ -143,6 +144,8 @@ private enum StateNote {
     }
 }
 
+private let severalNote = CommandSpecification.severalNote("the command")
+
 /// A command that changes the state of groups and shows the result.
 private protocol StateCommand: Command {
     /// The ids of the groups.
@@ -155,27 +158,17 @@ extension StateCommand {
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
         var changed: [[UInt8]] = []
-        var code = ExitCode.success
-        for id in groups {
-            do throws(CommandFailure) {
-                let answer = try set(id, collector, context)
-                switch context.format {
-                case .json where groups.count > 1:
-                    changed.append((try? JSONValue(json: answer.json))?["group"]?.json ?? [])
-                default: try context.print(answer) { [line($0.group, now: context.now)] }
-                }
-            } catch {
-                // After a refusal, the other groups are still changed.
-                guard groups.count > 1, error.code == .refused, let message = error.message else {
-                    if !changed.isEmpty { try context.print(json: PrettyJSON.document("groups", changed)) }
-                    throw error
-                }
-                context.warn(message)
-                code = .refused
+        let failure = context.forEach(groups) { id throws(CommandFailure) in
+            let answer = try set(id, collector, context)
+            switch context.format {
+            case .json where groups.count > 1:
+                changed.append((try? JSONValue(json: answer.json))?["group"]?.json ?? [])
+            default: try context.print(answer) { [line($0.group, now: context.now)] }
             }
         }
-        if context.format == .json, groups.count > 1 { try context.print(json: PrettyJSON.document("groups", changed)) }
-        return code
+        if !changed.isEmpty { try context.print(json: PrettyJSON.document("groups", changed)) }
+        if let failure { throw failure }
+        return .success
     }
 
     private func set(
