@@ -11,8 +11,8 @@ protocol Command: Sendable, SendableMetatype {
     /// Creates the command from its arguments. Relative times refer to `now`.
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError)
 
-    /// Runs the command. Blocks the calling thread.
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode
+    /// Runs the command. Blocks the calling thread. Throws if the exit code is not 0.
+    func run(in context: CommandContext) throws(CommandFailure)
 }
 
 /// Everything that a command needs except its arguments.

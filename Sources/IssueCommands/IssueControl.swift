@@ -36,14 +36,15 @@ package struct IssueControl {
     /// Runs the command that the arguments name. The arguments do not include the name of the program.
     package func run(_ arguments: [String]) -> ExitCode {
         do throws(CommandFailure) {
-            return try dispatch(arguments)
+            try dispatch(arguments)
+            return .success
         } catch {
             if let message = error.message { context.warn(message) }
             return error.code
         }
     }
 
-    private func dispatch(_ words: [String]) throws(CommandFailure) -> ExitCode {
+    private func dispatch(_ words: [String]) throws(CommandFailure) {
         let common: ParsedArguments
         let leading: ArraySlice<String>
         do throws(UsageError) {
@@ -70,30 +71,30 @@ package struct IssueControl {
             return printText(help(of: try command(named: topic).specification))
         }
         // The leading options are parsed again, because the command may not accept them.
-        return try run(try command(named: name), leading + rest.dropFirst())
+        try run(try command(named: name), leading + rest.dropFirst())
     }
 
     /// Prints the candidates for the last word of an unfinished command line. Prints no errors, because a shell reads
     /// the output.
-    private func complete(_ words: ArraySlice<String>) -> ExitCode {
+    private func complete(_ words: ArraySlice<String>) {
         let completion = Completion(words, commands: Self.commands.map { $0.specification })
         let candidates = completion.candidates { () throws(CollectorConnectionError) in
             try context.makeLink(completion.socket)
         }
-        return printText(candidates.map(\.line).joined())
+        printText(candidates.map(\.line).joined())
     }
 
     /// Prints the manual page of a command, or the names of all commands. The words are the name of the command and the
     /// date of the page; if either is missing, the names are printed.
-    private func printManual(_ words: ArraySlice<String>) throws(CommandFailure) -> ExitCode {
+    private func printManual(_ words: ArraySlice<String>) throws(CommandFailure) {
         guard let name = words.first, let date = words.dropFirst().first else {
             return printText(Self.commands.map { "\($0.specification.name)\n" }.joined())
         }
         let specification = try command(named: name).specification
-        return printText(ManualPage.text(of: specification, common: CommonOptions.added(to: specification), date: date))
+        printText(ManualPage.text(of: specification, common: CommonOptions.added(to: specification), date: date))
     }
 
-    private func run(_ type: any Command.Type, _ words: ArraySlice<String>) throws(CommandFailure) -> ExitCode {
+    private func run(_ type: any Command.Type, _ words: ArraySlice<String>) throws(CommandFailure) {
         let specification = type.specification
         let command: any Command
         let context: CommandContext
@@ -110,7 +111,7 @@ package struct IssueControl {
         // If the command has connected to the daemon, sends the reports that earlier runs have saved, even if the
         // command fails.
         defer { if context.hasConnected.value { context.reporting.sendSpooled(context.socket) } }
-        return try command.run(in: context)
+        try command.run(in: context)
     }
 
     private func makeContext(_ arguments: ParsedArguments) throws(UsageError) -> CommandContext {
@@ -151,9 +152,8 @@ package struct IssueControl {
         HelpText.text(of: specification, common: CommonOptions.added(to: specification))
     }
 
-    private func printText(_ text: String) -> ExitCode {
+    private func printText(_ text: String) {
         _ = context.output.write(Array(text.utf8))
-        return .success
     }
 }
 

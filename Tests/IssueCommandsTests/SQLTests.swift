@@ -91,7 +91,7 @@ struct SQLTests {
             ["sql", "SELECT 1"],
             sql: .program { (name) throws(CommandFailure) in
                 names.append(name)
-                return .tryAgain
+                throw CommandFailure(.tryAgain, nil)
             })
         #expect(names == ["issued-sql"])
         #expect(outcome.code == .tryAgain)

@@ -65,7 +65,7 @@ struct BundleCommand: Command {
         count = arguments.has(Self.messages) ? Int(limit ?? Int64(Self.defaultLimit)) : 0
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         var databaseFailure = CommandFailure(.unavailable, "the database can't be read")
         switch context.sql {
         case .library(let open):
@@ -84,7 +84,7 @@ struct BundleCommand: Command {
 
     private func write(
         in context: CommandContext, _ open: @escaping (_ path: String?) throws(CommandFailure) -> any SQLDatabase
-    ) throws(CommandFailure) -> ExitCode {
+    ) throws(CommandFailure) {
         let path = try path(in: context)
         let collector = BundleCollector(
             context: context, configuration: arguments[Self.configuration], database: arguments[Self.database],
@@ -94,10 +94,7 @@ struct BundleCommand: Command {
         context.publishProgress("")
         if let warning = bundle.warning { context.warn(warning) }
         let text = Array(bundle.text.utf8)
-        guard let path else {
-            try context.print(text: bundle.text)
-            return .success
-        }
+        guard let path else { return try context.print(text: bundle.text) }
         do throws(HostTools.Failure) {
             try context.tools.save(text, path, arguments.has(Self.force))
         } catch {
@@ -116,7 +113,6 @@ struct BundleCommand: Command {
             ]
             try context.print(json: JSONValue.object(members).json)
         }
-        return .success
     }
 
     private func lines(_ path: String, bytes: Int, _ bundle: SupportBundle) -> [String] {

@@ -51,7 +51,7 @@ struct DeployCommand: Command {
             note: arguments[Self.note], user: user)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         if isRemoving { return try remove(in: context) }
         let answer = try context.collector(denied: denied).call(CollectorCalls.deploy, parameters)
         try context.print(answer) { reply in
@@ -60,7 +60,6 @@ struct DeployCommand: Command {
             let verb = reply.isKnown == true ? "was already deployed" : "is deployed"
             return [TerminalSanitizer.line("\(deployment.app) \(deployment.version) \(verb), since \(time)")]
         }
-        return .success
     }
 
     /// The error message for users who may not declare or remove the deployment.
@@ -69,7 +68,7 @@ struct DeployCommand: Command {
             + "only root, the daemon's user and the groups in Operators= (issued.conf) may do so for others"
     }
 
-    private func remove(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func remove(in context: CommandContext) throws(CommandFailure) {
         let (app, version) = (parameters.app, parameters.version)
         let collector = try context.collector(
             notFound: { _ in
@@ -84,7 +83,6 @@ struct DeployCommand: Command {
             let time = PageTime.full(reply.deployment.deployedAt, now: context.now)
             return [TerminalSanitizer.line("Removed the deployment of \(app) \(version) at \(time)")]
         }
-        return .success
     }
 }
 
@@ -108,7 +106,7 @@ struct DeploysCommand: Command {
         paging = try PagingOptions(arguments)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         try paging.print(
             CollectorCalls.deployments, Self.columns,
             empty: app == nil ? "No deployments." : "No deployments of this application.", in: context
@@ -117,7 +115,6 @@ struct DeploysCommand: Command {
         } rows: { reply in
             reply.deployments.map { row($0, in: context) }
         }
-        return .success
     }
 
     private static let columns = [

@@ -34,7 +34,7 @@ struct DoctorCommand: Command {
         timeout = try arguments.duration(CommonOptions.shortTimeout) ?? .seconds(5)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         if isList {
             let width = checks.map(\.id.count).max() ?? 0
             switch context.format {
@@ -42,7 +42,7 @@ struct DoctorCommand: Command {
             case .json: try context.print(json: JSONValue.array(checks.map(json)).json)
             case .lines: for check in checks { try context.print(json: json(check).json) }
             }
-            return .success
+            return
         }
         let facts = context.doctorFacts(timeout: timeout)
         let report = DoctorReport(checks, facts: facts)
@@ -51,7 +51,7 @@ struct DoctorCommand: Command {
         case .json: try context.print(json: JSONValue.object([.init("checks", .array(report.json))]).json)
         case .lines: for check in report.json { try context.print(json: check.json) }
         }
-        return report.hasNoWarningOrProblem ? .success : .refused
+        if !report.hasNoWarningOrProblem { throw CommandFailure(.refused, nil) }
     }
 
     private func json(_ check: DoctorCheck) -> JSONValue {

@@ -89,7 +89,7 @@ struct ExplainCommand: Command {
             && word.utf8.allSatisfy { $0 == 0x2D || (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         switch subject {
         case .identifier(let id): try explain(id: id, context)
         case .entry(let entry): try explain(entry, context)
@@ -100,7 +100,6 @@ struct ExplainCommand: Command {
             }
             try explain(message: text, context)
         }
-        return .success
     }
 
     // MARK: Messages and errors of the daemon

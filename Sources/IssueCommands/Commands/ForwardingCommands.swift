@@ -31,7 +31,7 @@ struct FlushCommand: Command {
         timeout = try arguments.duration(Self.timeout) ?? .seconds(30)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         let asksBefore = context.format == .human || destination != nil
         let status = asksBefore ? try collector.call(CollectorCalls.status).value : nil
@@ -82,7 +82,6 @@ struct FlushCommand: Command {
                 .tryAgain,
                 "some \(kind) are still pending (\(names)): see issuectl status, or wait longer with --timeout")
         }
-        return .success
     }
 
     private func isPending(_ destination: DestinationStatus) -> Bool {
@@ -186,14 +185,13 @@ struct DeadLettersCommand: Command {
         }
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         switch action {
         case .list: try list(in: context)
-        case .show: return try show(in: context)
-        case .requeue: return try requeue(in: context)
-        case .export: return try export(in: context)
+        case .show: try show(in: context)
+        case .requeue: try requeue(in: context)
+        case .export: try export(in: context)
         }
-        return .success
     }
 
     private func list(in context: CommandContext) throws(CommandFailure) {
@@ -237,7 +235,7 @@ struct DeadLettersCommand: Command {
         return (letters, elements)
     }
 
-    private func show(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func show(in context: CommandContext) throws(CommandFailure) {
         let (letters, elements) = try find(lines: true, context.collector())
         try context.print("dead_letters", elements) {
             var page = TextPage(painter: context.painter)
@@ -252,31 +250,25 @@ struct DeadLettersCommand: Command {
             }
             return page.lines
         }
-        return warnOfMissing(Set(letters.map(\.record)), context)
+        try expectAll(in: Set(letters.map(\.record)))
     }
 
-    /// Warns about the ids of the command line that are not in `found`. Returns the exit code.
-    private func warnOfMissing(_ found: Set<String>, _ context: CommandContext) -> ExitCode {
+    /// Throws if an id of the command line is not in `found`.
+    private func expectAll(in found: Set<String>) throws(CommandFailure) {
         let missing = ids.filter { !found.contains($0.lowercased()) }
-        guard !missing.isEmpty else { return .success }
-        context.warn(none(of: missing))
-        return .refused
+        if !missing.isEmpty { throw CommandFailure(.refused, none(of: missing)) }
     }
 
     private func none(of ids: [String]) -> String {
         "no dead letter for \(ids.joined(separator: ", ")): see issuectl dead-letters"
     }
 
-    private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func requeue(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector(notFound: { none(of: [$0]) })
         var parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
-        var code = ExitCode.success
-        if ids.count > 1 {
-            // A call with an id that has no dead letter would change nothing.
-            let found = Set(try find(collector).letters.map(\.record))
-            code = warnOfMissing(found, context)
-            parameters.records = ids.filter { found.contains($0.lowercased()) }
-        }
+        // A call with an id that has no dead letter would change nothing.
+        let found = ids.count > 1 ? Set(try find(collector).letters.map(\.record)) : nil
+        if let found { parameters.records = ids.filter { found.contains($0.lowercased()) } }
         let answer = try context.runOperation(CollectorCalls.requeue, parameters, on: collector) { reply in
             Quantity.text(reply.count, "dead letter")
         }
@@ -288,10 +280,10 @@ struct DeadLettersCommand: Command {
             let reason = "the record or summary cannot be read, or the destination is not configured"
             return [pending, "\(left) can only be exported: \(reason)."]
         }
-        return code
+        if let found { try expectAll(in: found) }
     }
 
-    private func export(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func export(in context: CommandContext) throws(CommandFailure) {
         var left = limit
         var found: Set<String> = []
         try context.collector().eachPage(CollectorCalls.deadLetters) { after in
@@ -306,6 +298,6 @@ struct DeadLettersCommand: Command {
             return !lines.isEmpty && left != 0
         }
         // If the limit ended the search, ids that were not found may still have dead letters.
-        return left == 0 ? .success : warnOfMissing(found, context)
+        if left != 0 { try expectAll(in: found) }
     }
 }

@@ -152,14 +152,14 @@ struct GroupCommand: Command {
         if ids.count > counts.upperBound { throw UsageError("unexpected argument '\(ids[counts.upperBound])'") }
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         var command = self
         do throws(CommandFailure) {
             let isRuleOfGroup = action == .rule && ruleAction != .remove
             if action == .merge || action == .split || isRuleOfGroup {
                 command.ids = try AbbreviatedID.completed(ids, in: context)
             }
-            return try command.perform(in: context)
+            try command.perform(in: context)
         } catch {
             throw AbbreviatedID.failure(try failure(error, in: context), ids)
         }
@@ -177,9 +177,9 @@ struct GroupCommand: Command {
         return failure
     }
 
-    private func perform(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func perform(in context: CommandContext) throws(CommandFailure) {
         switch (action, ruleAction) {
-        case (.merge, _): return try merge(in: context)
+        case (.merge, _): try merge(in: context)
         case (.split, _):
             if let field { return try split(by: field, in: context) }
             let answer = try context.collector().call(
@@ -187,7 +187,7 @@ struct GroupCommand: Command {
             try context.print(answer, elements: "groups") {
                 groups($0.groups) + CorrectionText.undoing($0.corrections, of: ids[0])
             }
-        case (.rule, .add): return try addRule(in: context)
+        case (.rule, .add): try addRule(in: context)
         case (.rule, .list):
             let answer = try context.collector().call(
                 CollectorCalls.corrections, CorrectionsParameters(group: ids.first))
@@ -200,7 +200,6 @@ struct GroupCommand: Command {
             try undo(in: context)
         case (.suggest, _): try suggest(in: context)
         }
-        return .success
     }
 
     /// Undoes corrections one by one. With `--json`, prints one document for all of them.
@@ -234,7 +233,7 @@ struct GroupCommand: Command {
 
     // MARK: Merging
 
-    private func merge(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func merge(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         var others = Array(ids.dropFirst())
         if let filter {
@@ -276,18 +275,16 @@ struct GroupCommand: Command {
                     + CorrectionText.undoing($0.corrections, of: $0.group.id, areMerges: true)
             }
         }
-        return .success
     }
 
     /// Prints the number of groups that would be merged, as JSON in the form of the reply. Prints nothing in the format
     /// for users, because the caller has printed the number.
     private func showCount(
         of groups: [String], _ collector: Collector, _ context: CommandContext
-    ) throws(CommandFailure) -> ExitCode {
-        guard context.format != .human else { return .success }
+    ) throws(CommandFailure) {
+        guard context.format != .human else { return }
         let target = try collector.call(CollectorCalls.show, IDParameters(id: ids[0])).value.group
         try context.print(json: MergeGroupsReply(group: target, count: Int64(groups.count)).json)
-        return .success
     }
 
     /// Returns the ids of all groups that match a filter.
@@ -324,7 +321,7 @@ struct GroupCommand: Command {
                 + "(\(Quantity.text(group.records, "record"))): \(group.markedTitle)")
     }
 
-    private func addRule(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func addRule(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         let template = pattern ?? ""
         let count = try collector.call(
@@ -335,10 +332,7 @@ struct GroupCommand: Command {
             try context.printNote(
                 TerminalSanitizer.line("The pattern does not match the title of \(target.id) itself: \(target.title)"))
         }
-        if isDryRun {
-            try context.print(count) { _ in [] }
-            return .success
-        }
+        if isDryRun { return try context.print(count) { _ in [] } }
         guard try isConfirmed(Int(clamping: count.value.count), context) else {
             throw CommandFailure(.refused, "no rule was added")
         }
@@ -353,14 +347,13 @@ struct GroupCommand: Command {
                 : Self.line(group, merged: reply.count)
             return [line] + CorrectionText.undoing(reply.corrections, of: group.id)
         }
-        return .success
     }
 
     // MARK: Splitting
 
     private func split(
         by field: IssueSplitField, in context: CommandContext
-    ) throws(CommandFailure) -> ExitCode {
+    ) throws(CommandFailure) {
         let collector = try context.collector()
         let plan = try collector.call(
             CollectorCalls.splitByField, SplitByFieldParameters(group: ids[0], field: field, isDryRun: true))
@@ -371,17 +364,13 @@ struct GroupCommand: Command {
             TerminalSanitizer.line(
                 "Splits into \(Quantity.text(values.count, "issue")) by \(field.rawValue): "
                     + shown.joined(separator: ", ") + rest))
-        if isDryRun {
-            try context.print(plan, elements: "values") { _ in [] }
-            return .success
-        }
+        if isDryRun { return try context.print(plan, elements: "values") { _ in [] } }
         guard try isConfirmed(values.count, context) else { throw CommandFailure(.refused, "nothing was split") }
         let answer = try collector.call(
             CollectorCalls.splitByField, SplitByFieldParameters(group: ids[0], field: field, reason: reasonValue))
         try context.print(answer, elements: "groups") {
             groups($0.groups) + CorrectionText.undoing($0.corrections, of: ids[0])
         }
-        return .success
     }
 
     // MARK: Suggestions

@@ -48,7 +48,7 @@ struct HistogramCommand: Command {
         bucket = given ?? Self.fitting(filter, at: now)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         let answer = try collector.call(
             CollectorCalls.histogram,
@@ -64,7 +64,6 @@ struct HistogramCommand: Command {
         if context.format == .human, !answer.value.hasRecords, let hint = PagingOptions.rightsHint(in: context) {
             context.warn(hint)
         }
-        return .success
     }
 
     /// Returns the titles of groups by their ids. If the call fails, returns an empty dictionary, and the counts are

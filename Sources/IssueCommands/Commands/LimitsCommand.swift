@@ -32,10 +32,9 @@ struct LimitsCommand: Command {
         isAll = arguments.has(Self.all)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let answer = try context.collector().call(CollectorCalls.limits)
         try context.print(answer, elements: "limits") { lines($0, context) }
-        return .success
     }
 
     private func lines(_ reply: LimitsReply, _ context: CommandContext) -> [String] {

@@ -51,7 +51,7 @@ struct ListCommand: Command {
         wantsSparkline = arguments.has(Self.sparkline)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let filter = try AbbreviatedID.completed(self.filter, in: context)
         let isRoomy = context.format == .human && context.width.map { $0 >= Self.roomyWidth } ?? false
         let hasSparkline = wantsSparkline || isRoomy
@@ -66,7 +66,6 @@ struct ListCommand: Command {
         } rows: { reply in
             reply.groups.map { row($0, hasSparkline: hasSparkline, in: context) }
         }
-        return .success
     }
 
     private func columns(hasSparkline: Bool) -> [Column] {

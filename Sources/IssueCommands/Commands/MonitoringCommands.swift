@@ -43,16 +43,16 @@ struct HealthCommand: Command {
         timeout = try arguments.duration(CommonOptions.shortTimeout) ?? .seconds(5)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let report = report(in: context)
         switch context.format {
         case .human: try context.print(lines(report))
         case .json, .lines: try context.print(json: report.json)
         }
-        return switch report.verdict.code {
-        case 0: .success
-        case 1: .refused
-        default: .failing
+        switch report.verdict.code {
+        case 0: break
+        case 1: throw CommandFailure(.refused, nil)
+        default: throw CommandFailure(.failing, nil)
         }
     }
 
@@ -107,7 +107,7 @@ struct MetricsCommand: Command {
         timeout = try arguments.duration(CommonOptions.shortTimeout) ?? .seconds(5)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let source: MetricSource
         do throws(CommandFailure) {
             source = MetricSource(
@@ -117,7 +117,6 @@ struct MetricsCommand: Command {
             throw CommandFailure(.unavailable, error.message)
         }
         try write(MetricText.text(source, format), MetricFamily.values(source), in: context)
-        return .success
     }
 
     /// Prints metrics as text or JSON, or writes them to the file that `--output` names.

@@ -34,7 +34,7 @@ struct NotifyCommand: Command {
         name = arguments.operands.count > 1 ? arguments.operands[1] : ""
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         switch action {
         case .list:
             let answer = try context.collector().call(CollectorCalls.status)
@@ -48,7 +48,6 @@ struct NotifyCommand: Command {
                 for notifier in answer.value.notifiers { page.add(notifier, now: context.now) }
                 return page.lines
             }
-            return .success
         case .test:
             let collector = try context.collector(
                 notFound: { "no notifier named '\($0)' is running: see issuectl status and issued --check" })
@@ -59,7 +58,7 @@ struct NotifyCommand: Command {
                         "\(name): \(reply.delivered ? "delivered" : "not delivered") (\(reply.answer))")
                 ]
             }
-            return answer.value.delivered ? .success : .refused
+            if !answer.value.delivered { throw CommandFailure(.refused, nil) }
         }
     }
 }
@@ -168,7 +167,7 @@ struct SilenceCommand: Command {
         (silence.until, silence.reason) = (end, reason)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         switch action {
         case .list:
             let answer = try context.collector(denied: CommandFailure.deniedToSee("silences")).call(
@@ -181,7 +180,6 @@ struct SilenceCommand: Command {
             try context.print(answer) { lines([$0.silence], context) }
         case .end: try end(in: context)
         }
-        return .success
     }
 
     /// Ends the silences one by one. As JSON, prints only the last reply, which contains the remaining silences.

@@ -25,7 +25,7 @@ struct RecordsCommand: Command {
         paging = try PagingOptions(arguments, orders: [.newest, .oldest])
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let filter = try AbbreviatedID.completed(self.filter, in: context)
         try paging.print(
             CollectorCalls.records, Self.columns, empty: filter == nil ? "No records." : "No records match.",
@@ -35,7 +35,6 @@ struct RecordsCommand: Command {
         } rows: { reply in
             reply.records.map { row($0, now: context.now) }
         }
-        return .success
     }
 
     private static let columns = [
@@ -82,7 +81,7 @@ struct FollowCommand: Command {
         filter.since = filter.since ?? now
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         var progress = FollowProgress(filter)
         var hasConnected = false
         var isWaiting = false

@@ -58,7 +58,7 @@ struct ReportCommand: Command {
         _ = try ReportOptions.template(arguments, variable: { _ in nil })
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let template = try ReportOptions.template(arguments, in: context)
         let key = arguments[Self.id]
         var session = ReportSession(
@@ -75,7 +75,7 @@ struct ReportCommand: Command {
             session.printReceipts()
             throw error
         }
-        return session.finish()
+        try session.finish()
     }
 
     private func report(in session: inout ReportSession, _ context: CommandContext) throws(CommandFailure) {

@@ -92,11 +92,11 @@ struct ReportSession {
         }
     }
 
-    /// Prints the remaining output and returns the exit code.
-    mutating func finish() -> ExitCode {
+    /// Prints the remaining output. Throws if a line was rejected; the error message was printed then.
+    mutating func finish() throws(CommandFailure) {
         if !hasInput, !options.isQuiet { context.warn("standard input is empty or blank: nothing was reported") }
         if context.format == .json, !options.isQuiet { output(PrettyJSON.document("receipts", receipts)) }
-        return hasRejection ? .refused : .success
+        if hasRejection { throw CommandFailure(.refused, nil) }
     }
 
     /// Prints the receipts so far as a JSON document, after a call has failed.

@@ -1,6 +1,6 @@
 import IssueBrowsing
 import IssueProtocol
-package import UnixIO
+import UnixIO
 
 /// `issuectl sql`: queries the database with SQL.
 ///
@@ -67,7 +67,7 @@ struct SQLCommand: Command {
         bounds = SQLBounds(rows: isAll ? .max : limit.map { Int($0) } ?? Self.defaultLimit, time: timeout)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         switch context.sql {
         case .program(let run): return try run("issued-sql")
         case .library(let open):
@@ -78,7 +78,6 @@ struct SQLCommand: Command {
             } else {
                 try runInput(on: database, context)
             }
-            return .success
         }
     }
 
@@ -197,7 +196,7 @@ struct SQLCommand: Command {
 /// How `issuectl sql` and `issuectl bundle` reach SQLite.
 package enum SQLAccess {
     /// Replaces this process with the named program, with the same arguments. Returns only in tests.
-    case program((_ name: String) throws(CommandFailure) -> ExitCode)
+    case program((_ name: String) throws(CommandFailure) -> Void)
     /// Opens a database in this process. `path` is nil for the database at its standard path.
     case library((_ path: String?) throws(CommandFailure) -> any SQLDatabase)
 }

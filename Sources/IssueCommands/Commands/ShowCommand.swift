@@ -16,7 +16,7 @@ struct ShowCommand: Command {
         id = arguments.operands.first ?? ""
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         let answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
             try collector.call(CollectorCalls.show, IDParameters(id: id))
@@ -24,7 +24,6 @@ struct ShowCommand: Command {
         try context.print(answer) { reply in
             RecordDetails(reply, in: context).lines
         }
-        return .success
     }
 }
 

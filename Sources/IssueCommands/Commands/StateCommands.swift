@@ -155,7 +155,7 @@ private protocol StateCommand: Command {
 }
 
 extension StateCommand {
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         var changed: [[UInt8]] = []
         let failure = context.forEach(groups) { id throws(CommandFailure) in
@@ -168,7 +168,6 @@ extension StateCommand {
         }
         if !changed.isEmpty { try context.print(json: PrettyJSON.document("groups", changed)) }
         if let failure { throw failure }
-        return .success
     }
 
     private func set(

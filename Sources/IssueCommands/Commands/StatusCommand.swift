@@ -19,13 +19,13 @@ struct StatusCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {}
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let answer = try context.collector().call(CollectorCalls.status)
         try context.print(answer) { status in
             StatusPage(status: status, now: context.now, width: context.width, painter: context.painter).lines
         }
         // Monitoring can rely on the exit code alone.
-        return answer.value.store.faults.isEmpty ? .success : .refused
+        if !answer.value.store.faults.isEmpty { throw CommandFailure(.refused, nil) }
     }
 }
 

@@ -26,7 +26,7 @@ struct BackupCommand: Command {
         }
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         guard let file else { return try runInPlace(context) }
         // Checked first, since copying takes long.
         try context.files.check(file)
@@ -44,15 +44,15 @@ struct BackupCommand: Command {
         answer.value.path = path
         answer.value.descriptor = nil
         answer.json = answer.value.json
-        return try print(answer, path, context)
+        try print(answer, path, context)
     }
 
-    private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
+    private func runInPlace(_ context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         let answer = try context.runOperation(
             CollectorCalls.backup, BackupParameters(), on: collector, progress: progress)
         guard let path = answer.value.path else { throw collector.invalid("it names no file") }
-        return try print(answer, path, context)
+        try print(answer, path, context)
     }
 
     private func progress(_ reply: BackupReply) -> String {
@@ -61,18 +61,18 @@ struct BackupCommand: Command {
 
     private func print(
         _ answer: BrowserReply<BackupReply>, _ path: String, _ context: CommandContext
-    ) throws(CommandFailure) -> ExitCode {
+    ) throws(CommandFailure) {
         try context.print(answer) { ["\(TerminalSanitizer.line(path)): \(Quantity.bytes($0.bytesTotal))"] }
         if let unreadable = answer.value.unreadable {
             context.warn(
                 "\(Quantity.text(unreadable, "record")) in the copy can't be read because their blocks are damaged: "
                     + "keep older backups, and see issuectl doctor")
         }
-        guard answer.value.isDamaged == true else { return .success }
-        context.warn(
+        guard answer.value.isDamaged == true else { return }
+        throw CommandFailure(
+            .refused,
             "pages of the copy are damaged, and probably those of the database: keep older backups, check the disk, "
                 + "and see \"The database is damaged\" in Operations.md")
-        return .refused
     }
 }
 
@@ -104,7 +104,7 @@ struct RepairCommand: Command {
         parameters = RepairParameters(file: name, isDryRun: arguments.has(Self.list) ? true : nil)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector(
             notFound: { "no database '\(operand ?? $0)' was moved aside: see issuectl repair --list" })
         let answer = try context.runOperation(
@@ -113,7 +113,7 @@ struct RepairCommand: Command {
             Self.recovered(reply)
         }
         try context.print(answer, text: lines)
-        return answer.value.unreadableFiles.isEmpty ? .success : .refused
+        if !answer.value.unreadableFiles.isEmpty { throw CommandFailure(.refused, nil) }
     }
 
     private static func recovered(_ reply: RepairReply) -> String {
@@ -175,17 +175,14 @@ struct PurgeCommand: Command {
         skipsConfirmation = arguments.has(Self.yes)
     }
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         if !isDryRun, !skipsConfirmation {
             guard context.terminal.isTerminal, context.format == .human else {
                 throw CommandFailure(.usage, "cannot ask for confirmation: use --yes, or --dry-run to count")
             }
             let count = try purge(isDryRun: true, collector, context).value.count
-            guard count > 0 else {
-                try context.print("No records match.")
-                return .success
-            }
+            guard count > 0 else { return try context.print("No records match.") }
             let question = "Permanently erase \(Quantity.text(count, "record")) with \(conditions)?"
             guard try context.confirm(question) else {
                 throw CommandFailure(.refused, "nothing was erased")
@@ -193,7 +190,6 @@ struct PurgeCommand: Command {
         }
         let answer = try purge(isDryRun: isDryRun, collector, context)
         try context.print(answer, text: lines)
-        return .success
     }
 
     private func purge(
@@ -237,11 +233,10 @@ struct RetentionCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {}
 
-    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+    func run(in context: CommandContext) throws(CommandFailure) {
         let answer = try context.collector(denied: CommandFailure.deniedToSee("retention")).call(
             CollectorCalls.retention)
         try context.print(answer, elements: "rules") { lines($0, context) }
-        return .success
     }
 
     private func lines(_ reply: RetentionReply, _ context: CommandContext) -> [String] {
