@@ -8,7 +8,12 @@ import UnixIO
 
 /// The forwarding services of all configured destinations.
 final class Destinations: Sendable {
-    private let running = Mutex<[(service: ForwardingService, thread: JoinableThread)]>([])
+    private typealias Running = (
+        configuration: DestinationConfiguration, service: ForwardingService, thread: JoinableThread
+    )
+    private let running = Mutex<[Running]>([])
+    /// The destinations that `stop(timeout:)` has stopped, and their logs of outages.
+    private let stopped = Mutex<[(configuration: DestinationConfiguration, outages: OutageLog)]>([])
 
     /// Starts a forwarding service for each destination that has none.
     ///
@@ -39,16 +44,22 @@ final class Destinations: Sendable {
         let users = AccountableUsers.onThisHost(configuration.access)
         let names = Set(running.withLock { $0.map(\.service.destination.name) })
         for (destination, row) in zip(configuration.destinations, rows) where !names.contains(row.name) {
+            // After a reload, an outage is logged again only if the destination has a new address or credential.
+            let earlier = stopped.withLock { $0 }.first {
+                let before = $0.configuration
+                return before.name == row.name && before.address == destination.address
+                    && before.tokenFile == destination.tokenFile
+            }
             let service = ForwardingService(
                 destination: row,
                 settings: ForwardingService.Settings(
                     forward: destination.settings.forward, limits: destination.settings.limits, users: users,
                     host: Host.name, paused: paused, limitMonitor: limitMonitor),
-                path: path, writer: writer, statusRegistry: statusRegistry, log: log)
+                path: path, writer: writer, statusRegistry: statusRegistry, log: log, outages: earlier?.outages)
             let thread = try JoinableThread(name: "forward-\(destination.name)") {
                 destination.run(service, fatesChanged: fatesChanged)
             }
-            running.withLock { $0.append((service, thread)) }
+            running.withLock { $0.append((destination, service, thread)) }
         }
         for row in rows.dropFirst(configuration.destinations.count) {
             statusRegistry.update(StatusRegistry.Forwarder(misconfigured: row))
@@ -57,12 +68,12 @@ final class Destinations: Sendable {
 
     /// Tells the services that records or corrections were stored.
     func recordsArrived() {
-        for (service, _) in running.withLock({ $0 }) { service.recordsArrived() }
+        for (_, service, _) in running.withLock({ $0 }) { service.recordsArrived() }
     }
 
     /// Tells the services that records were erased, so that their lines in unfinished batches are not sent.
     func recordsErased() {
-        for (service, _) in running.withLock({ $0 }) { service.recordsErased() }
+        for (_, service, _) in running.withLock({ $0 }) { service.recordsErased() }
     }
 
     /// Asks the service with this name to flush, or all services if the name is nil. Each calls `completed` once.
@@ -70,20 +81,21 @@ final class Destinations: Sendable {
     /// - Returns: The number of services that will call `completed`.
     func flush(_ name: String?, _ completed: @escaping @Sendable () -> Void) -> Int {
         let selected = running.withLock { $0 }.filter { name == nil || $0.service.destination.name == name }
-        for (service, _) in selected { service.flush(completed) }
+        for (_, service, _) in selected { service.flush(completed) }
         return selected.count
     }
 
     /// Stops all services, and waits for their threads. Requests that are not finished at the timeout are cancelled.
     func stop(timeout: Duration) {
-        let stopped = running.withLock { running in
+        let ending = running.withLock { running in
             defer { running = [] }
             return running
         }
-        for (service, _) in stopped { service.stop() }
+        for (_, service, _) in ending { service.stop() }
         let deadline = Clock.kernel(Clock.monotonic.advanced(by: timeout))
-        for (service, thread) in stopped where !thread.wait(until: deadline) { service.abandon() }
-        for (_, thread) in stopped { thread.join() }
+        for (_, service, thread) in ending where !thread.wait(until: deadline) { service.abandon() }
+        for (_, _, thread) in ending { thread.join() }
+        stopped.withLock { $0 = ending.map { ($0.configuration, $0.service.outages.withLock { $0 }) } }
     }
 }
 

@@ -108,7 +108,7 @@ package struct Forwarding: Sendable {
     /// The delay after which `nextOvertaking` allows the next such attempt. It begins each time a batch is sent before
     /// another whose lines are not proven to be the reason.
     var overtakingDelay = Self.firstOvertakingDelay
-    /// Why the last request failed; nil after a response that accepts or rejects lines, and after one that pauses the
+    /// Why the last request, perhaps of the last run, failed; nil after a response that accepts or rejects lines, and after one that pauses the
     /// destination.
     var failing: FailureClass?
     /// Why the last request paused the destination; nil if it did not. It stays set if all records of the batch are
@@ -123,14 +123,18 @@ package struct Forwarding: Sendable {
     /// - Parameters:
     ///   - settings: The destination's settings.
     ///   - pacer: The pacer of the last run, so that a restart does not allow another burst; nil for a new one.
+    ///   - failing: Why the last request of the last run failed; nil if it did not fail.
     ///   - now: The current time.
-    package init(settings: ForwardSettings, pacer: SendPacer? = nil, at now: MonotonicInstant) {
+    package init(
+        settings: ForwardSettings, pacer: SendPacer? = nil, failing: FailureClass? = nil, at now: MonotonicInstant
+    ) {
         self.settings = settings
         let pacer = pacer ?? SendPacer(settings: settings, at: now)
         self.pacer = pacer
         pacerBefore = pacer
         size = AdaptiveBodyLimit(most: settings.batchBytes)
         begun = now
+        self.failing = failing
     }
 
     package var isStopped: Bool { state == .stopped }

@@ -255,6 +255,11 @@ package struct OutageLog: Equatable, Sendable {
         }
     }
 
+    /// Why the last logged request failed; nil if the destination has accepted or rejected records since, or is paused.
+    package var failure: FailureClass? {
+        if case .waiting(let reason) = logged { FailureClass(rawValue: reason) } else { nil }
+    }
+
     /// Returns the entry to log for the current condition; nil if there is nothing to log.
     package mutating func entry(for condition: Condition, at now: MonotonicInstant) -> Entry? {
         if condition == .rejecting, logged == .accepting { return nil }

@@ -327,15 +327,20 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// Returns the state machine, with the stored state of the send pacer.
-    static func machine(_ settings: ForwardSettings, from state: DestinationRow.State) -> Forwarding {
+    static func machine(
+        _ settings: ForwardSettings, from state: DestinationRow.State, failing: FailureClass?
+    ) -> Forwarding {
         let now = Clock.monotonic
-        guard let pace = state.pace, let at = state.pacedAt else { return Forwarding(settings: settings, at: now) }
+        guard let pace = state.pace, let at = state.pacedAt else {
+            return Forwarding(settings: settings, failing: failing, at: now)
+        }
         // Limited to between 0 and 24 hours, because the wall clock may have been changed.
         let passed = min(
             max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero),
             Duration.seconds(86_400))
         return Forwarding(
-            settings: settings, pacer: SendPacer(settings: settings, from: pace, after: passed, at: now), at: now)
+            settings: settings, pacer: SendPacer(settings: settings, from: pace, after: passed, at: now),
+            failing: failing, at: now)
     }
 }
 

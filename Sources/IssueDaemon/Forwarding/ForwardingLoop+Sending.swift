@@ -2,6 +2,7 @@ import HTTPTransfer
 import IssueCore
 import IssueProtocol
 import IssueStore
+import Synchronization
 
 extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a batch or a part of it, waits for the reply, and returns the next action.
@@ -359,8 +360,11 @@ extension ForwardingLoop where Destination: ~Copyable {
                 return
             }
         }
-        guard let entry = outages.entry(for: condition, at: Clock.monotonic) else { return }
-        state.lastLoggedState = outages.stored
+        let (entry, stored) = service.outages.withLock { outages in
+            (outages.entry(for: condition, at: Clock.monotonic), outages.stored)
+        }
+        guard let entry else { return }
+        state.lastLoggedState = stored
         log(entry, view)
     }
 

@@ -2,6 +2,7 @@ import HTTPTransfer
 import IssueCore
 import IssueProtocol
 import IssueStore
+import Synchronization
 import UnixIO
 
 /// Performs the actions of one destination's forwarding state machine.
@@ -21,7 +22,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// The id up to which priority records have been examined.
     var priority: RowID
     var state: DestinationRow.State
-    var outages: OutageLog
     var current: BatchInFlight?
     /// An unfinished batch that waits while `current` is sent; nil if there is none.
     var preempted: BatchInFlight?
@@ -55,8 +55,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         cursor = destination.cursor
         priority = destination.priority
         state = destination.state
-        outages = OutageLog(stored: destination.state.lastLoggedState)
-        machine = Self.machine(service.settings.forward, from: destination.state)
+        let outages = service.outages.withLock { $0 }
+        state.lastLoggedState = outages.stored
+        machine = Self.machine(service.settings.forward, from: destination.state, failing: outages.failure)
         budget = DailyBudget(
             limit: service.settings.forward.dailyBytes, day: state.day, bytes: state.dayBytes, users: state.dayUsers,
             charged: state.dayCharged)
@@ -289,11 +290,13 @@ final class ForwardingService: Sendable {
     /// Cancels the request in flight.
     let cancellation = HTTPCancellation()
     let inbox = Monitor(ForwardingInbox())
+    /// What was logged about outages. It outlives a failure of the store.
+    let outages: Mutex<OutageLog>
 
     init(
         destination: DestinationRow, settings: Settings, path: String, writer: WriterService,
         statusRegistry: StatusRegistry,
-        log: Log
+        log: Log, outages: OutageLog? = nil
     ) {
         self.destination = destination
         self.settings = settings
@@ -301,6 +304,7 @@ final class ForwardingService: Sendable {
         self.writer = writer
         self.statusRegistry = statusRegistry
         self.log = log
+        self.outages = Mutex(outages ?? OutageLog(stored: destination.state.lastLoggedState))
     }
 
     /// Tells the service that records or corrections were stored, or that records were requeued.

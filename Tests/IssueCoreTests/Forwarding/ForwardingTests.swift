@@ -394,6 +394,17 @@ struct ForwardingTests: ForwardingSteps {
         #expect(outcome.possibleDuplicates == 100)
     }
 
+    @Test("A failure of the last run is shown during the first request, and until the destination responds")
+    func failedBefore() {
+        var forwarding = Forwarding(settings: ForwardSettings(), failing: .timeout, at: at(0))
+        #expect(forwarding.view.isFailing)
+        _ = forwarding.started(resuming: batch(1, 3), RetryProgress(attempts: 1), unit: 0, at: at(0))
+        _ = forwarding.waited(at: at(0))
+        #expect(forwarding.view.state == .waiting && forwarding.view.reason == "timeout")
+        _ = forwarding.answered(answer(.accepted), unit: 0, at: at(1))
+        #expect(!forwarding.view.isFailing)
+    }
+
     @Test("A batch with a response to each request is not marked, however often the daemon restarts")
     func resumingAnswered() {
         var forwarding = sending(3)

@@ -111,6 +111,7 @@ struct OutageLogTests {
             var ended = OutageLog(stored: log.stored)
             #expect(run(&ended, [.accepting, condition], at: start) == [entry(.accepting), entry(condition)])
         }
+        #expect([nil, "waiting: timeout", "paused: x"].map { OutageLog(stored: $0).failure } == [nil, .timeout, nil])
         var other = OutageLog(stored: "waiting: timeout")
         #expect(run(&other, [refused, timeout], at: start) == [entry(refused, "timeout"), entry(timeout, "refused")])
         var older = OutageLog(stored: "away")

@@ -7,6 +7,14 @@ import UnixIO
 @testable import IssueCore
 @testable import IssueDaemon
 
+/// Returns a log, and a function that returns its lines so far.
+func keptLog() -> (Log, lines: () -> [String]) {
+    let lines = Monitor<[String]>([])
+    return (
+        Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }, { lines.withLock { $0 } }
+    )
+}
+
 /// A store with a destination, whose record log is scanned in portions, optionally by a new forwarding loop for each.
 final class ScanFixture {
     let path: String

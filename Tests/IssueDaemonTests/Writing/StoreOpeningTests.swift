@@ -67,14 +67,6 @@ struct StoreOpeningTests {
         StoreOpening(path: path, limits: LimitSettings(), retention: RetentionSettings())
     }
 
-    /// Returns a log, and a function that returns its lines so far.
-    private func keptLog() -> (Log, lines: () -> [String]) {
-        let lines = Monitor<[String]>([])
-        return (
-            Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }, { lines.withLock { $0 } }
-        )
-    }
-
     private func names(_ folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "issues.db.lock" }.sorted()
     }
