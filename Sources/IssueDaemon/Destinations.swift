@@ -32,12 +32,10 @@ final class Destinations: Sendable {
     ) throws {
         // Records are also kept for misconfigured destinations.
         let configured =
-            configuration.destinations.map {
+            (configuration.destinations.map { ($0.kind, $0.name, $0.settings) }
+            + configuration.misconfigured.map { ($0.kind, $0.name, $0.settings) }).map { kind, name, settings in
                 StoreWriter.ConfiguredDestination(
-                    name: $0.name, kind: $0.kind.name, takesBacklog: $0.settings.backlog == .all)
-            }
-            + configuration.misconfigured.map {
-                StoreWriter.ConfiguredDestination(name: $0.name, kind: $0.kind, takesBacklog: $0.backlog == .all)
+                    name: name, kind: kind.name, takesBacklog: settings.backlog == .all)
             }
         let rows = try writer.perform { try $0.configure(configured, at: Clock.wall) }
         limitMonitor.keep(Set(configuration.destinations.map(\.name)))

@@ -4,11 +4,10 @@ import UnixIO
 
 /// A destination that can't be used because of an error in its section.
 package struct MisconfiguredDestination: Hashable, Sendable {
+    package var kind: DestinationKind
     package var name: String
-    /// The name of its kind in `status`.
-    package var kind: String
-    /// The records that it starts with once its section is fixed.
-    package var backlog: InitialBacklog
+    /// The values of the keys without errors, and the defaults of the others.
+    package var settings: DestinationSettings
 }
 
 /// A notifier that can't be used because of an error in its section.
@@ -99,7 +98,7 @@ extension Configuration {
     package var text: String { text(origins: nil) }
 
     /// Returns the same text as ``text``, but above each value, a comment names the lines that set it. The sections of
-    /// misconfigured notifiers are added, with their valid values and a comment.
+    /// misconfigured destinations and notifiers are added, with their valid values and a comment.
     ///
     /// - Parameter origins: The lines that set the values; nil to leave out the comments.
     package func text(origins: ConfigurationOrigins?) -> String {
@@ -113,14 +112,11 @@ extension Configuration {
             sections.append(Self.text("[Limits \(override.name)]", of: override, by: keys, &origins))
         }
         for destination in destinations {
-            let kind = destination.kind
-            // Values that equal the inherited ones, or the defaults of the kind, are left out.
-            let shared = DestinationSettings(kind, limits: limits, forward: forward)
-            let own = ConfigurationTable.overridable.filter { $0.text(shared) != $0.text(destination.settings) }
-            sections.append(
-                Self.text(
-                    Self.header(of: destination), of: destination.settings,
-                    by: ConfigurationTable.destination(kind) + own, &origins))
+            sections.append(text(destination.kind, destination.name, destination.settings, &origins))
+        }
+        let comment = "# This section has an error. These are its valid values.\n"
+        for destination in misconfigured where origins != nil {
+            sections.append(comment + text(destination.kind, destination.name, destination.settings, &origins))
         }
         for notifier in notifiers {
             sections.append(
@@ -129,16 +125,25 @@ extension Configuration {
         }
         for notifier in misconfiguredNotifiers where origins != nil {
             sections.append(
-                "# This section has an error. These are its valid values.\n"
+                comment
                     + Self.text(
                         "[Notify \(notifier.name)]", of: notifier.settings, by: ConfigurationTable.notifier, &origins))
         }
         return (origins?.header ?? "") + sections.joined(separator: "\n")
     }
 
-    private static func header(of destination: DestinationConfiguration) -> String {
-        let kind = destination.kind
-        return "[\(kind.section)\(destination.name == kind.name ? "" : " \(destination.name)")]"
+    private static func header(_ kind: DestinationKind, _ name: String) -> String {
+        "[\(kind.section)\(name == kind.name ? "" : " \(name)")]"
+    }
+
+    private func text(
+        _ kind: DestinationKind, _ name: String, _ settings: DestinationSettings, _ origins: inout ConfigurationOrigins?
+    ) -> String {
+        // Values that equal the inherited ones, or the defaults of the kind, are left out.
+        let shared = DestinationSettings(kind, limits: limits, forward: forward)
+        let own = ConfigurationTable.overridable.filter { $0.text(shared) != $0.text(settings) }
+        return Self.text(
+            Self.header(kind, name), of: settings, by: ConfigurationTable.destination(kind) + own, &origins)
     }
 
     private static func text<Root>(
@@ -162,7 +167,7 @@ extension Configuration {
     func warnings(at location: (_ header: String, _ key: String) -> String?) -> [String] {
         var warnings: [String] = []
         for destination in destinations {
-            let header = Self.header(of: destination)
+            let header = Self.header(destination.kind, destination.name)
             func line(_ key: String) -> String { location(header, key).map { "\($0): " } ?? "" }
             if destination.tokenFile != nil, destination.address.isUnencrypted {
                 warnings.append(

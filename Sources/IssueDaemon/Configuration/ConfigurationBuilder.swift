@@ -76,7 +76,7 @@ struct ConfigurationBuilder {
             configuration.destinations.append(destination)
         } else {
             configuration.misconfigured.append(
-                MisconfiguredDestination(name: name, kind: kind.name, backlog: settings.backlog))
+                MisconfiguredDestination(kind: kind, name: name, settings: settings))
         }
     }
 
@@ -99,7 +99,7 @@ struct ConfigurationBuilder {
     private mutating func checkName(_ name: String, _ section: Section) -> Bool {
         func isSame(_ other: String) -> Bool { other.lowercased() == name.lowercased() }
         let clashing = configuration.destinations.filter { isSame($0.name) }.map {
-            MisconfiguredDestination(name: $0.name, kind: $0.kind.name, backlog: $0.settings.backlog)
+            MisconfiguredDestination(kind: $0.kind, name: $0.name, settings: $0.settings)
         }
         guard !clashing.isEmpty || configuration.misconfigured.contains(where: { isSame($0.name) }) else { return true }
         configuration.destinations.removeAll { isSame($0.name) }

@@ -60,6 +60,21 @@ struct OriginTests {
         #expect(text.contains("\n# \(file):12\nURL="))
     }
 
+    @Test("--print-config also prints the valid values of a destination with an error, and the error as a comment")
+    func misconfiguredDestination() throws {
+        let folder = try ConfigurationFolder()
+        let file = try folder.write(
+            "[OTLP other]\nURL=http://localhost:1\nBacklog=all\nGroupBurst=7\nGroupRefill=often\n", to: "a")
+        let text = printed(["--config", file], in: environment("/nowhere"))
+        #expect(text.contains("\n# \(file):5: Invalid GroupRefill=often; "))
+        #expect(text.contains("\n# This section has an error. These are its valid values.\n[OTLP other]\n"))
+        #expect(text.contains("\n# \(file):2\nURL=http://localhost:1/\n"))
+        #expect(text.contains("\n# \(file):3\nBacklog=all\n") && text.contains("\n# \(file):4\nGroupBurst=7\n"))
+        // The copy of the last valid configuration has only valid sections.
+        var reader = ConfigurationReader(environment: environment("/nowhere"), purpose: .inspecting)
+        #expect(!reader.read(.file(file)).configuration.text.contains("[OTLP"))
+    }
+
     @Test("The printed text is a configuration file with the same effect")
     func sameEffect() throws {
         let folder = try ConfigurationFolder()
