@@ -46,6 +46,15 @@ struct StoreMaintenance {
         case counts(fromMinute: Int64)
     }
 
+    /// What is logged together: removals for one reason.
+    private struct RemovalKind: Hashable {
+        var reason: Retention.Reason
+        /// The user whose records are removed because they take up the most space; nil for other removals.
+        var uid: UInt32?
+        /// Whether pending records expired.
+        var isLoss: Bool
+    }
+
     private let folder: String
     /// Called when unreferenced rows should be removed.
     private let removed: () -> Void
@@ -81,6 +90,8 @@ struct StoreMaintenance {
     private var quietCount = 0
     private var nextQuietPass = MonotonicInstant(sinceBoot: .zero)
     private var lastFailure: StoreFailure?
+    /// The numbers of removed and of expired records that are not logged yet.
+    private var unlogged: [RemovalKind: (records: RepeatedEventCounter, expired: RepeatedEventCounter)] = [:]
     /// Whether other files left too little free space at the last check, which is logged once.
     private var isFreeSpaceUnreachable = false
     /// The number of closed ranges and the settings at the last check. If one of them changes, there is a new check.
@@ -179,6 +190,7 @@ struct StoreMaintenance {
     /// Performs the short tasks that are due, and chooses the next step.
     private mutating func chooseNextStep(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
+        for kind in unlogged.keys { logRemoval(kind, at: now) }
         try writer.secureGrowth()
         if now >= nextSinglesCheck {
             try writer.expireUnreadableSingles()
@@ -302,22 +314,28 @@ struct StoreMaintenance {
         hasUnreferencedRows = true
         unreferenced?.add(current.unreferenced)
         nextCheck = now
-        report(current)
+        // Nothing is logged if all records of the range had been removed before.
+        guard current.records > 0 || current.expired > 0 else { return }
+        var kind = RemovalKind(reason: current.reason, isLoss: current.expired > 0)
+        if case .selected(_, .user(let uid)) = current.part { kind.uid = uid }
+        logRemoval(kind, records: Int(current.records), expired: Int(current.expired), at: now)
     }
 
-    private func report(_ run: ExpiryRun) {
-        // Nothing is logged if all records of the range had been removed before.
-        guard run.records > 0 || run.expired > 0 else { return }
+    /// Counts a removal, and logs the removals of this kind that are not logged yet, at most once a minute.
+    private mutating func logRemoval(_ kind: RemovalKind, records: Int = 0, expired: Int = 0, at now: MonotonicInstant)
+    {
+        var counters = unlogged[kind] ?? (RepeatedEventCounter(), RepeatedEventCounter())
+        let (records, expired) = (
+            counters.records.happened(records, at: now), counters.expired.happened(expired, at: now)
+        )
+        unlogged[kind] = counters
+        guard let records, let expired else { return }
+        guard records > 0 || expired > 0 else { return unlogged[kind] = nil }
         // At least one destination has not received the expired records, so they cause a warning.
-        let level: LogLevel = run.expired > 0 ? .warning : run.reason == .age ? .info : .notice
-        let (reason, records, expired) = (run.reason.rawValue, "\(run.records)", "\(run.expired)")
-        switch run.part {
-        case .range, .selected(_, .age):
-            log.log(level, .storeRecordsExpired, ["reason": reason, "records": records, "expired": expired])
-        case .selected(_, .user(let uid)):
-            log.log(
-                level, .storeRecordsThinned,
-                ["reason": reason, "uid": "\(uid)", "records": records, "expired": expired])
-        }
+        let level: LogLevel = kind.isLoss ? .warning : kind.reason == .age ? .info : .notice
+        let uid = kind.uid.map { "\($0)" }
+        log.log(
+            level, uid == nil ? .storeRecordsExpired : .storeRecordsThinned,
+            present: ["reason": kind.reason.rawValue, "uid": uid, "records": "\(records)", "expired": "\(expired)"])
     }
 }

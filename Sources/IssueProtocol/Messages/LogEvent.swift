@@ -148,12 +148,14 @@ package struct LogEvent: Hashable, Sendable {
     package static let storeRecordsExpired = LogEvent(
         "store.records-expired", "Removed the oldest records",
         "Retention removed records because of `reason=`; `expired=` of them had not been delivered. With `reason=age` "
-            + "and `expired=0` this is logged only with `Level=info`.",
+            + "and `expired=0` this is logged only with `Level=info`. Logged at most once a minute for each reason, with "
+            + "the sums.",
         "If `expired=` is above 0, find out why a destination did not accept them. If `reason=free space`, find out "
             + "what fills the disk.")
     package static let storeRecordsThinned = LogEvent(
         "store.records-thinned", "Removed old records of frequent issues",
-        "Retention removed records of the user in `uid=`, who used the most space in the store.",
+        "Retention removed records of the user in `uid=`, who used the most space in the store. Logged at most once "
+            + "a minute for each user and reason, with the sums.",
         "If `expired=` is above 0, find out why a destination did not accept them, and why that user sends this many "
             + "reports.")
     package static let storeRegrouped = LogEvent(

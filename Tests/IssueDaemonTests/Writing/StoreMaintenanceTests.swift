@@ -246,6 +246,34 @@ struct StoreMaintenanceTests {
         }
     }
 
+    @Test("Removals for one reason are logged once a minute, with their sums")
+    func removalLog() throws {
+        try ScanFixture.withPath { path in
+            let fixture = try Fixture(path)
+            let (log, lines) = keptLog()
+            let before = try fixture.records(of: Fixture.many) + fixture.records(of: Fixture.often)
+            fixture.writer.reload(LimitSettings(), RetentionSettings(maxSize: 0, keepFree: 0))
+            var maintenance = StoreMaintenance(folder: fixture.folder, removed: {}, log: log)
+            let start = Clock.monotonic
+            func work(at now: MonotonicInstant) throws {
+                for _ in 0..<1000 where try fixture.facts().oldest != nil {
+                    try maintenance.step(fixture.writer, isIdle: false, at: now)
+                }
+            }
+            try work(at: start)
+            let early = lines()
+            #expect(!early.isEmpty && Set(early.map { $0.split(separator: " records=")[0] }).count == early.count)
+            for _ in 0..<1000 {
+                try maintenance.step(fixture.writer, isIdle: false, at: start.advanced(by: .seconds(61)))
+            }
+            let removed = lines().compactMap { line in
+                line.split(separator: " ").first { $0.hasPrefix("records=") }.flatMap { Int64($0.dropFirst(8)) }
+            }
+            let left = try fixture.records(of: Fixture.many) + fixture.records(of: Fixture.often)
+            #expect(removed.reduce(0, +) == before - left)
+        }
+    }
+
     @Test("Closing a range does not stop the file from shrinking until no free pages are left")
     func shrinking() throws {
         try ScanFixture.withPath { path in
