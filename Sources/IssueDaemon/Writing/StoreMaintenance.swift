@@ -106,6 +106,9 @@ struct StoreMaintenance {
     private static let pause: Duration = .seconds(60)
     /// The time before the next check after the disk was full.
     private static let shortPause: Duration = .seconds(1)
+    /// The maximum time between two checks while other files leave too little free space, so that `status` soon shows
+    /// the end.
+    private static let freeSpaceInterval: Duration = .seconds(5)
     private static let pagesPerStep: Int64 = 64
     /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth.
     private static let turn: Duration = .milliseconds(4)
@@ -232,7 +235,8 @@ struct StoreMaintenance {
         case .expire(let aged):
             expiry = ExpiryRun(part: .selected(try writer.planExpiry(of: aged), .age), reason: .age)
         case .closeRange: try writer.closeOpenRange()
-        case .wait(let wait): nextCheck = now.advanced(by: wait)
+        case .wait(let wait):
+            nextCheck = now.advanced(by: isFreeSpaceUnreachable ? min(wait, Self.freeSpaceInterval) : wait)
         }
     }
 

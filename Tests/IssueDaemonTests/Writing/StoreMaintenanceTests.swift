@@ -274,6 +274,24 @@ struct StoreMaintenanceTests {
         }
     }
 
+    @Test("While other files fill the disk, it is checked every few seconds whether they still do")
+    func freeSpace() throws {
+        try ScanFixture.withPath { path in
+            let fixture = try Fixture(path)
+            func wait(keepFree: Int64) throws -> Duration {
+                fixture.writer.reload(LimitSettings(), RetentionSettings(maxSize: .max, keepFree: keepFree))
+                var maintenance = StoreMaintenance(folder: fixture.folder, removed: {}, log: .silent)
+                let now = Clock.monotonic
+                for _ in 0..<1000 where maintenance.deadline(fixture.writer) <= now {
+                    try maintenance.step(fixture.writer, isIdle: true, at: now)
+                }
+                return now.duration(to: maintenance.deadline(fixture.writer))
+            }
+            #expect(try wait(keepFree: 0) > .seconds(10))
+            #expect(try wait(keepFree: .max) == .seconds(5))
+        }
+    }
+
     @Test("Closing a range does not stop the file from shrinking until no free pages are left")
     func shrinking() throws {
         try ScanFixture.withPath { path in
