@@ -378,9 +378,9 @@ struct HelpTests {
                   -h, --help          Show this help
 
                 In the line Received, duplicates are records that had been stored before,
-                rejected records were invalid or too large, and refused reports were answered
-                with an error as a whole, for example because the call was invalid or the disk
-                was full.
+                rejected records were invalid or too large, and refused ones were in a report
+                that was answered with an error as a whole, for example because the call was
+                invalid or the disk was full.
 
                 For each destination, the ledger counts the records received since the
                 destination was added, by fate. It balances if the fates add up to the number

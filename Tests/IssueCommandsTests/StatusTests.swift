@@ -82,7 +82,7 @@ struct StatusTests {
             outcome.output == #"""
                 issued 0.1.0 on web-1
                   Up           3 days, since 2026-11-18 12:00:00Z
-                  Received     1,234,567 records; since start: 1 duplicate, 3 rejected, 2 reports refused
+                  Received     1,234,567 records; since start: 1 duplicate, 3 rejected, 2 refused
                   Connections  12
                   Store        1,200,000 records in 42 groups
                   Size         15.0 MiB, 20.0 GiB free on the disk

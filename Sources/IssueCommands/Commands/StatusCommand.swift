@@ -9,8 +9,8 @@ struct StatusCommand: Command {
         name: "status", summary: "Show the state of the daemon, its store and its destinations",
         notes: [
             "In the line Received, duplicates are records that had been stored before, rejected records were invalid "
-                + "or too large, and refused reports were answered with an error as a whole, for example because the "
-                + "call was invalid or the disk was full.",
+                + "or too large, and refused ones were in a report that was answered with an error as a whole, for "
+                + "example because the call was invalid or the disk was full.",
             "For each destination, the ledger counts the records received since the destination was added, by fate. It "
                 + "balances if the fates add up to the number received.",
             "Exits with 1 if a fault is shown.",
@@ -95,7 +95,7 @@ struct StatusPage {
         var others: [String] = []
         if status.duplicates > 0 { others.append(Quantity.text(status.duplicates, "duplicate")) }
         if status.rejected > 0 { others.append("\(Quantity.text(status.rejected)) rejected") }
-        if status.refused > 0 { others.append("\(Quantity.text(status.refused, "report")) refused") }
+        if status.refused > 0 { others.append("\(Quantity.text(status.refused)) refused") }
         let text = Quantity.text(status.received, "record")
         return others.isEmpty ? text : "\(text); since start: \(others.joined(separator: ", "))"
     }

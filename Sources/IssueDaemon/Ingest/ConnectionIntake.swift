@@ -35,8 +35,8 @@ struct ConnectionIntake {
         /// The number of reports that have begun.
         var reports = 0
         var rejectedRecords = 0
-        /// The number of reports that were refused with an error.
-        var refusedReports = 0
+        /// The number of records in reports that were refused with an error. A report that can't be read counts as one.
+        var refusedRecords = 0
     }
 
     /// Why `readCalls` stopped.
@@ -168,9 +168,11 @@ struct ConnectionIntake {
         _ counts: inout Counts
     ) throws(CollectorError) -> Bool {
         let before = (records: batch.records.count, bytes: batch.bytes.count)
+        var records = 1
         do throws(CollectorError) {
             let report = try Self.decode(
                 message, of: frames, envelope, token: replies.nextToken, with: &reader, into: &batch)
+            records = max(1, report.call.records.count)
             if let sequence = report.call.numbering?.sequence, !numbers.accepts(sequence) {
                 throw .busy(retryAfter: .milliseconds(100))
             }
@@ -185,7 +187,7 @@ struct ConnectionIntake {
         } catch {
             batch.truncate(records: before.records, bytes: before.bytes)
             if frames.replaceLoneSurrogates(in: message) { return try read(message, envelope, with: &reader, &counts) }
-            counts.refusedReports += 1
+            counts.refusedRecords += records
             try refuse(message, envelope, error)
             return false
         }

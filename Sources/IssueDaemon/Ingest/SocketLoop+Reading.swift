@@ -63,13 +63,11 @@ extension SocketLoop {
         service.statusRegistry.counted(rejected: counts.rejectedRecords, duplicates: 0)
         if let redactions = reader.takeRedactions() { service.statusRegistry.counted(redactions) }
         if counts.reports > 0 { changed(inFlight: counts.bytes, of: connection) }
-        if counts.refusedReports > 0 {
-            for _ in 0..<counts.refusedReports {
-                service.statusRegistry.countedRefusal(isLackOfResources: false)
-            }
+        if counts.refusedRecords > 0 {
+            service.statusRegistry.countedRefusal(records: counts.refusedRecords, isLackOfResources: false)
             queueSending(to: connection)
         }
-        if case .noMessage = stop, counts.reports == 0, counts.refusedReports == 0 { return false }
+        if case .noMessage = stop, counts.reports == 0, counts.refusedRecords == 0 { return false }
         // A message was completed, so another connection of the user may be read above the limit.
         connection.user.load.completed(connection.id)
         switch stop {

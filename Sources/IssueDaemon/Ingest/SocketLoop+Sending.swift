@@ -36,7 +36,8 @@ extension SocketLoop {
             close(connection)
             return orphanAnswered(refusal.connection)
         }
-        service.statusRegistry.countedRefusal(isLackOfResources: error.isLackOfResources)
+        service.statusRegistry.countedRefusal(
+            records: refusal.records, isLackOfResources: error.isLackOfResources)
         answered(connection.intake.refuse(refusal, error), connection)
     }
 

@@ -91,13 +91,15 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// Counts a report that was answered with an error.
+    /// Counts the records of a report that was answered with an error.
     ///
-    /// - Parameter isLackOfResources: `true` if the daemon lacked space or time for it; `false` for any other reason.
-    func countedRefusal(isLackOfResources: Bool) {
+    /// - Parameters:
+    ///   - records: The number of records; 1 if the report could not be read.
+    ///   - isLackOfResources: `true` if the daemon lacked space or time for it; `false` for any other reason.
+    func countedRefusal(records: Int, isLackOfResources: Bool) {
         let now = isLackOfResources ? Clock.wall : nil
         counts.withLock { counts in
-            counts.refused += 1
+            counts.refused += records
             counts.refusedAt = now ?? counts.refusedAt
         }
     }

@@ -235,13 +235,17 @@ struct Refusal: Sendable {
     /// The sequence number of the call's first record; nil if the client does not number its records. Until this number
     /// or a lower one arrives, calls of the same connection with higher numbers must be refused, too.
     var sequence: Int64?
+    /// The number of records in the call, without those that were rejected.
+    var records = 1
     /// nil if the call may have been stored. It is then not answered, and its connection is closed.
     var error: CollectorError?
 }
 
 extension Refusal {
     init(_ call: ReportCall, of connection: UInt64, _ error: CollectorError?) {
-        self.init(connection: connection, token: call.token, sequence: call.numbering?.sequence, error: error)
+        self.init(
+            connection: connection, token: call.token, sequence: call.numbering?.sequence,
+            records: call.records.count, error: error)
     }
 }
 

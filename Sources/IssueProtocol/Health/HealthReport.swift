@@ -131,7 +131,7 @@ package struct HealthReport: Equatable, Sendable {
                 HealthFinding(
                     .refused, .degraded,
                     "reports were refused for lack of space or time, the last \(Self.ago(refusedAt.age(at: now))); "
-                        + "refused since the start for any reason: \(Quantity.text(status.refused))"))
+                        + "records refused since the start for any reason: \(Quantity.text(status.refused))"))
         }
         for destination in status.destinations {
             if let finding = Self.finding(destination, now: now, thresholds) { findings.append(finding) }

@@ -118,7 +118,9 @@ extension MetricFamily {
         },
         MetricFamily(
             "reports_refused", .counter,
-            help: "Reports since the daemon started that were answered with an error as a whole."
+            help:
+                "Records since the daemon started in reports that were answered with an error as a whole. A report that "
+                + "can't be read counts as one record."
         ) {
             [MetricSample(Int64($0.status.refused))]
         },

@@ -289,10 +289,10 @@ package enum CollectorInterface {
         method Deployments(app: ?string, limit: ?int, after: ?string) -> (deployments: []Deployment, next: ?string)
 
         # Returns the state of the daemon. uptime: the time since its start, independent of the wall clock. received: records
-        # since the store was created. rejected, duplicates: records since the daemon started. refused: reports since then that
-        # were refused for lack of space or time, or because they could not be read. refused_at: when a report was last refused
-        # for lack of space or time. suppressions: the 50 with the highest counts, highest first. other_suppressions: the number
-        # of further ones.
+        # since the store was created. rejected, duplicates: records since the daemon started. refused: records since then in
+        # reports that were refused for lack of space or time, or because they could not be read (such a report counts as one).
+        # refused_at: when a report was last refused for lack of space or time. suppressions: the 50 with the highest counts,
+        # highest first. other_suppressions: the number of further ones.
         method Status() -> (
           version: string, host: string, started_at: string, uptime: ?int, received: int, rejected: int, duplicates: int, refused: ?int,
           refused_at: ?string, connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,

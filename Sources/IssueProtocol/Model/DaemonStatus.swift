@@ -20,8 +20,8 @@ public struct DaemonStatus: Equatable, Sendable {
     public var rejected: Int
     /// The number of records since the start that had been stored before. 0 if the caller may not see all records.
     public var duplicates: Int
-    /// The number of reports that failed since the start, for example because the disk was full. 0 if the caller may
-    /// not see all records.
+    /// The number of records in reports that failed since the start, for example because the disk was full. A report
+    /// that could not be read counts as one record. 0 if the caller may not see all records.
     public var refused: Int
     /// The time of the last report that failed for lack of space or time. Nil if there was none since the start, or the
     /// caller may not see all records.

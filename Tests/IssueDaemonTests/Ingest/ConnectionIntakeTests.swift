@@ -97,7 +97,7 @@ struct ConnectionIntakeTests {
             Issue.record("All reports are read")
             return
         }
-        #expect(counts.reports == 3 && counts.refusedReports == 0)
+        #expect(counts.reports == 3 && counts.refusedRecords == 0)
         #expect(
             submitted() == [
                 #"0 {"\ufffd \ud83d\ude00":1} {"b":1} - 0"#, #"1 {"\ufffd \\udc80":1} - 0"#, #"2 {"c":1} - 0"#,
@@ -134,7 +134,7 @@ struct ConnectionIntakeTests {
             intake = ConnectionIntake(messageBytes: 1 << 20)
             let bad = Self.report(sequence: 1)
             _ = receive([bad, later])
-            #expect(counts.refusedReports == 2)
+            #expect(counts.refusedRecords == 2)
             #expect(counts.reports == 0)
             #expect(counts.bytes == 0)
             #expect(intake.batch.records.isEmpty)
@@ -142,7 +142,7 @@ struct ConnectionIntakeTests {
             #expect(replies.map { $0.contains("InvalidRecord") } == [true, false])
             #expect(replies.map { $0.contains("Busy") } == [false, true])
             _ = receive([Self.report("a", sequence: 1), later])
-            #expect(counts.refusedReports == 0)
+            #expect(counts.refusedRecords == 0)
             #expect(submitted() == [#"2 {"a":1} 1 0"#, #"3 {"b":1} 2 0"#])
         }
     }
@@ -155,7 +155,29 @@ struct ConnectionIntakeTests {
         #expect(intake.refuse(refusal, .noSpace).bytes == counts.bytes)
         #expect(replies.count == 1)
         _ = receive([Self.report("b", sequence: 2)])
-        #expect(counts.refusedReports == 1)
+        #expect(counts.refusedRecords == 1)
+    }
+
+    @Test("All records of a refused report are counted, and one if it can't be read")
+    mutating func refusedRecords() throws {
+        _ = receive([Self.report("a", "b", sequence: 1)])
+        var refusals: [Refusal] = []
+        let process = ReportingProcess(connection: 2, sender: Sender(uid: 1, gid: 1, pid: 1), startTime: 0)
+        intake.submit(of: process) { submission in
+            refusals += submission.eachCall.map { Refusal($0, of: 2, .noSpace) }
+            return RecordBatch()
+        }
+        #expect(refusals.map(\.records) == [2])
+        _ = intake.refuse(try #require(refusals.first), .noSpace)
+        _ = receive([Self.report("c", "d", "e", sequence: 3)])
+        #expect(counts.refusedRecords == 3)
+        _ = receive([Self.report()])
+        #expect(counts.refusedRecords == 1)
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        for refusal in refusals {
+            statusRegistry.countedRefusal(records: refusal.records, isLackOfResources: true)
+        }
+        #expect(statusRegistry.statusWithoutStore(viewer: .everything).refused == 2)
     }
 
     @Test("Calls that want no reply get none, whether they are stored or refused")
@@ -166,7 +188,7 @@ struct ConnectionIntakeTests {
             Self.unusual(more: oneway),
         ])
         #expect(counts.reports == 2)
-        #expect(counts.refusedReports == 2)
+        #expect(counts.refusedRecords == 2)
         var receipts = ReceiptWriter()
         let outcome = CallOutcome(
             connection: 2, token: 0, receipts: .run(first: RecordID(store: 7, row: 1), count: 2), calls: 2)

@@ -244,7 +244,8 @@ struct HealthReportTests {
         let justNow = report { ($0.refused, $0.refusedAt) = (7, Self.now) }
         #expect(
             justNow.findings.map(\.message) == [
-                "reports were refused for lack of space or time, the last just now; refused since the start for any reason: 7"
+                "reports were refused for lack of space or time, the last just now; "
+                    + "records refused since the start for any reason: 7"
             ])
         // Without a time, the refused reports were invalid.
         #expect(report { $0.refused = 7 }.verdict == .healthy)
