@@ -115,7 +115,9 @@ struct StoreEnvironmentTests {
         }
     }
 
-    @Test("When a full disk has space again, the fault ends without another report", .enabled(if: getuid() == 0))
+    @Test(
+        "A full disk is a fault, also right after a start, which ends without another report when there is space again",
+        .enabled(if: getuid() == 0))
     func spaceAgain() async throws {
         _ = try await DaemonFixture.withSmallDisk("40m", "[Store]\nKeepFree=0") { daemon in
             let state = daemon.folder["state"]
@@ -136,8 +138,12 @@ struct StoreEnvironmentTests {
             }
             #expect(refusal == .noSpace)
             #expect(try client.status().store.faults.contains { $0.hasPrefix("reports have been refused since") })
+            try daemon.kill()
+            try daemon.start()
+            let next = try RawClient(path: daemon.socket)
+            #expect(try next.status().store.faults.contains { $0.hasPrefix("reports have been refused since") })
             try FileManager.default.removeItem(atPath: state + "/other")
-            try await eventually("the fault has ended") { try client.status().store.faults.isEmpty }
+            try await eventually("the fault has ended") { try next.status().store.faults.isEmpty }
             try await daemon.logs("Storing reports again")
         }
     }

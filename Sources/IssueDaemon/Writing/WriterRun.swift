@@ -99,6 +99,12 @@ final class WriterRun {
     func run() {
         // The WAL of the last run may use the space that the first commit needs.
         checkpoint(restarts: true)
+        // Otherwise, a full disk would be noticed only when the first report is refused.
+        do throws(StoreFailure) {
+            try writer.secureGrowth(mayUseReserve: false)
+        } catch {
+            if error == .noSpace { ended(.refused(error)) }
+        }
         while let work = nextWork() {
             perform(work)
             inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) }
@@ -196,7 +202,11 @@ final class WriterRun {
     private func store(_ submissions: [Submission], mayCommit: Bool) {
         if isAbandoned { return refuse(submissions, .busy(retryAfter: .milliseconds(100))) }
         guard !submissions.isEmpty else { return }
-        let end = mayCommit ? commit(submissions) : refuseForWAL(submissions)
+        ended(mayCommit ? commit(submissions) : refuseForWAL(submissions))
+    }
+
+    /// Reacts to the result of a commit.
+    private func ended(_ end: CommitEnd) {
         if end != lastEnd { changed(to: end) }
         lastEnd = end
         switch end {
