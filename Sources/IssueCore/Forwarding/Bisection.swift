@@ -129,6 +129,29 @@ package struct Bisection: Equatable, Sendable {
         return count > 0 && count >= min(parts.count, Self.maxSuspects)
     }
 
+    /// Whether priority records may be sent before this batch, even if it has priority records itself: its requests
+    /// keep getting no response, and no line of a user without suspects is left.
+    var yieldsToPriority: Bool { isBlocked || isStuck && !hasLine(ofOtherThan: suspectUsers) }
+
+    /// The users of the suspects.
+    var suspectUsers: Set<UInt32> {
+        users.isEmpty ? [] : Set(parts.compactMap { $0.isSuspect ? users[$0.range.lowerBound] : nil })
+    }
+
+    /// Whether a line without an outcome belongs to a user who is not in `known`.
+    private func hasLine(ofOtherThan known: Set<UInt32>) -> Bool {
+        !users.isEmpty
+            && parts.contains { part in
+                part.range.contains { line in users[line].map { !known.contains($0) } ?? false }
+            }
+    }
+
+    /// Moves lines of users other than `known` to the top of the stack. Returns `false` if there are none, or if
+    /// `known` is empty.
+    mutating func begin(withOtherThan known: Set<UInt32>) -> Bool {
+        !known.isEmpty && !users.isEmpty && moveToTop(otherThan: known)
+    }
+
     /// Whether only suspects are left, and more requests of other batches must be accepted before the next request
     /// without a response is a proof.
     var needsOtherRequests: Bool {

@@ -146,9 +146,9 @@ extension Forwarding {
     /// Returns how many priority records may be sent now, before the current batch, or when the next one may be sent;
     /// nil if none are waiting or if the batch can't be preempted.
     func preemptionPace(at now: MonotonicInstant) -> SendPacer.Pace? {
-        guard let current, preempted == nil, !isStopping, !current.batch.isPriority, pending.priorityRecords > 0 else {
-            return nil
-        }
+        guard let current, preempted == nil, !isStopping, pending.priorityRecords > 0,
+            !current.batch.isPriority || current.bisection.yieldsToPriority
+        else { return nil }
         return pacer.paceOfFirst(min(settings.batchRecords, pending.priorityRecords), at: now)
     }
 
@@ -186,8 +186,9 @@ extension Forwarding {
                 state = .waiting(until: wait.until, Wait(failure: wait.failure, isRequestedByDestination: true))
                 return .wait(until: wait.until)
             }
-            if isAnswered, current?.bisection.needsOtherRequests == true, let action = overtake(at: now) {
-                return action
+            if isAnswered, current?.bisection.needsOtherRequests == true {
+                if canPreempt(at: now) { return preempt(at: now) }
+                if let action = overtake(at: now) { return action }
             }
             return .send(nextShipment(at: now))
         }
@@ -264,17 +265,33 @@ extension Forwarding {
     private var maxMergedLines: Int { 2 * settings.batchRecords }
 
     /// Asks for the two unfinished batches to be merged if enough of their lines got no response, so that other records
-    /// can be sent before them. For priority records, it is enough that the preempted batch is blocked.
+    /// can be sent before them.
     private mutating func mergeBlocked(at now: MonotonicInstant) -> NextAction? {
-        guard let current, let preempted, preemptedPause == nil, !isStopping, preempted.bisection.isBlocked,
-            current.bisection.isMergeable, preempted.bisection.isMergeable,
-            current.batch.count + preempted.batch.count <= maxMergedLines,
-            current.batch.bytes + preempted.batch.bytes <= Self.maxMergedBytes
+        guard let current, let preempted, canMerge, current.bisection.isMergeable, preempted.bisection.isMergeable
         else { return nil }
-        let mayTryOtherRecords = pending.records > 0 && current.bisection.isBlocked && mayOvertake(at: now)
-        guard mayTryOtherRecords || pending.priorityRecords > 0 && !current.batch.isPriority else { return nil }
+        let mayTryOtherRecords =
+            pending.records > 0 && current.bisection.isBlocked && preempted.bisection.isBlocked && mayOvertake(at: now)
+        guard mayTryOtherRecords || mayMergeForPriority else { return nil }
         state = .settling(.sendNext)
         return .merge(preempted.batch.id, with: current.batch.id)
+    }
+
+    /// Whether the two unfinished batches fit into one.
+    private var canMerge: Bool {
+        guard let current, let preempted, preemptedPause == nil, !isStopping else { return false }
+        return current.batch.count + preempted.batch.count <= maxMergedLines
+            && current.batch.bytes + preempted.batch.bytes <= Self.maxMergedBytes
+    }
+
+    /// Whether the two unfinished batches may be merged because priority records wait. The outcomes of their lines must
+    /// be stored before.
+    private var mayMergeForPriority: Bool {
+        guard let current, let preempted, canMerge, pending.priorityRecords > 0 else { return false }
+        guard current.batch.isPriority else { return preempted.bisection.yieldsToPriority }
+        // A batch that was preempted by priority records gets its turn before the two are merged.
+        let isTurnOver =
+            preempted.batch.isPriority ? preempted.bisection.yieldsToPriority : current.bisection.isProven
+        return current.bisection.yieldsToPriority && isTurnOver
     }
 
     /// Handles the end of storing two batches as one.
@@ -294,7 +311,10 @@ extension Forwarding {
             }
             preempted = nil
             current = batch.map { BatchProgress($0, of: first, and: second, order: order, at: now) }
-            return current == nil ? plan(at: now) : follow(.sendNext, at: now)
+            guard let known = current?.bisection.suspectUsers else { return plan(at: now) }
+            // Lines of other users get their turn before further priority records.
+            let hasOthers = current?.bisection.begin(withOtherThan: known) == true
+            return hasOthers && !isStopping ? .send(nextShipment(at: now)) : follow(.sendNext, at: now)
         case .stopped: return .none
         case .idle, .batching, .preparing, .sending, .waiting, .paused, .probing:
             preconditionFailure("Batches were merged in a state that did not ask for it")
@@ -482,7 +502,7 @@ extension Forwarding {
             return pause(.manyLinesRefused, at: now)
         case .proceed:
             if isStopping { return end() }
-            if let current, current.requestsSinceStored >= Self.maxUnstoredRequests,
+            if let current, current.requestsSinceStored >= Self.maxUnstoredRequests || mayMergeForPriority,
                 current.bisection.hasPartialOutcome, current.bisection.isMajorityAccepted
             {
                 return settle(then: .sendNext)

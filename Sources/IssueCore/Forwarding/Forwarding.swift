@@ -194,6 +194,8 @@ package struct Forwarding: Sendable {
         switch state {
         case .preparing:
             current = BatchProgress(batch, isBacklog: isBuildingBacklog, unansweredUsers: unansweredUsers)
+            // The lines of users whose lines get no response would delay those of others.
+            if let known = preempted?.bisection.suspectUsers { _ = current?.bisection.begin(withOtherThan: known) }
             delayOvertaking(after: batch, at: now)
             guard !isStopping else { return stop() }
             return .send(preemptedPause.map { probe($0.reason, at: now) } ?? nextShipment(at: now))

@@ -23,6 +23,13 @@ struct ForwardingRun {
         var looksHealthy = false
     }
 
+    /// A line that arrives at a certain time, also while a request is in flight.
+    struct Arrival {
+        var at: Double
+        var isPriority = true
+        var isUnanswerable = false
+    }
+
     private(set) var forwarding: Forwarding
     private(set) var now = 0.0
     private(set) var requests: [Request] = []
@@ -36,8 +43,12 @@ struct ForwardingRun {
     /// Whether all of those lines are known to belong to one user, and all others to another.
     var areUsersKnown = false
     var mood: (Double) -> ServerBehaviour = { _ in .takes }
-    /// The times at which a critical record arrives while a request is in flight.
-    var critical: [Double] = []
+    /// Whether a request with one of those lines ends only after its timeout.
+    var areUnanswerableSilent = false
+    /// The lines that arrive later, in the order of their times.
+    var arrivals: [Arrival] = []
+    /// The times at which lines were accepted, by their numbers.
+    private(set) var acceptedAt: [Int: Double] = [:]
 
     private let settings: ForwardSettings
     private var traffic: SeededGenerator
@@ -47,6 +58,8 @@ struct ForwardingRun {
     private var waiting: [(line: Int, since: Double)] = []
     private var priority: [(line: Int, since: Double)] = []
     private(set) var reported = 0
+    /// Whether lines arrived during a request.
+    private var areArrivalsNew = false
     private var batches: [BatchID: [Int]] = [:]
     private var priorityBatches: Set<BatchID> = []
 
@@ -95,12 +108,26 @@ struct ForwardingRun {
     }
 
     mutating func run(until end: Double) {
-        while let next = deadline, next <= end {
-            deadline = nil
+        while let next = [deadline, arrivals.first?.at].compactMap(\.self).min(), next <= end {
             now = max(now, next)
+            if takeArrivals() { perform(forwarding.recordsArrived(pending, at: Self.at(now))) }
+            guard let due = deadline, due <= now else { continue }
+            deadline = nil
             perform(forwarding.waited(at: Self.at(now)))
         }
         now = max(now, end)
+    }
+
+    /// Adds the lines that have arrived until now. Returns `false` if there are none.
+    private mutating func takeArrivals() -> Bool {
+        let before = reported
+        while let next = arrivals.first, next.at <= now {
+            arrivals.removeFirst()
+            if next.isUnanswerable { unanswerable.insert(reported) }
+            if next.isPriority { priority.append((reported, next.at)) } else { waiting.append((reported, next.at)) }
+            reported += 1
+        }
+        return reported > before
     }
 
     private func users(of lines: [Int]) -> [UInt32?] {
@@ -119,6 +146,14 @@ struct ForwardingRun {
     }
 
     private mutating func perform(_ first: Forwarding.NextAction) {
+        perform(all: first)
+        while areArrivalsNew {
+            areArrivalsNew = false
+            perform(all: forwarding.recordsArrived(pending, at: Self.at(now)))
+        }
+    }
+
+    private mutating func perform(all first: Forwarding.NextAction) {
         var next = first
         while true {
             switch next {
@@ -139,8 +174,10 @@ struct ForwardingRun {
 
     private mutating func store(_ ahead: Int, _ walked: Int) -> Forwarding.NextAction {
         let isPriority = ahead > 0
-        var lines = priority.prefix(ahead).map(\.line)
-        priority.removeFirst(lines.count)
+        let users = users(of: priority.map(\.line)).map { $0 ?? 0 }
+        let order = users.isEmpty ? Array(priority.indices) : RoundRobinOrder.order(users)
+        var lines = order.prefix(ahead).map { priority[$0].line }.sorted()
+        priority.removeAll { lines.contains($0.line) }
         if !isPriority {
             lines = Array((waiting + priority).map(\.line).sorted().prefix(walked))
             waiting.removeAll { lines.contains($0.line) }
@@ -153,7 +190,7 @@ struct ForwardingRun {
         return forwarding.batchStored(
             ForwardingBatch(
                 id: lastBatch, count: lines.count, bytes: lines.count * 100, isPriority: isPriority,
-                users: users(of: lines)),
+                users: self.users(of: lines)),
             at: Self.at(now))
     }
 
@@ -189,7 +226,10 @@ struct ForwardingRun {
             now += 0.02
             let bad = lines.count { poison.contains($0) }
             if bad > 0 { verdict = .partial(PartialAnswer(successful: lines.count - bad)) }
-            if !unanswerable.isDisjoint(with: lines) { verdict = .ambiguous(.noAnswer) }
+            if !unanswerable.isDisjoint(with: lines) {
+                verdict = .ambiguous(.noAnswer)
+                if areUnanswerableSilent { now += limit / .seconds(1) }
+            }
         case .refuses: verdict = .again(.refused, retryAfter: nil)
         case .silent:
             now += limit / .seconds(1)
@@ -199,11 +239,8 @@ struct ForwardingRun {
             now += 0.02
             verdict = .again(failure, retryAfter: nil)
         }
-        while let due = critical.first, due <= now {
-            critical.removeFirst()
-            priority.append((reported, due))
-            reported += 1
-        }
+        if verdict == .accepted { for line in lines { acceptedAt[line] = acceptedAt[line] ?? now } }
+        if takeArrivals() { areArrivalsNew = true }
         requests.append(
             Request(
                 begun: begun, ended: now, lines: lines.count, isPriority: priorityBatches.contains(shipment.batch),

@@ -255,6 +255,49 @@ struct RefusedLinesTests {
         #expect(run.pendingLines == 0)
     }
 
+    @Test(
+        "A critical record waits about a minute at most for lines of another user that get no response",
+        arguments: [(false, false), (true, false), (false, true), (true, true)])
+    func criticalOfOtherUser(isSilent: Bool, isPriority: Bool) {
+        // Lines that arrive at once or one after another, while the destination gets few, no or many other records.
+        for (count, interval) in [(1, 1), (8, 25), (40, 0), (60, 6)] as [(Int, Double)] {
+            for other in [4.0, 30, 10_000] {
+                for critical in [108.0, 155, 296] {
+                    var run = ForwardingRun(Self.unlimited, seed: UInt64(critical))
+                    run.areUsersKnown = true
+                    run.areUnanswerableSilent = isSilent
+                    let lines = (0..<count).map { number in
+                        ForwardingRun.Arrival(
+                            at: 10 + Double(number) * interval, isPriority: isPriority || number % 2 == 1,
+                            isUnanswerable: true)
+                    }
+                    let others = stride(from: 3, to: critical + 60, by: other).map {
+                        ForwardingRun.Arrival(at: $0, isPriority: false)
+                    }
+                    let all = (lines + others + [ForwardingRun.Arrival(at: critical + 0.5)]).sorted { $0.at < $1.at }
+                    run.arrivals = all
+                    run.run(until: critical + 60.5)
+                    let line = all.firstIndex { $0.isPriority && !$0.isUnanswerable } ?? 0
+                    #expect(
+                        run.acceptedAt[line] != nil, "\(count) lines, \(interval) s, others \(other) s, \(critical) s")
+                }
+            }
+        }
+    }
+
+    @Test("In an outage without responses, a critical record every ten seconds causes few attempts with other lines")
+    func criticalInOutage() {
+        var run = ForwardingRun(Self.unlimited, seed: 15)
+        run.mood = { $0 < 3610 ? .silent : .takes }
+        run.areUsersKnown = true
+        run.report(100)
+        run.arrivals = (1...360).map { ForwardingRun.Arrival(at: 10 * Double($0)) }
+        run.run(until: 3800)
+        #expect(run.pendingLines == 0)
+        #expect(run.dead == 0)
+        #expect(run.possibleDuplicates <= 250)
+    }
+
     @Test("In an outage without responses no line is given up, even if lines of the batch were accepted before")
     func noOutage() {
         var run = ForwardingRun(Self.unlimited, seed: 7)
@@ -286,7 +329,7 @@ struct RefusedLinesTests {
         var run = ForwardingRun(Self.unlimited, seed: 3)
         run.poison = Set(stride(from: 0, to: 500, by: 12))
         run.mood = { _ in .slow(1) }
-        run.critical = [20, 61.5]
+        run.arrivals = [20, 61.5].map { ForwardingRun.Arrival(at: $0) }
         run.report(500)
         run.run(until: 600)
         for time in [20, 61.5] {
