@@ -101,7 +101,10 @@ extension StoreReader {
 
     /// Returns groups with their counts. Groups without series are left out.
     package func groups(_ ids: [GroupID]) throws -> [IssueGroup] {
-        try snapshot { try ids.compactMap { id in try sum(of: id).map { try group($0) } } }
+        try snapshot {
+            let newest = try newestRecords(of: ids)
+            return try ids.compactMap { id in try sum(of: id).map { try group($0, newest: newest[id]) } }
+        }
     }
 
     /// Explains why a record, or the newest record of a group, is in its group.
@@ -359,7 +362,7 @@ extension StoreReader {
             (key: $0.int64(0), firstAt: $0.int64(1))
         }
         if let facts { preview.id = GroupKey.text(key: facts.key) }
-        if let sum = try sum(of: found.id) { preview.shown = try group(sum) }
+        if let sum = try sum(of: found.id) { preview.shown = try group(sum, newest: newestRecord(of: found.id)) }
         if series.severity == .critical, !found.isCritical { preview.changes.insert(.critical) }
         guard found.isWatched else { return }
         var state = try TriageTable(connection: connection).standing(ofGroup: found.id)

@@ -43,15 +43,16 @@ extension StoreReader {
             if let key = GroupKey.key(id) {
                 guard let found = try self.group(key: key, viewer: viewer) else { throw QueryFailure.notFound(id: id) }
                 group = found
-                row = try newestRecord(of: group)
             } else {
                 let found = try find(id, viewer: viewer)
                 group = found.group
                 row = found.row
             }
             guard let sum = try sum(of: group) else { throw QueryFailure.notFound(id: id) }
+            let newest = try newestRecord(of: group)
+            row = row ?? newest
             return Shown(
-                record: try row.flatMap { try record(row: $0)?.stored }, group: try self.group(sum),
+                record: try row.flatMap { try record(row: $0)?.stored }, group: try self.group(sum, newest: newest),
                 fates: try row.map { try fates(ofRow: $0, viewer) } ?? [])
         }
     }

@@ -54,10 +54,11 @@ extension StoreReader {
             selection.groups = try self.groups(with: query.filter, in: selection)
             if let change = query.filter.sinceDeployment { selection.groups = try groups(change, in: selection) }
             let sums = try groupSums(query, selection, after: cursor)
+            let newest = try newestRecords(of: sums.prefix(query.limit).map(\.group))
             var groups: [IssueGroup] = []
             var bytes = 0
             for sum in sums.prefix(query.limit) where bytes < Self.pageBytes {
-                let group = try group(sum)
+                let group = try group(sum, newest: newest[sum.group])
                 groups.append(group)
                 bytes += group.json.count
             }
@@ -149,8 +150,11 @@ extension StoreReader {
     }
 
     /// Returns the group that a sum belongs to, with the counts of the sum.
-    func group(_ sum: GroupSum) throws -> IssueGroup {
-        let newest = try newestRecord(of: sum.group)
+    ///
+    /// - Parameters:
+    ///   - sum: The sum.
+    ///   - newest: The row of the group's newest stored record (`newestRecord(of:)`); nil if none is stored.
+    func group(_ sum: GroupSum, newest: RowID?) throws -> IssueGroup {
         let group = try connection.first(
             """
             SELECT groups.key, title, severity, state, muted_until, regressed, accounts.app, accounts.uid, fingerprint,
@@ -199,17 +203,29 @@ extension StoreReader {
         }
     }
 
-    /// Returns the row of a group's newest stored record; nil if none is stored. If that record is unreadable, returns
-    /// an older one or nil.
-    func newestRecord(of group: GroupID) throws -> RowID? {
-        let open =
-            try connection.first(
-                """
-                SELECT max(id) FROM records
-                WHERE id > ?1 AND series IN (SELECT id FROM series WHERE "group" = ?2)
-                """, try lastClosedID(), group
-            ) { $0.optionalID(0, as: RowID.self) } ?? nil
-        if let open { return open }
+    /// Returns the row of a group's newest stored record; see `newestRecords(of:)`.
+    func newestRecord(of group: GroupID) throws -> RowID? { try newestRecords(of: [group])[group] }
+
+    /// Returns the rows of the newest stored records of groups, without the groups that have none. If the newest record
+    /// of a group is unreadable, its row is that of an older one, or the group is left out.
+    func newestRecords(of groups: [GroupID]) throws -> [GroupID: RowID] {
+        guard !groups.isEmpty else { return [:] }
+        // The open range has no posting lists, so all its records are read: once for all groups. If they were read for
+        // each group, a user with large records could delay the lists of all others.
+        let open = try connection.all(
+            """
+            SELECT series."group", max(records.id)
+            FROM records CROSS JOIN series ON series.id = records.series
+            WHERE records.id > ?1 AND series."group" IN (SELECT value FROM json_each(?2)) GROUP BY 1
+            """, try lastClosedID(), StoreWriter.list(groups)
+        ) { (group: $0.id(0, as: GroupID.self), row: $0.id(1, as: RowID.self)) }
+        var newest = Dictionary(uniqueKeysWithValues: open.map { ($0.group, $0.row) })
+        for group in groups where newest[group] == nil { newest[group] = try newestClosedRecord(of: group) }
+        return newest
+    }
+
+    /// Returns the row of a group's newest record in closed ranges; nil if there is none.
+    private func newestClosedRecord(of group: GroupID) throws -> RowID? {
         let lists = try connection.all(
             """
             WITH RECURSIVE chain (series, range) AS (
