@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -56,9 +57,13 @@ static int connect_to_daemon(void) {
     snprintf(folder, sizeof folder, "/run/user/%u", (unsigned)getuid());
     if (runtime == NULL || *runtime != '/') runtime = access(folder, F_OK) == 0 ? folder : NULL;
     int length = runtime != NULL
-        ? snprintf(own, sizeof own, "%s/issued/issued.sock", runtime)
-        : snprintf(own, sizeof own, "/tmp/issued-%u/issued.sock", (unsigned)getuid());
-    int descriptor = length < (int)sizeof own ? connect_to(own) : -1;
+        ? snprintf(own, sizeof own, "%s/issued", runtime)
+        : snprintf(own, sizeof own, "/tmp/issued-%u", (unsigned)getuid());
+    /* A socket in the folder of another user may never answer. */
+    struct stat status;
+    bool is_own = length < (int)sizeof own && lstat(own, &status) == 0 && status.st_uid == geteuid();
+    strncat(own, "/issued.sock", sizeof own - strlen(own) - 1);
+    int descriptor = is_own ? connect_to(own) : -1;
     return descriptor >= 0 ? descriptor : connect_to("/run/issued/issued.sock");
 }
 

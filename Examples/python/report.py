@@ -17,10 +17,19 @@ def candidates():
     if path is not None:
         return [path] if path else []
     runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-    own = f"{runtime}/issued/issued.sock"
+    own = f"{runtime}/issued"
     if "XDG_RUNTIME_DIR" not in os.environ and not os.path.isdir(runtime):
-        own = f"/tmp/issued-{os.getuid()}/issued.sock"
-    return [own, "/run/issued/issued.sock"]
+        own = f"/tmp/issued-{os.getuid()}"
+    paths = [f"{own}/issued.sock"] if belongs_to_user(own) else []
+    return paths + ["/run/issued/issued.sock"]
+
+
+def belongs_to_user(folder):
+    """Returns True if a folder belongs to this user. A socket in the folder of another user may never answer."""
+    try:
+        return os.lstat(folder).st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def server(connection):
