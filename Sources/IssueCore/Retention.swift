@@ -480,7 +480,7 @@ package struct UnreferencedSeries: Equatable, Sendable {
     private var bytes: [UInt32: Int64] = [:]
     /// The estimated size, in bytes, up to which the unreferenced series of a user are kept whatever the maximum size
     /// of the database is.
-    private static let allowance: Int64 = 256 << 10
+    fileprivate static let allowance: Int64 = 256 << 10
 
     package init() {}
 
@@ -510,6 +510,53 @@ package struct UnreferencedSeries: Equatable, Sendable {
     /// - Parameter maxSize: The maximum size of the database, in bytes.
     package func users(maxSize: Int64) -> Set<UInt32> {
         Set(bytes.filter { $0.value > max(maxSize / 1024, Self.allowance) }.keys)
+    }
+}
+
+/// Chooses which issues without records are no longer kept.
+///
+/// An issue that was resolved, muted or reopened by a user is kept after its records were removed, so that the state
+/// still applies when it is reported again. The issues that are kept for one user may only take a limited space, so
+/// that no user can fill the database with them; the oldest ones are removed.
+///
+/// The issues are examined in two passes: the first one counts them, the second one removes some.
+package struct KeptIssues: Equatable, Sendable {
+    /// The bytes by accountable user.
+    private var bytes: [UInt32: Int64] = [:]
+    private var isCounting = true
+    private let limit: Int64
+    private let users: AccountableUsers
+
+    /// - Parameter settings: The limits. The issues of a user may take a 64th of the maximum size of the database, but
+    ///   at least 256 KiB.
+    package init(_ settings: RetentionSettings) {
+        limit = max(settings.maxSize / 64, UnreferencedSeries.allowance)
+        users = settings.users
+    }
+
+    /// Handles the next issue, in ascending order of ids.
+    ///
+    /// - Parameters:
+    ///   - bytes: The approximate size of the issue, in bytes.
+    ///   - user: The user id of the issue.
+    /// - Returns: `true` if the issue must be removed; always `false` in the first pass.
+    package mutating func examine(bytes size: Int64, of user: UInt32) -> Bool {
+        let owner = users.owner(of: user)
+        guard !isCounting else {
+            bytes[owner, default: 0] += size
+            return false
+        }
+        guard let sum = bytes[owner], sum > limit else { return false }
+        bytes[owner] = sum - size
+        return true
+    }
+
+    /// Handles the end of a pass.
+    ///
+    /// - Returns: `true` if another pass must follow, because the issues of a user exceed the limit.
+    package mutating func passEnded() -> Bool {
+        defer { isCounting = false }
+        return isCounting && bytes.values.contains { $0 > limit }
     }
 }
 

@@ -144,6 +144,78 @@ struct CollectingTests {
         }
     }
 
+    /// Runs the passes over issues without records until the last one has ended.
+    private func collectIssues(_ writer: StoreWriter) throws {
+        var kept = KeptIssues(writer.retention)
+        repeat {
+            var next: GroupID? = 0
+            while let above = next { next = try writer.collectIssues(above: above, &kept) }
+        } while kept.passEnded()
+    }
+
+    /// Stores issues of two users, 100 with long texts of user 1001 and 20 of user 1002, sets the state of all, and
+    /// removes their records and series.
+    private func keepIssues(_ store: TemporaryStore, _ writer: StoreWriter) throws {
+        for (user, count, length) in [(1001, 100, 2000), (1002, 20, 10), (1003, 1, 10)] {
+            let records = (0..<count).map { number in
+                var record = IssueRecord(message: "issue", app: Application(name: "app\(user)"))
+                record.fingerprint = "\(number)-" + String(repeating: "x", count: length)
+                return record
+            }
+            try store.commit(
+                try Submission(of: records, from: .of(uid: UInt32(user), connection: UInt64(user))), to: writer)
+        }
+        try writer.connection.execute("UPDATE groups SET state = 2")
+        try forgetAll(store, writer)
+        store.pass(.seconds(3600))
+        try collect(store, writer)
+    }
+
+    private func groups(ofUser user: Int, _ store: TemporaryStore) throws -> [String?] {
+        try store.shell().table(
+            "SELECT id FROM groups WHERE account IN (SELECT id FROM accounts WHERE uid = \(user)) ORDER BY id",
+            columns: 1
+        ).map { $0[0] }
+    }
+
+    @Test("Issues without records that a user has muted take limited space; the oldest ones of that user are removed")
+    func mutedOfOneUser() throws {
+        try TemporaryStore.with { store in
+            store.settings.retention.maxAge = .seconds(60)
+            store.settings.retention.maxSize = 4 << 20
+            let writer = try store.writer()
+            try keepIssues(store, writer)
+            let ids = try groups(ofUser: 1001, store)
+            #expect(ids.count == 100)
+            try collectIssues(writer)
+            let left = try groups(ofUser: 1001, store)
+            // 256 KiB, and 4.2 KB for each issue.
+            #expect((55...65).contains(left.count), "\(left.count)")
+            #expect(left == Array(ids.suffix(left.count)))
+            #expect(try groups(ofUser: 1002, store).count == 20)
+            try expectNothingDangling(store)
+            try collectIssues(writer)
+            #expect(try groups(ofUser: 1001, store) == left)
+        }
+    }
+
+    @Test("A purge of a user also erases the user's muted issues whose records were removed before")
+    func purgeOfUser() throws {
+        try TemporaryStore.with { store in
+            store.settings.retention.maxAge = .seconds(60)
+            let writer = try store.writer()
+            try keepIssues(store, writer)
+            var next: GroupID? = 0
+            while let above = next { next = try writer.eraseIssues(above: above, apps: ["other"], users: [1001]) }
+            #expect(try groups(ofUser: 1001, store).count == 100)
+            next = 0
+            while let above = next { next = try writer.eraseIssues(above: above, apps: nil, users: [1001]) }
+            #expect(try groups(ofUser: 1001, store).count == 0)
+            #expect(try groups(ofUser: 1002, store).count == 20)
+            try expectNothingDangling(store)
+        }
+    }
+
     @Test("The collection does not collect records early that were received while the wall clock was set back")
     func clockSetBack() throws {
         try TemporaryStore.with { store in

@@ -98,7 +98,7 @@ struct PurgeJob {
         }
         // Processes, senders and accounts that are no longer referenced are erased with the records, except
         // those that records in damaged blocks may refer to.
-        let kept = try Collection(isErasing: true).run(run)
+        let kept = try Collection(purge: filter).run(run)
         let unreported = try run.reading { try run.reader().unreportedDeployments() }
         let filter = filter
         try writer.perform { try $0.eraseDeployments(unreported, filter) }
@@ -182,9 +182,10 @@ struct PurgeJob {
 
 /// Removes rows that are no longer referenced after retention or a purge, and combines old counts.
 struct Collection {
-    /// Whether this is part of a purge. If so, the newest rows, which can't be removed, are cleared if nothing refers
-    /// to them.
-    var isErasing = false
+    /// The filter of the purge that this is part of; nil if it is not part of one. A purge also erases the issues that
+    /// are kept without records, if the filter includes all records of their applications. The newest rows, which can't
+    /// be removed, are cleared if nothing refers to them.
+    var purge: IssueFilter?
 
     /// Removes the rows and combines the counts.
     ///
@@ -215,8 +216,9 @@ struct Collection {
             let (gone, edge) = (some.filter { !references.processes.contains($0) }, references.edge)
             kept += try writer.perform { try $0.collect(processes: gone, seenThrough: edge) }
         }
+        try collectIssues(run)
         while try writer.perform({ try $0.collectOwners() }) { try run.checkCancellation() }
-        if isErasing {
+        if purge != nil {
             try catchUp()
             let (processes, edge) = (
                 unreferenced.processes.filter { !references.processes.contains($0) }, references.edge
@@ -231,6 +233,28 @@ struct Collection {
         try forEachPortion(run) { try $0.rollUpCounts(from: $1, before: time) }
         try forEachPortion(run) { try $0.collectSummaries(above: $1, before: start, now: Clock.wall) }
         return kept
+    }
+
+    /// Removes issues without records: those that a purge includes, otherwise those for which there is no space.
+    private func collectIssues(_ run: JobRun) throws {
+        if let purge {
+            guard purge.includesWholeApplications else { return }
+            return try forEachPortion(run) {
+                try $0.eraseIssues(above: GroupID(rawValue: $1), apps: purge.apps, users: purge.users)?.rawValue
+            }
+        }
+        var kept = try run.writer.perform { KeptIssues($0.retention) }
+        repeat {
+            var next: GroupID? = 0
+            while let above = next {
+                let before = kept
+                (next, kept) = try run.writer.perform { writer in
+                    var kept = before
+                    return (try writer.collectIssues(above: above, &kept), kept)
+                }
+                try run.checkCancellation()
+            }
+        } while kept.passEnded()
     }
 
     /// Runs `body` on the writer thread, first with 0 and then with the number that `body` returned last, until it

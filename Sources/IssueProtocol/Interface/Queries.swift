@@ -74,6 +74,14 @@ public struct IssueFilter: Equatable, Sendable {
         self.since = since
         self.until = until
     }
+
+    /// Whether there are no conditions other than those on applications and users, so that the filter includes
+    /// everything that is stored about these.
+    package var includesWholeApplications: Bool {
+        var filter = IssueFilter(apps: apps)
+        filter.users = users
+        return self == filter
+    }
 }
 
 extension IssueFilter: JSONObjectCodable {

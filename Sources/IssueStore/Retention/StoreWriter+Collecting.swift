@@ -9,6 +9,8 @@ import SQLiteKit
 extension StoreWriter {
     /// The maximum number of series or processes that one transaction examines or removes.
     package static let maxCollectedRows = 256
+    /// The maximum number of issues that one transaction examines.
+    private static let maxExaminedIssues = 256
     /// The maximum number of counts that one transaction examines.
     private static let maxCountsPerTransaction = 8192
     /// The maximum number of summaries that one transaction examines.
@@ -88,6 +90,47 @@ extension StoreWriter {
                 dropSeriesCaches()
             }
             return (examined.last, unused.count)
+        }
+    }
+
+    /// Examines the next issues without records that are kept because of their state. Removes those for which there is
+    /// no space.
+    ///
+    /// - Parameters:
+    ///   - group: Only issues with a higher id are examined.
+    ///   - kept: Decides which issues are removed.
+    /// - Returns: The last issue that was examined; nil if none is left in this pass.
+    package func collectIssues(above group: GroupID, _ kept: inout KeptIssues) throws(StoreFailure) -> GroupID? {
+        var decision = kept
+        let last = try collectIssues(above: group) { decision.examine(bytes: $0.bytes, of: $0.user) }
+        kept = decision
+        return last
+    }
+
+    /// Removes the next issues without records that are kept because of their state, as part of a purge.
+    ///
+    /// - Parameters:
+    ///   - group: Only issues with a higher id are examined.
+    ///   - apps: Only issues of these applications are removed; nil for all.
+    ///   - users: Only issues of these user ids are removed; nil for all.
+    /// - Returns: The last issue that was examined; nil if none is left.
+    package func eraseIssues(
+        above group: GroupID, apps: [String]?, users: [UInt32]?
+    ) throws(StoreFailure) -> GroupID? {
+        try collectIssues(above: group) { issue in
+            (apps?.contains(issue.app) ?? true) && (users?.contains(issue.user) ?? true)
+        }
+    }
+
+    private func collectIssues(
+        above group: GroupID, where isRemoved: (RecordRemoval.KeptIssue) -> Bool
+    ) throws(StoreFailure) -> GroupID? {
+        try transaction { () throws(SQLiteError) in
+            let examined = try removal.examineIssues(above: group, limit: Self.maxExaminedIssues)
+            let removed = examined.kept.filter(isRemoved)
+            for issue in removed { try removal.collect(group: issue.id, keepsState: false) }
+            if !removed.isEmpty { dropSeriesCaches() }
+            return examined.last
         }
     }
 
@@ -260,6 +303,48 @@ extension RecordRemoval {
         return examined
     }
 
+    /// An issue without records that is kept because of its state.
+    struct KeptIssue {
+        var id: GroupID
+        var user: UInt32
+        var app: String
+        /// The approximate size of its row and index entries, in bytes.
+        var bytes: Int64
+    }
+
+    /// The approximate size of an issue without its texts, in bytes.
+    private static let bytesOfIssue = 200
+
+    /// Determines which of the next issues have no series, and therefore no records, but a state.
+    ///
+    /// - Parameters:
+    ///   - group: Only issues with a higher id are examined.
+    ///   - limit: The maximum number of issues to examine.
+    /// - Returns: The issues, and the last one that was examined; nil if none was.
+    func examineIssues(
+        above group: GroupID, limit: Int
+    ) throws(SQLiteError) -> (last: GroupID?, kept: [KeptIssue]) {
+        var (last, kept): (GroupID?, [KeptIssue]) = (nil, [])
+        // The index of fingerprints repeats them.
+        try connection.forEach(
+            """
+            WITH some AS (SELECT * FROM groups WHERE id > ?1 ORDER BY id LIMIT ?2)
+            SELECT some.id, state <> 0 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = some.id), uid, app,
+                   ?3 + 2 * length(CAST(fingerprint AS BLOB)) + length(CAST(
+                       title || coalesce(domain, '') || coalesce(file, '') || coalesce(function, '')
+                       || coalesce(module, '') || coalesce(first_version, '') || coalesce(last_version, '')
+                       || coalesce(change_note, '') AS BLOB))
+            FROM some JOIN accounts ON accounts.id = some.account ORDER BY some.id
+            """, group, limit, Self.bytesOfIssue
+        ) { row in
+            last = row.id(0)
+            guard row.int64(1) != 0 else { return }
+            kept.append(
+                KeptIssue(id: row.id(0), user: UInt32(clamping: row.int64(2)), app: row.text(3), bytes: row.int64(4)))
+        }
+        return (last, kept)
+    }
+
     /// Removes series, their totals, and groups that then have no series.
     func collect(series unused: [SeriesID]) throws(SQLiteError) {
         let groups = try connection.all(
@@ -282,7 +367,11 @@ extension RecordRemoval {
     ///
     /// A group that a rule has merged need not be kept: if the group is reported again, the rule merges it again. If
     /// these groups were kept, there would be a row for each fingerprint that the rule has ever matched.
-    func collect(group: GroupID) throws(SQLiteError) {
+    ///
+    /// - Parameters:
+    ///   - group: The group.
+    ///   - keepsState: `false` to remove the group even if its state is not open.
+    func collect(group: GroupID, keepsState: Bool = true) throws(SQLiteError) {
         let redirects = try connection.all(
             """
             SELECT id FROM groups WHERE merged_into = ?1 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
@@ -292,7 +381,7 @@ extension RecordRemoval {
         for redirect in redirects { try collect(group: redirect) }
         let isRemovable = try connection.exists(
             """
-            SELECT 1 FROM groups WHERE id = ?1 AND state = 0
+            SELECT 1 FROM groups WHERE id = ?1 AND (state = 0 OR NOT ?2)
                 AND (merged_by IS NULL OR merged_by IN (
                     SELECT corrections.id FROM corrections
                     WHERE corrections.account = groups.account AND kind = 3))
@@ -307,7 +396,7 @@ extension RecordRemoval {
                 AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
                 AND NOT EXISTS (SELECT 1 FROM summaries WHERE ("group" = ?1 OR other = ?1) AND state = 0)
                 AND NOT EXISTS (SELECT 1 FROM correction_events WHERE source = ?1 OR target = ?1)
-            """, group)
+            """, group, keepsState ? 1 : 0)
         guard isRemovable else { return }
         try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
         try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])

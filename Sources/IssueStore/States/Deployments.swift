@@ -79,9 +79,7 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in
             let table = DeploymentTable(connection: connection)
             try table.remove(ids)
-            var wholeApps = IssueFilter(apps: filter.apps)
-            wholeApps.users = filter.users
-            if filter == wholeApps {
+            if filter.includesWholeApplications {
                 try table.removeDeclared(apps: filter.apps, users: filter.users)
             }
             memory.caches.deployments.removeAll()
