@@ -152,9 +152,16 @@ extension ClickHouseFormat {
         return JSONValue.object(members).json
     }
 
+    /// Returns the line of a summary.
+    ///
+    /// Its times are in `metadata`, so that a table of an earlier `schema.sql` accepts the line.
     package func line(of summary: OutboundSummary) -> [UInt8] {
-        let members = Self.times(summary.windowEnd, received: summary.windowEnd)
-        return JSONValue.object(members + RecordColumns.members(of: summary).map(Self.column)).json
+        let times = JSONValue.object(RecordColumns.times(of: summary))
+        return JSONValue.object(
+            Self.times(summary.windowEnd, received: summary.windowEnd)
+                + RecordColumns.members(of: summary).map(Self.column)
+                + [.init("metadata", .string(Self.text(times)))]
+        ).json
     }
 
     /// Returns the line of a correction.

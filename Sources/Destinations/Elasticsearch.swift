@@ -153,13 +153,9 @@ extension ElasticsearchFormat {
     }
 
     package func line(of summary: OutboundSummary) -> [UInt8] {
-        let times: [JSONValue.Member] = [
-            .init("@timestamp", .string(summary.windowEnd.description)),
-            .init("window_start", .string(summary.windowStart.description)),
-            .init("first_seen", .string(summary.firstSeen.description)),
-            .init("last_seen", .string(summary.lastSeen.description)),
-        ]
-        return document(times + RecordColumns.members(of: summary), id: summary.eventID)
+        let time = JSONValue.Member("@timestamp", .string(summary.windowEnd.description))
+        return document(
+            [time] + RecordColumns.times(of: summary) + RecordColumns.members(of: summary), id: summary.eventID)
     }
 
     package func line(of correction: OutboundCorrection) -> [UInt8] {

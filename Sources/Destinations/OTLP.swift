@@ -118,17 +118,12 @@ extension OTLPFormat {
     }
 
     package func line(of summary: OutboundSummary) -> [UInt8] {
-        let attributes: [JSONValue.Member] = [
-            .init("event.id", .string(summary.eventID)),
-            .init("issue.window_start", .string(summary.windowStart.description)),
-            .init("issue.first_seen", .string(summary.firstSeen.description)),
-            .init("issue.last_seen", .string(summary.lastSeen.description)),
-        ]
+        let fields = RecordColumns.times(of: summary) + RecordColumns.members(of: summary)
         return Self.resourceLogs(
             app: summary.app, version: summary.application.version, environment: summary.application.environment,
             host: summary.host, time: summary.windowEnd, observed: summary.windowEnd, severity: summary.severity,
             body: "\(summary.suppressedCount) more of: \(summary.title)",
-            attributes: attributes + Self.attributes(RecordColumns.members(of: summary)))
+            attributes: [.init("event.id", .string(summary.eventID))] + Self.attributes(fields))
     }
 
     package func line(of correction: OutboundCorrection) -> [UInt8] {

@@ -97,8 +97,9 @@ enum Samples {
         repairs: ["first"])
 
     static let summary = OutboundSummary(
-        eventID: "summary-logzio-7-group_rate-1", app: "checkout", host: "web-3", fingerprint: "9a41c07e55b2d310",
-        title: "Timed out after <n> ms", domain: "com.example.Timeout", code: -7,
+        eventID: "summary-logzio-7-group_rate-1", app: "checkout", host: "web-3", uid: 1001,
+        group: "g92c9da597585468b", fingerprint: "9a41c07e55b2d310", title: "Timed out after <n> ms",
+        domain: "com.example.Timeout", code: -7,
         application: Application(version: "2.0.0", build: 2500, environment: "production", platform: "linux"),
         severity: .error, reason: .groupRate, windowStart: moment, windowEnd: moment.advanced(by: .seconds(60)),
         firstSeen: moment.advanced(by: .seconds(1)), lastSeen: moment.advanced(by: .seconds(59)),
@@ -107,6 +108,7 @@ enum Samples {
 
     static var summaryOfSeveral: OutboundSummary {
         var summary = summary
+        summary.group = nil
         summary.fingerprint = nil
         summary.title = ""
         summary.domain = nil

@@ -43,7 +43,8 @@ CREATE TABLE IF NOT EXISTS issued.records (
     request_id String,
     user_id String,
     backtrace String,
-    -- JSON: causes is an array of objects, metadata an object.
+    -- JSON: causes is an array of objects, metadata an object. For summaries, metadata has the times window_start,
+    -- first_seen and last_seen as text, for instance visitParamExtractString(metadata, 'window_start').
     causes String,
     metadata String,
     count Int64,

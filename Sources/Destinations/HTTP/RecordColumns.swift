@@ -60,7 +60,7 @@ package enum RecordColumns {
         return .object(members)
     }
 
-    /// Returns the fields of a summary that do not depend on the store. The caller adds the times.
+    /// Returns the fields of a summary that do not depend on the store, except the times.
     package static func members(of summary: OutboundSummary) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("event_kind", "suppression_summary"), .init("event_id", .string(summary.eventID)),
@@ -74,10 +74,21 @@ package enum RecordColumns {
             .init("still_suppressing", .bool(summary.stillSuppressing)),
             .init("sample_event_ids", .string(summary.sampleIDs.joined(separator: ","))),
         ]
+        members.put("uid", summary.uid.map { Int64($0) })
+        members.put("group_id", summary.group)
         members.put("fingerprint", summary.fingerprint)
         members.put("domain", summary.domain)
         members.put("code", summary.code)
         return members + application(summary.application)
+    }
+
+    /// Returns the times of a summary as text, except the end of its window, which is the time of the line.
+    package static func times(of summary: OutboundSummary) -> [JSONValue.Member] {
+        [
+            .init("window_start", .string(summary.windowStart.description)),
+            .init("first_seen", .string(summary.firstSeen.description)),
+            .init("last_seen", .string(summary.lastSeen.description)),
+        ]
     }
 
     /// Returns the fields that a correction shares with records, except the time.

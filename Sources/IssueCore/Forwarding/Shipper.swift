@@ -159,7 +159,11 @@ package struct OutboundSummary: Equatable, Sendable {
     package var eventID: String
     package var app: String
     package var host: String
-    /// Nil if the summary is for an application and not for one group, or if the group is gone.
+    /// The user of the application; nil if unknown.
+    package var uid: UInt32?
+    /// The id of the group. Nil if the summary is for an application and not for one group, or if the group is gone.
+    package var group: String?
+    /// Nil if `group` is nil.
     package var fingerprint: String?
     package var title: String
     package var domain: String?
@@ -187,15 +191,17 @@ package struct OutboundSummary: Equatable, Sendable {
     package var stillSuppressing: Bool
 
     package init(
-        eventID: String, app: String, host: String, fingerprint: String?, title: String, domain: String?, code: Int64?,
-        application: Application, severity: IssueLevel, reason: SuppressionReason, windowStart: IssueTimestamp,
-        windowEnd: IssueTimestamp, firstSeen: IssueTimestamp, lastSeen: IssueTimestamp, suppressedCount: Int64,
-        forwardedCount: Int64,
-        occurrences: Int64, sequence: Int64, distinctGroups: Int64, sampleIDs: [String], stillSuppressing: Bool
+        eventID: String, app: String, host: String, uid: UInt32?, group: String?, fingerprint: String?, title: String,
+        domain: String?, code: Int64?, application: Application, severity: IssueLevel, reason: SuppressionReason,
+        windowStart: IssueTimestamp, windowEnd: IssueTimestamp, firstSeen: IssueTimestamp, lastSeen: IssueTimestamp,
+        suppressedCount: Int64, forwardedCount: Int64, occurrences: Int64, sequence: Int64, distinctGroups: Int64,
+        sampleIDs: [String], stillSuppressing: Bool
     ) {
         self.eventID = eventID
         self.app = app
         self.host = host
+        self.uid = uid
+        self.group = group
         self.fingerprint = fingerprint
         self.title = title
         self.domain = domain

@@ -181,8 +181,9 @@ extension ForwardingLoop where Destination: ~Copyable {
             }
             let summary = OutboundSummary(
                 eventID: SummaryID.text(of: draft, destination: service.destination.name, host: service.settings.host),
-                app: subject.app, host: service.settings.host, fingerprint: subject.fingerprint, title: subject.title,
-                domain: subject.domain, code: subject.code, application: subject.application,
+                app: subject.app, host: service.settings.host, uid: try reader.account(draft.account)?.uid,
+                group: try draft.group.flatMap { try reader.publicID(of: $0) }, fingerprint: subject.fingerprint,
+                title: subject.title, domain: subject.domain, code: subject.code, application: subject.application,
                 severity: draft.maxSeverity, reason: draft.reason, windowStart: wall(draft.windowStart),
                 windowEnd: wall(draft.windowEnd), firstSeen: wall(draft.firstSeen), lastSeen: wall(draft.lastSeen),
                 suppressedCount: draft.suppressedCount, forwardedCount: draft.forwardedCount,
