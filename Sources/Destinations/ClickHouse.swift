@@ -127,7 +127,9 @@ extension ClickHouseFormat {
         case .unauthorised:
             "ClickHouse rejected the user or the password: check User= and the credential. A credential file is "
                 + "reloaded automatically; a systemd credential requires a restart."
-        case .forbidden: "ClickHouse denies access: allow the user of User= to insert into the table."
+        case .forbidden:
+            "ClickHouse denies access: allow the user of User= to insert into the table. If the answer names a proxy, "
+                + "check the proxy."
         case .notFound:
             "The database, table or column does not exist, or this is not ClickHouse: run "
                 + "config/clickhouse/schema.sql or check Database=, Table= and URL=."

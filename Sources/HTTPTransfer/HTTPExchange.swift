@@ -50,7 +50,10 @@ struct HTTPAttempt {
             throw HTTPTransferError(
                 code: .cancelled, message: "The request to \(origin) was cancelled", bodyFullySent: isSent)
         }
-        if let response = response(to: result, in: exchange) { return response }
+        if var response = response(to: result, in: exchange) {
+            if response.status >= 300 { response.proxy = ProxyName.responder(to: request, for: origin) }
+            return response
+        }
         throw HTTPTransferError(
             result, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
             info: info, exchange: exchange, bodyFullySent: isSent)

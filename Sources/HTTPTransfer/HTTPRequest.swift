@@ -89,16 +89,20 @@ package struct HTTPResponse: Equatable, Sendable {
     /// Whether the request may have been sent again because a reused connection ended. If so, the peer may have
     /// received it twice.
     package var mayHaveArrivedTwice: Bool
+    /// The host and port of the proxy that may have sent the response instead of the peer. Nil if there was no HTTP
+    /// proxy, or if the connection to the peer was encrypted.
+    package var proxy: String?
 
     package init(
         status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], isTruncated: Bool = false,
-        mayHaveArrivedTwice: Bool = false
+        mayHaveArrivedTwice: Bool = false, proxy: String? = nil
     ) {
         self.status = status
         self.headers = headers
         self.body = body
         self.isTruncated = isTruncated
         self.mayHaveArrivedTwice = mayHaveArrivedTwice
+        self.proxy = proxy
     }
 }
 
@@ -156,16 +160,35 @@ enum ProxyName {
     static func text(
         for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String? = variable
     ) -> String? {
-        let scheme = request.url.prefix { $0 != ":" }.lowercased()
-        // libcurl ignores HTTP_PROXY, because in a CGI program the variable contains the client's `Proxy` header.
-        let names = ["\(scheme)_proxy"] + (scheme == "http" ? [] : [scheme.uppercased() + "_PROXY"])
-        let proxy = request.proxy ?? (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(environment).first
-        guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
+        guard let proxy = url(for: request, to: origin, environment) else { return nil }
         // The URL may contain a password, which must not be shown.
         let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
         // For libcurl, the default port depends on the scheme of the proxy.
         let port = proxy.lowercased().hasPrefix("https://") ? "443" : "1080"
         return HTTPOrigin(url: "http://\(proxy[start...])", defaultPort: port)?.description ?? "(invalid URL)"
+    }
+
+    /// Returns the host and port of the proxy that may respond to a request instead of the peer; nil if no proxy can.
+    static func responder(
+        to request: HTTPRequest, for origin: HTTPOrigin, _ environment: (String) -> String? = variable
+    ) -> String? {
+        // With TLS, the proxy only forwards bytes. A SOCKS proxy does not speak HTTP.
+        guard request.url.lowercased().hasPrefix("http:"),
+            let proxy = url(for: request, to: origin, environment), !proxy.lowercased().hasPrefix("socks")
+        else { return nil }
+        return text(for: request, to: origin, environment)
+    }
+
+    /// Returns the URL of the proxy, which may contain a password; nil if there is none.
+    private static func url(
+        for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String?
+    ) -> String? {
+        let scheme = request.url.prefix { $0 != ":" }.lowercased()
+        // libcurl ignores HTTP_PROXY, because in a CGI program the variable contains the client's `Proxy` header.
+        let names = ["\(scheme)_proxy"] + (scheme == "http" ? [] : [scheme.uppercased() + "_PROXY"])
+        let proxy = request.proxy ?? (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(environment).first
+        guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
+        return proxy
     }
 
     private static func isExcepted(_ origin: HTTPOrigin, _ environment: (String) -> String?) -> Bool {
@@ -200,6 +223,8 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
         case malformedResponse
         /// The proxy's name could not be resolved, or the proxy did not forward the request.
         case proxy
+        /// The proxy requires a user and a password, or rejects them (407).
+        case proxyAuthentication
         /// The caller cancelled the request.
         case cancelled
         case other
@@ -241,7 +266,10 @@ extension HTTPTransferError {
         let (code, message): (Code, String) =
             switch result {
             case _ where info.proxyStatus >= 300 && !exchange.hasBegun:
-                (.proxy, "The proxy \(proxy ?? "") returned \(info.proxyStatus) for \(origin)")
+                (
+                    info.proxyStatus == 407 ? .proxyAuthentication : .proxy,
+                    "The proxy \(proxy ?? "") returned \(info.proxyStatus) for \(origin)"
+                )
             case CURLE_COULDNT_RESOLVE_HOST:
                 (.resolve, "The host name \(origin.host) could not be resolved")
             case CURLE_COULDNT_RESOLVE_PROXY:

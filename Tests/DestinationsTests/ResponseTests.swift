@@ -102,6 +102,7 @@ import Testing
         let expected: DeliveryVerdict =
             switch code {
             case .invalidRequest: .paused(.notFound)
+            case .proxyAuthentication: .paused(.proxyRefuses)
             case .resolve, .proxy: .again(.unreachable, retryAfter: nil)
             case .refused: .again(.refused, retryAfter: nil)
             case .connectTimeout: .again(.timeout, retryAfter: nil)

@@ -134,6 +134,22 @@ struct ProxyTests {
         }
     }
 
+    @Test("A proxy that needs a password pauses a destination with TLS, too")
+    func passwordForTunnel() async throws {
+        try await with(tls: true) {
+            "Proxy=\($0.url)"
+        } _: { _, proxy, _, client, address in
+            try proxy.folder.write("407", to: "refuse")
+            _ = try client.report("Kept")
+            try await eventually("the reason is shown") { try client.destination().reason == "proxy_refuses" }
+            #expect(
+                try client.destination().lastAnswer
+                    == "The proxy \(proxy.url.dropFirst(7)) returned 407 for \(address)")
+            #expect(try client.destination().advice?.contains("https_proxy=") == true)
+            #expect(try client.destination().ledger.pending == 1)
+        }
+    }
+
     @Test("The reason names a proxy that refuses, and nothing is lost")
     func refused() async throws {
         try await with(tls: true) {

@@ -12,23 +12,52 @@ import Testing
         var request = HTTPRequest.post(to: 80, host: "peer.invalid")
         request.proxy = "http://127.0.0.1:\(proxy.port)"
         var client = HTTPClient()
-        #expect(try client.perform(request).status == 200)
+        let response = try client.perform(request)
+        #expect(response.status == 200)
+        #expect(response.proxy == nil)
         #expect(proxy.requests.first?.head.hasPrefix("POST http://peer.invalid/?token=") == true)
     }
 
-    @Test("A proxy that refuses the tunnel is a proxy failure, and does not see the query")
-    func refusedTunnel() throws {
+    @Test("The proxy that may have sent an error is known, unless the request was encrypted or the proxy is SOCKS")
+    func responder() throws {
         let proxy = try ScriptedListener { connection in
             connection.readRequest()
-            connection.answer("407 Proxy Authentication Required", headers: ["Connection: close"])
+            connection.answer("403 Forbidden")
+        }
+        var request = HTTPRequest.post(to: 80, host: "peer.invalid")
+        request.proxy = "http://user:\(markedToken)@127.0.0.1:\(proxy.port)"
+        var client = HTTPClient()
+        #expect(try client.perform(request).proxy == "127.0.0.1:\(proxy.port)")
+        #expect(proxy.requests.first?.head.contains("Proxy-Authorization: Basic ") == true)
+
+        let origin = try #require(HTTPOrigin(url: request.url))
+        request.proxy = "socks5://p:1080"
+        #expect(ProxyName.responder(to: request, for: origin) == nil)
+        request = .post(to: 80, scheme: "https", host: "peer.invalid")
+        request.proxy = "http://p:1"
+        #expect(ProxyName.responder(to: request, for: origin) == nil)
+        #expect(ProxyName.text(for: request, to: origin) == "p:1")
+    }
+
+    @Test(
+        "A proxy that refuses the tunnel is a proxy failure, or requires a password, and does not see the query",
+        arguments: [
+            ("407 Proxy Authentication Required", HTTPTransferError.Code.proxyAuthentication),
+            ("403 Forbidden", .proxy),
+        ])
+    func refusedTunnel(status: String, code: HTTPTransferError.Code) throws {
+        let proxy = try ScriptedListener { connection in
+            connection.readRequest()
+            connection.answer(status, headers: ["Connection: close"])
         }
         var request = HTTPRequest.post(to: 8071, scheme: "https", host: "peer.invalid")
         request.proxy = "http://user:\(markedToken)@127.0.0.1:\(proxy.port)"
         let error = fault(of: request)
-        #expect(error?.code == .proxy)
+        #expect(error?.code == code)
         #expect(error?.bodyFullySent == false)
-        #expect(error?.message.contains("407") == true)
+        #expect(error?.message.contains(" returned \(status.prefix(3)) for peer.invalid:8071") == true)
         #expect(proxy.requests.first?.head.hasPrefix("CONNECT peer.invalid:8071 ") == true)
+        #expect(proxy.requests.first?.head.contains("Proxy-Authorization: Basic ") == true)
         #expect(proxy.requests.first?.head.contains(markedToken) == false)
     }
 

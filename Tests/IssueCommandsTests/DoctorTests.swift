@@ -360,6 +360,17 @@ struct DoctorTests {
         #expect(found[check]?.first?.message == "logzio is \(state.rawValue): \(reason); its last answer: 401")
     }
 
+    @Test("If a proxy needs a password, the fix names the environment, since Proxy= takes none")
+    func proxyPassword() throws {
+        let found = findings(
+            try facts { status in
+                status.destinations[0].state = .paused
+                status.destinations[0].reason = "proxy_refuses"
+                status.destinations[0].advice = nil
+            })
+        #expect(found["token"]?.first?.fix.contains("https_proxy= or http_proxy= in the unit's environment") == true)
+    }
+
     @Test("Waiting for the send rate is not a finding, a record that waits for too long is one")
     func delivery() throws {
         let waiting = try facts { status in

@@ -63,8 +63,14 @@ extension HTTPFormat {
             let response = try client.perform(request)
             return Self.probe(response, origin: http.address.origin, before: before, now: now())
         } catch {
-            return DestinationProbe(isAccepted: false, message: error.message)
+            return Self.failure(DeliveryResult(error))
         }
+    }
+
+    private static func failure(_ result: DeliveryResult) -> DestinationProbe {
+        var probe = DestinationProbe(isAccepted: false, message: result.summary.text)
+        if case .paused(let reason) = result.verdict { probe.advice = advice(on: reason) }
+        return probe
     }
 
     /// Evaluates the response to a probe. `before` and `now` are the wall times before and after the request.
@@ -75,9 +81,8 @@ extension HTTPFormat {
         if acceptsProbe(response) {
             return DestinationProbe(isAccepted: true, message: "\(response.status) from \(origin)", clockSkew: skew)
         }
-        let result = result(of: response, lines: 1, from: origin, at: now)
-        var probe = DestinationProbe(isAccepted: false, message: result.summary.text, clockSkew: skew)
-        if case .paused(let reason) = result.verdict { probe.advice = advice(on: reason) }
+        var probe = failure(result(of: response, lines: 1, from: origin, at: now))
+        probe.clockSkew = skew
         return probe
     }
 

@@ -33,14 +33,15 @@ extension DeliveryResult {
     init(statusOf response: HTTPResponse, lines: Int?, from origin: String, at now: IssueTimestamp) {
         let status = response.status
         let lines = lines.map { Self.count($0) }
+        let sender = "\(origin)\(response.proxy.map { " or the proxy \($0)" } ?? "")"
         let verdict = DeliveryVerdict(status: status, retryAfter: response.retryAfter(at: now))
         let text =
             switch status {
             case 200..<300: "\(status): \(lines.map { "\($0) " } ?? "")accepted"
-            case 300..<400: "\(status) from \(origin): redirects are not followed"
+            case 300..<400: "\(status) from \(sender): redirects are not followed"
             case 407: "407 from the proxy for \(origin)"
-            case 413: "413 from \(origin)\(lines.map { ": request of \($0) too large" } ?? "")"
-            default: "\(status) from \(origin)"
+            case 413: "413 from \(sender)\(lines.map { ": request of \($0) too large" } ?? "")"
+            default: "\(status) from \(sender)"
             }
         self.init(verdict, ResponseSummary(text))
         mayHaveArrivedTwice = response.mayHaveArrivedTwice
@@ -97,6 +98,7 @@ extension HTTPTransferError {
         if bodyFullySent { return .ambiguous(.noAnswer) }
         return switch code {
         case .invalidRequest: .paused(.notFound)
+        case .proxyAuthentication: .paused(.proxyRefuses)
         case .resolve, .proxy: .again(.unreachable, retryAfter: nil)
         case .refused: .again(.refused, retryAfter: nil)
         case .connectTimeout: .again(.timeout, retryAfter: nil)

@@ -141,7 +141,9 @@ extension LogzFormat {
         switch reason {
         case .unauthorised:
             "The shipping token was rejected: replace it. A file is reloaded; a systemd credential needs a restart."
-        case .forbidden: "Access is denied: check the account, its token and its allowed addresses."
+        case .forbidden:
+            "Access is denied: check the account, its token and its allowed addresses, or the proxy if the answer "
+                + "names one."
         case .notFound: "The address does not exist at the destination: check Region= or URL=."
         case .redirected: "The destination redirects, and redirects are not followed: check Region= or URL=."
         case .manyLinesRefused:

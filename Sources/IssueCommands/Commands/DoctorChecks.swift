@@ -405,7 +405,9 @@ extension DoctorCheck {
     private static func token(_ facts: DoctorFacts) -> [DoctorFinding]? {
         findings(facts, where: { tokenReasons.contains($0) }) { destination in
             switch destination.reason {
-            case "proxy_refuses": "check Proxy=, and the user and password in it"
+            case "proxy_refuses":
+                "check Proxy=; for a proxy with a password, set https_proxy= or http_proxy= in the unit's environment "
+                    + "instead"
             case "forbidden": "check the account, its rights and its allowed addresses"
             default: "write the right token into /etc/credstore, then: systemctl restart issued"
             }

@@ -156,12 +156,12 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
         case .unauthorised:
             "The destination rejects the credential: replace it. A file is reread automatically; a systemd credential needs a restart."
         case .forbidden:
-            "The destination refuses this sender: check the account, its rights and its allowed addresses."
+            "The destination refuses this sender: check the account, its rights and its allowed addresses, or the proxy if the answer names one."
         case .notFound: "The destination does not know this URL: check URL=."
         case .methodNotAllowed: "The URL does not accept records: check URL=."
         case .redirected: "The destination responds with a redirect; redirects are never followed: check URL=."
         case .proxyRefuses:
-            "The proxy refuses this host: check Proxy= or the environment variable http_proxy, and whether the proxy requires a password."
+            "The proxy refuses this host, or needs a password: check Proxy=. For a password, leave Proxy= unset and set https_proxy=, or http_proxy= without TLS, to http://USER:PASSWORD@HOST:PORT in the unit's environment."
         case .manyLinesRefused:
             "The destination refuses the majority of a batch, so nothing is given up: check its last response and the account's limits and field types."
         case .noCredential: "No credential found: create the file named by Credential=."
