@@ -110,8 +110,12 @@ extension ClickHouseFormat {
     private static func exception(of response: HTTPResponse) -> Int? {
         var digits = response.headers["X-ClickHouse-Exception-Code"].map { Array($0.utf8) }
         let beginning = Array("Code: ".utf8)
-        if digits == nil, response.status >= 400, response.body.starts(with: beginning) {
-            digits = Array(response.body.dropFirst(beginning.count).prefix { (0x30...0x39).contains($0) })
+        // ClickHouse may have sent a successful status before the exception. The body of a successful insert is empty.
+        let isSuccess = (200..<300).contains(response.status) && isOfClickHouse(response)
+        if digits == nil, isSuccess || response.status >= 400, let start = response.body.firstRange(of: beginning),
+            isSuccess || start.lowerBound == 0
+        {
+            digits = Array(response.body[start.upperBound...].prefix { (0x30...0x39).contains($0) })
         }
         guard let digits, (1...4).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil

@@ -66,16 +66,24 @@ extension ElasticsearchFormat {
         func result(_ verdict: DeliveryVerdict, _ text: String) -> DeliveryResult {
             DeliveryResult(verdict, ResponseSummary("\(status): \(text)"))
         }
-        guard let items = try? JSONValue(json: response.body)["items"]?.asArray, items.count == lines else {
+        guard let items = try? JSONValue(json: response.body)["items"]?.asArray else {
+            // Only the end of a truncated object is missing, so it may be a list of items.
+            if response.isTruncated, response.body.first == UInt8(ascii: "{") {
+                return result(.ambiguous(.noAnswer), "the response is too large")
+            }
+            return result(.paused(.notFound), "not a response of Elasticsearch or OpenSearch")
+        }
+        guard items.count == lines else {
             // The documents may have been stored. Each has an id, so `create` rejects those that the index already has.
-            return result(
-                .ambiguous(.noAnswer),
-                response.isTruncated ? "the response is too large" : "the response does not list the items")
+            return result(.ambiguous(.noAnswer), "the response does not list all items")
         }
         let results = items.map(ItemResult.init)
+        // For these two, the whole request is sent again. Documents that were stored are then answered with 409.
         if let busy = results.first(where: \.isBusy) {
-            // Documents that were stored are answered with 409 next time.
-            return result(.again(.tooManyRequests, retryAfter: nil), busy.text)
+            return result(DeliveryVerdict(status: busy.status), busy.text)
+        }
+        for item in results {
+            if let reason = item.pauseReason { return result(.paused(reason), item.text) }
         }
         let refused = results.indices.filter { results[$0].isRefused }
         guard let first = refused.first else {
@@ -89,19 +97,33 @@ extension ElasticsearchFormat {
     }
 
     private struct ItemResult {
-        var status: Int64
+        var status: Int
         /// The type of the error; nil if there is none, or if it is not one of `knownErrors`.
         var error: String?
 
         init(_ item: JSONValue) {
             let result = item["create"] ?? item["index"]
-            status = result?["status"]?.asInteger.flatMap { (100...599).contains($0) ? $0 : nil } ?? 500
+            status = result?["status"]?.asInteger.flatMap { (100...599).contains($0) ? Int($0) : nil } ?? 500
             error = result?["error"]?["type"]?.asString.flatMap { knownErrors.contains($0) ? $0 : nil }
         }
 
         var text: String { "\(status)\(error.map { " \($0)" } ?? "")" }
 
         var isBusy: Bool { status == 429 || status >= 500 }
+
+        /// The reason for a pause if the error concerns the index or the user and not the document; otherwise nil.
+        ///
+        /// A block of the index, for example because the disk is full, is 403 or, since version 7.7, 429. Source:
+        /// elastic/elasticsearch#50166.
+        var pauseReason: PauseReason? {
+            switch (status, error) {
+            case (401, _): .unauthorised
+            case (403, _): .forbidden
+            case (404, _), (_, "index_closed_exception"), (_, "invalid_index_name_exception"): .notFound
+            case _: nil
+            }
+        }
+
         /// A status of 409 means that the document already exists, so it was not rejected.
         var isRefused: Bool { (400..<500).contains(status) && status != 409 && status != 429 }
     }
@@ -125,11 +147,17 @@ extension ElasticsearchFormat {
         case .unauthorised:
             "The API key, or the password if User= is set, was rejected: replace the credential. A credential file is "
                 + "reloaded automatically; a systemd credential requires a restart."
-        case .forbidden: "Access is denied: allow the API key or user to create documents in the index of Index=."
+        case .forbidden:
+            "Access is denied: allow the API key or user to create documents in the index of Index=, and remove a "
+                + "block of the index, for example because its disk is full. If the answer names a proxy, check the "
+                + "proxy."
+        case .notFound:
+            "The index does not exist, is closed or has an invalid name, or this is not Elasticsearch: check Index= "
+                + "and URL=."
         case .manyLinesRefused:
             "Most documents are rejected: see the server's log, and compare the index with "
                 + "config/elasticsearch/index-template.json."
-        case .notFound, .methodNotAllowed, .redirected, .proxyRefuses, .noCredential: reason.advice
+        case .methodNotAllowed, .redirected, .proxyRefuses, .noCredential: reason.advice
         }
     }
 }

@@ -65,6 +65,16 @@ extension OTLPFormat {
         return DeliveryResult(.unconfirmed, summary, rejected: rejected)
     }
 
+    package static func advice(on reason: PauseReason) -> String {
+        switch reason {
+        case .methodNotAllowed:
+            "The URL does not accept records: check URL=. After a 415, allow OTLP in JSON at the receiver, or set "
+                + "Compression=no if it can't read gzip."
+        case .unauthorised, .forbidden, .notFound, .redirected, .proxyRefuses, .manyLinesRefused, .noCredential:
+            reason.advice
+        }
+    }
+
     /// Returns `true` if an OTLP receiver may have sent the response, because its type is not HTML and its body is a
     /// JSON object, a Protobuf message or empty. Some receivers return an empty body on success.
     private static func isFromReceiver(_ response: HTTPResponse) -> Bool {

@@ -134,7 +134,7 @@ struct SelfHostedTests {
 
     @Test(
         "A server that returns 200 for everything is not accepted as a store, and nothing is lost",
-        arguments: ["ClickHouse", "OTLP"])
+        arguments: ["ClickHouse", "Elasticsearch", "OTLP"])
     func anyServer(section: String) async throws {
         try await with {
             "[\(section)]\nURL=http://127.0.0.1:\($0.port)"
@@ -146,6 +146,46 @@ struct SelfHostedTests {
             #expect(destination.ledger.pending == 1)
             #expect(destination.lastAnswer?.contains(": not a response of ") == true)
             #expect(!daemon.log.contains("It works"))
+        }
+    }
+
+    @Test("If Elasticsearch refuses each document because of the index, nothing is given up, and all arrive later")
+    func blockedIndex() async throws {
+        try await with {
+            "[Elasticsearch]\nURL=http://127.0.0.1:\($0.port)"
+        } _: { daemon, stores, client in
+            let item = #"{\"create\": {\"status\": 403, \"error\": {\"type\": \"cluster_block_exception\"}}}"#
+            try stores.plan(#"[{"status": 200, "body": "{\"errors\": true, \"items\": [\#(item)]}"}]"#)
+            let ids = try client.report("Kept")
+            try await eventually("it is paused") { try client.destination().reason == "forbidden" }
+            #expect(try client.destination().lastAnswer == "200: 403 cluster_block_exception")
+            #expect(try client.destination().advice?.contains("Index=") == true)
+            #expect(try client.destination().ledger.pending == 1)
+            try await eventually("nothing is pending") {
+                _ = try client.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
+                return try client.destination().ledger.pending == 0
+            }
+            #expect(try Set(stores.documents.keys) == Set(ids))
+            #expect(try client.destination().ledger.deadLettered == 0)
+        }
+    }
+
+    @Test("A summary names the user and the issue of the records that were held back")
+    func summary() async throws {
+        try await with {
+            "[Elasticsearch]\nURL=http://127.0.0.1:\($0.port)\nGroupBurst=2\nGroupRefill=1/5min\nSummaryInterval=1s"
+        } _: { daemon, stores, client in
+            let ids = try report(20, "Broken", client)
+            func summaries() throws -> [JSONValue] {
+                try stores.documents.values.filter { $0["event_kind"] == "suppression_summary" }
+            }
+            try await eventually("there is a summary") { try !summaries().isEmpty }
+            let first = try #require(try stores.documents[ids[0]])
+            for summary in try summaries() {
+                #expect(summary["uid"] == first["uid"] && summary["uid"] != nil)
+                #expect(summary["group_id"] == first["group_id"] && summary["group_id"] != nil)
+                #expect(summary["fingerprint"] == first["fingerprint"])
+            }
         }
     }
 
