@@ -59,7 +59,8 @@ extension OTLPFormat {
         guard rejected > 0 else { return nil }
         let summary = ResponseSummary("\(status): \(rejected) of \(lines) rejected")
         if rejected == lines {
-            return DeliveryResult(.partial(PartialAnswer(successful: 0, invalidLines: Array(0..<lines))), summary)
+            let answer = PartialAnswer(successful: 0, invalidLines: Array(0..<lines), isFinal: true)
+            return DeliveryResult(.partial(answer), summary)
         }
         // It is unknown which records were accepted, and no record of the request may be sent again.
         return DeliveryResult(.unconfirmed, summary, rejected: rejected)

@@ -127,6 +127,17 @@ struct StoreResponseTests {
 
     // MARK: OTLP
 
+    @Test("OTLP: after a partial success, nothing is sent again, even if all records were rejected")
+    func partialSuccess() throws {
+        func verdict(_ rejected: Int) throws -> DeliveryVerdict {
+            try result(OTLPFormat.self, 200, #"{"partialSuccess":{"rejectedLogRecords":"\#(rejected)"}}"#).verdict
+        }
+        #expect(try verdict(0) == .accepted)
+        #expect(try verdict(1) == .unconfirmed)
+        let all = PartialAnswer(successful: 0, invalidLines: [0, 1], isFinal: true)
+        #expect(try verdict(2) == .partial(all))
+    }
+
     @Test("OTLP: the advice after a 415 names the format and the compression")
     func mediaType() throws {
         #expect(try result(OTLPFormat.self, 415, "").verdict == .paused(.methodNotAllowed))

@@ -170,6 +170,17 @@ struct SelfHostedTests {
         }
     }
 
+    @Test("If an OTLP receiver rejects all of many records, they become dead letters")
+    func allRejected() async throws {
+        try await with {
+            "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
+        } _: { daemon, stores, client in
+            _ = try report(200, "POISON", client)
+            try await settled(client, daemon)
+            #expect(try client.destination().ledger.deadLettered == 200)
+        }
+    }
+
     @Test("A summary names the user and the issue of the records that were held back")
     func summary() async throws {
         try await with {

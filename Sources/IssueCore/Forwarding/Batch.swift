@@ -139,7 +139,8 @@ struct BatchProgress: Sendable {
         let delivered = (bisection.delivered + bisection.skipped).sorted { $0.lowerBound < $1.lowerBound }
         let possibleDuplicates = maybe.counted(among: LineSet(bisection.delivered)).count
         return BatchOutcome(
-            delivered: delivered, dead: bisection.dead.sorted { $0.line < $1.line }, left: bisection.left,
+            delivered: delivered,
+            dead: (bisection.dead + bisection.finallyDead).sorted { $0.line < $1.line }, left: bisection.left,
             maybeDuplicate: possibleDuplicates > 0, possibleDuplicates: possibleDuplicates, isConfirmed: isConfirmed,
             requests: requests)
     }

@@ -78,6 +78,8 @@ package struct Bisection: Equatable, Sendable {
     /// Lines that were not sent because their records were removed. They say nothing about the destination.
     package private(set) var skipped: [Range<Int>] = []
     package private(set) var dead: [BatchOutcome.Dead] = []
+    /// Refused lines that must not be sent again (`PartialAnswer.isFinal`). They are never taken back.
+    package private(set) var finallyDead: [BatchOutcome.Dead] = []
     /// Lines that are sent again although the destination may have accepted them.
     package private(set) var repeated = LineSet()
     /// The evidence about the share of refused lines.
@@ -161,7 +163,9 @@ package struct Bisection: Equatable, Sendable {
     package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
     /// Whether some lines have an outcome and others do not.
-    package var hasPartialOutcome: Bool { !isDone && !(delivered.isEmpty && skipped.isEmpty && dead.isEmpty) }
+    package var hasPartialOutcome: Bool {
+        !isDone && !(delivered.isEmpty && skipped.isEmpty && dead.isEmpty && finallyDead.isEmpty)
+    }
 
     /// Whether, as far as known, the destination accepts the majority of the lines, or `TriedUsers` shows that the
     /// refused lines are bad themselves.
@@ -223,8 +227,15 @@ package struct Bisection: Equatable, Sendable {
         guard let successful = answer.successful, (0..<length).contains(successful) else {
             return repeatOnce(part)
         }
-        evidence.recordPart(refused: length - successful, of: length - unsent.count)
         let invalidLines = Set(answer.invalidLines.filter { (0..<length).contains($0) })
+        if answer.isFinal, invalidLines.count == length - successful {
+            let known = dead.count
+            markDead(part, invalidLines, unsent: unsent)
+            finallyDead += dead[known...]
+            dead.removeSubrange(known...)
+            return isDone ? .done : .proceed
+        }
+        evidence.recordPart(refused: length - successful, of: length - unsent.count)
         if !invalidLines.isEmpty, invalidLines.count == length - successful {
             // It is known which lines the response refuses.
             markDead(part, invalidLines, unsent: unsent)
@@ -548,6 +559,7 @@ package struct Bisection: Equatable, Sendable {
         delivered = []
         skipped = []
         dead = []
+        finallyDead = []
     }
 
     /// Whether the batch can be merged with another one: no line is in flight, and no outcome waits to be stored.
@@ -669,10 +681,13 @@ package struct PartialAnswer: Equatable, Sendable {
     package var successful: Int?
     /// The indexes of the lines in the request that are known to be refused.
     package var invalidLines: [Int]
+    /// Whether the refused lines must not be sent again, whatever is the cause. `invalidLines` then has all of them.
+    package var isFinal: Bool
 
-    package init(successful: Int?, invalidLines: [Int] = []) {
+    package init(successful: Int?, invalidLines: [Int] = [], isFinal: Bool = false) {
         self.successful = successful
         self.invalidLines = invalidLines
+        self.isFinal = isFinal
     }
 
     /// Returns the response for a part from which some lines were not sent because their records were removed. The
@@ -685,6 +700,6 @@ package struct PartialAnswer: Equatable, Sendable {
         let unsentCount = count - sent.count
         return PartialAnswer(
             successful: successful.map { min($0, .max - unsentCount) + unsentCount },
-            invalidLines: invalidLines.compactMap { sent.indices.contains($0) ? sent[$0] : nil })
+            invalidLines: invalidLines.compactMap { sent.indices.contains($0) ? sent[$0] : nil }, isFinal: isFinal)
     }
 }

@@ -47,6 +47,38 @@ struct BisectionTests {
         }
     }
 
+    @Test("Lines that must not be sent again stay refused, however many they are and whatever happens later")
+    func final() {
+        var bisection = Bisection(count: 200)
+        let first = bisection.next(atMost: 60)
+        #expect(first?.range == 0..<60)
+        let refusal = PartialAnswer(successful: 0, invalidLines: Array(0..<60), isFinal: true)
+        #expect(bisection.partiallyAccepted(refusal) == .proceed)
+        #expect(bisection.hasPartialOutcome)
+        _ = bisection.next(atMost: 60)
+        bisection.requestFailed()
+        bisection.stop()
+        #expect(bisection.left == LineSet([60..<200]))
+        #expect(bisection.finallyDead.map(\.line) == Array(0..<60))
+        bisection.removeFinished()
+        #expect(bisection.finallyDead.isEmpty)
+        while let part = bisection.next() {
+            let lines = Array(0..<part.range.count)
+            _ = bisection.partiallyAccepted(PartialAnswer(successful: 0, invalidLines: lines, isFinal: true))
+        }
+        #expect(bisection.isDone && bisection.finallyDead.count == 140 && bisection.dead.isEmpty)
+    }
+
+    @Test("Lines of a final refusal that were not sent are skipped")
+    func finalWithUnsent() {
+        var bisection = Bisection(count: 3)
+        _ = bisection.next()
+        let answer = PartialAnswer(successful: 0, invalidLines: [0, 1], isFinal: true).ofPart(count: 3, sent: [0, 2])
+        #expect(bisection.partiallyAccepted(answer, unsent: LineSet([1..<2])) == .done)
+        #expect(bisection.finallyDead.map(\.line) == [0, 2])
+        #expect(bisection.skipped == [1..<2] && bisection.delivered.isEmpty)
+    }
+
     @Test("Each line is either delivered or dead, and only refused lines are dead", arguments: 0..<60 as Range<UInt64>)
     func property(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
