@@ -361,15 +361,17 @@ extension Daemon {
         var unavailableServer: UnavailableStoreServer?
         var reportedFailure: StoreFailure?
         defer { unavailableServer?.end(timeout: Self.retry) }
+        let previous = LastValidConfiguration(source: source, environment: environment).read(
+            nextTo: configuration.store.path)
         while true {
             let wakeUp = wakeUp
             do {
                 try prepareFolder()
                 let next = nextStatusRegistry
                 let run = try DaemonRun(
-                    configuration, statusRegistry: next, listener: socket.listener, metricsListener: metricsListener,
-                    corruptionCheck: corruptionCheck, storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
-                    log: log)
+                    configuration, replacing: previous, statusRegistry: next, listener: socket.listener,
+                    metricsListener: metricsListener, corruptionCheck: corruptionCheck, storeLock: storeLock,
+                    damaged: { wakeUp.storeDamaged() }, log: log)
                 statusRegistry = next
                 publishConfiguration(to: run.statusRegistry)
                 if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }

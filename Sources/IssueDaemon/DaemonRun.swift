@@ -28,6 +28,9 @@ final class DaemonRun {
     private let fixed: (socket: SocketSettings, path: String)
     /// Whether forwarding services must be started later, because an attempt to start services has failed.
     private var lacksForwarding = false
+    /// The configuration with which the forwarding services were last started, perhaps by an earlier process; nil if it
+    /// is not known.
+    private var forwarded: Configuration?
     /// Whether the thread of a notifier could not be started and must be started later.
     private var lacksNotifiers = false
     /// Whether ``startMissingServices(_:)`` must be called again.
@@ -40,17 +43,19 @@ final class DaemonRun {
 
     /// Opens the store and starts all services.
     ///
+    /// - Parameter previous: The last valid configuration of an earlier run; nil if it is not known.
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
-        _ configuration: Configuration, statusRegistry: StatusRegistry, listener: SharedDescriptor,
-        metricsListener: SharedDescriptor?, corruptionCheck: CorruptionCheck,
+        _ configuration: Configuration, replacing previous: Configuration?, statusRegistry: StatusRegistry,
+        listener: SharedDescriptor, metricsListener: SharedDescriptor?, corruptionCheck: CorruptionCheck,
         storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
         self.log = log
         fixed = (configuration.socket, path)
+        forwarded = previous
         let redactor = RedactionKeyFile(nextTo: path).redactor(configuration.redaction, log)
         let socket = try SocketService(
             listener: listener, metricsListener: metricsListener, configuration, redactor: redactor,
@@ -160,12 +165,14 @@ final class DaemonRun {
                 configuration, path: fixed.path, writer: writer, statusRegistry: statusRegistry, log: log)
             if isRetryOfNotifiers { return }
             try destinations.start(
-                configuration, path: fixed.path, writer: writer, statusRegistry: statusRegistry, log: log,
+                configuration, replacing: forwarded, path: fixed.path, writer: writer, statusRegistry: statusRegistry,
+                log: log,
                 limitMonitor: limitMonitor,
                 paused: { notifiers.report(.destinationPaused, $0) }
             ) {
                 socket.fatesChanged()
             }
+            forwarded = configuration
             if lacksForwarding { log.notice(.forwardingStarted) }
             lacksForwarding = false
         } catch let damage as StoreFailure where damage.isDamage {

@@ -8,16 +8,15 @@ import UnixIO
 
 /// The forwarding services of all configured destinations.
 final class Destinations: Sendable {
-    private typealias Running = (
-        configuration: DestinationConfiguration, service: ForwardingService, thread: JoinableThread
-    )
-    private let running = Mutex<[Running]>([])
-    /// The destinations that `stop(timeout:)` has stopped, and their logs of outages.
-    private let stopped = Mutex<[(configuration: DestinationConfiguration, outages: OutageLog)]>([])
+    private let running = Mutex<[(service: ForwardingService, thread: JoinableThread)]>([])
+    /// What the destinations that `stop(timeout:)` has stopped had logged about outages, by name.
+    private let outages = Mutex<[String: OutageLog]>([:])
 
-    /// Starts a forwarding service for each destination that has none.
+    /// Starts a forwarding service for each destination that has none, and logs which destinations were removed from
+    /// the configuration.
     ///
     /// - Parameters:
+    ///   - previous: The configuration that was used before; nil if it is not known.
     ///   - path: The path of the open database. A new path in the configuration takes effect after a restart.
     ///   - limitMonitor: Notified of the limits that hold records back.
     ///   - paused: Called on a destination's thread when the destination is paused, with a text that contains its name
@@ -26,8 +25,9 @@ final class Destinations: Sendable {
     /// - Throws: The error of the store, or of a thread that can't be started. Another call starts the missing
     ///   services.
     func start(
-        _ configuration: Configuration, path: String, writer: WriterService, statusRegistry: StatusRegistry, log: Log,
-        limitMonitor: LimitMonitor, paused: @escaping @Sendable (String) -> Void,
+        _ configuration: Configuration, replacing previous: Configuration?, path: String, writer: WriterService,
+        statusRegistry: StatusRegistry, log: Log, limitMonitor: LimitMonitor,
+        paused: @escaping @Sendable (String) -> Void,
         fatesChanged: @escaping @Sendable () -> Void
     ) throws {
         // Records are also kept for misconfigured destinations.
@@ -42,36 +42,55 @@ final class Destinations: Sendable {
         let users = AccountableUsers.onThisHost(configuration.access)
         let names = Set(running.withLock { $0.map(\.service.destination.name) })
         for (destination, row) in zip(configuration.destinations, rows) where !names.contains(row.name) {
+            let before = previous?.destinations.first { $0.name == row.name }
+            if let before, before.address != destination.address { Self.forgetWait(row, writer) }
             // After a reload, an outage is logged again only if the destination has a new address or credential.
-            let earlier = stopped.withLock { $0 }.first {
-                let before = $0.configuration
-                return before.name == row.name && before.address == destination.address
-                    && before.tokenFile == destination.tokenFile
-            }
+            let isSame = before?.address == destination.address && before?.tokenFile == destination.tokenFile
+            let logged = isSame ? outages.withLock { $0[row.name] } : nil
             let service = ForwardingService(
                 destination: row,
                 settings: ForwardingService.Settings(
                     forward: destination.settings.forward, limits: destination.settings.limits, users: users,
                     host: Host.name, paused: paused, limitMonitor: limitMonitor),
-                path: path, writer: writer, statusRegistry: statusRegistry, log: log, outages: earlier?.outages)
+                path: path, writer: writer, statusRegistry: statusRegistry, log: log, outages: logged)
             let thread = try JoinableThread(name: "forward-\(destination.name)") {
                 destination.run(service, fatesChanged: fatesChanged)
             }
-            running.withLock { $0.append((destination, service, thread)) }
+            running.withLock { $0.append((service, thread)) }
         }
         for row in rows.dropFirst(configuration.destinations.count) {
             statusRegistry.update(StatusRegistry.Forwarder(misconfigured: row))
         }
+        let known = previous.map { $0.destinations.map(\.name) + $0.misconfigured.map(\.name) } ?? []
+        let removed = Set(known).subtracting(configured.map(\.name))
+        guard !removed.isEmpty else { return }
+        let reader = try? StoreReader(path: path, cache: 256, control: writer.snapshots.control(.background))
+        for figures in (try? reader?.figures(viewer: .everything))?.ledgers ?? [] where removed.contains(figures.name) {
+            let pending = figures.ledger.pending
+            log.log(
+                pending > 0 ? .warning : .notice, .destinationRemoved,
+                ["destination": figures.name, "pending": "\(pending)"])
+        }
+    }
+
+    /// Removes the wait that a destination's previous server has requested. It stays if the store can't be written,
+    /// because that must not keep the services from starting.
+    private static func forgetWait(_ row: DestinationRow, _ writer: WriterService) {
+        guard row.state.retryAt != nil else { return }
+        var row = row
+        row.state.retryAt = nil
+        let (state, id) = (row.state, row.id)
+        try? writer.perform { try $0.save(state, destination: id) }
     }
 
     /// Tells the services that records or corrections were stored.
     func recordsArrived() {
-        for (_, service, _) in running.withLock({ $0 }) { service.recordsArrived() }
+        for (service, _) in running.withLock({ $0 }) { service.recordsArrived() }
     }
 
     /// Tells the services that records were erased, so that their lines in unfinished batches are not sent.
     func recordsErased() {
-        for (_, service, _) in running.withLock({ $0 }) { service.recordsErased() }
+        for (service, _) in running.withLock({ $0 }) { service.recordsErased() }
     }
 
     /// Asks the service with this name to flush, or all services if the name is nil. Each calls `completed` once.
@@ -79,7 +98,7 @@ final class Destinations: Sendable {
     /// - Returns: The number of services that will call `completed`.
     func flush(_ name: String?, _ completed: @escaping @Sendable () -> Void) -> Int {
         let selected = running.withLock { $0 }.filter { name == nil || $0.service.destination.name == name }
-        for (_, service, _) in selected { service.flush(completed) }
+        for (service, _) in selected { service.flush(completed) }
         return selected.count
     }
 
@@ -89,11 +108,12 @@ final class Destinations: Sendable {
             defer { running = [] }
             return running
         }
-        for (_, service, _) in ending { service.stop() }
+        for (service, _) in ending { service.stop() }
         let deadline = Clock.kernel(Clock.monotonic.advanced(by: timeout))
-        for (_, service, thread) in ending where !thread.wait(until: deadline) { service.abandon() }
-        for (_, _, thread) in ending { thread.join() }
-        stopped.withLock { $0 = ending.map { ($0.configuration, $0.service.outages.withLock { $0 }) } }
+        for (service, thread) in ending where !thread.wait(until: deadline) { service.abandon() }
+        for (_, thread) in ending { thread.join() }
+        let logged = ending.map { ($0.service.destination.name, $0.service.outages.withLock { $0 }) }
+        outages.withLock { $0 = Dictionary(uniqueKeysWithValues: logged) }
     }
 }
 

@@ -297,7 +297,8 @@ struct NotificationTests {
             _ = try RawClient(path: daemon.socket).report([record("Order failed")])
             try await eventually("it is reported") { receiver.requests.count == 1 }
             #expect(title(receiver.messages[0]).hasPrefix("Destination paused on "))
-            #expect(title(receiver.messages[0]).hasSuffix(": logzio: unauthorised"))
+            #expect(title(receiver.messages[0]).contains(": logzio: unauthorised (401 from "))
+            #expect(title(receiver.messages[0]).contains("). The shipping token was rejected: replace it."))
             try await eventually("the fate is stored") {
                 try notifier(try RawClient(path: daemon.socket)).delivered == 1
             }

@@ -31,6 +31,20 @@ struct ReloadTests {
         }
     }
 
+    @Test("A removed destination is logged once, at the reload or start that removes it", arguments: [false, true])
+    func removedDestination(restarts: Bool) async throws {
+        // Nothing listens there.
+        try await DaemonFixture.with("[OTLP old]\nURL=http://127.0.0.1:1\nProxy=") { daemon in
+            _ = try RawClient(path: daemon.socket).report("Pending")
+            try daemon.configure("[OTLP new]\nURL=http://127.0.0.1:1\nProxy=")
+            if restarts { try daemon.restart() } else { try daemon.reload() }
+            try await daemon.logs("destination=old pending=1 id=destination.removed")
+            try daemon.restart()
+            try daemon.reload()
+            #expect(daemon.log.ranges(of: "id=destination.removed").count == 1)
+        }
+    }
+
     @Test("The log level and readers take effect, and open connections stay")
     func levelAndReaders() async throws {
         try await DaemonFixture.with { daemon in

@@ -418,7 +418,8 @@ struct HelpTests {
                 attempt, and waits until none of them is pending. For each destination, the
                 output shows the fates since the command began. Without DESTINATION, all
                 destinations are flushed. A paused destination gets one attempt; if it fails,
-                the command stops waiting for that destination.
+                the command stops waiting for that destination. A wait that the destination has
+                requested (Retry-After) is not shortened; the output shows when it ends.
 
                 Exits with 75 if records or corrections from before the command are still
                 pending. Otherwise, exits with 1 if records or corrections became dead letters

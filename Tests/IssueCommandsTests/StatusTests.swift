@@ -213,6 +213,21 @@ struct StatusTests {
         #expect(paused.errors.hasPrefix("issuectl: some records are still pending (logzio): the destination is paused"))
     }
 
+    @Test("Flush shows when a wait that the destination has requested ends")
+    func requestedWait() {
+        let after = Fixtures.flushed(pending: 2, delivered: 6, oldest: "2026-11-21T11:59:00.000Z", advice: "Wait")
+            .replacing(
+                #""state":"idle""#,
+                with: #""state":"waiting","reason":"overloaded","next_attempt":"2026-11-21T13:00:00.000Z""#)
+        let outcome = issuectl(
+            ["flush"], .reply(Fixtures.status(Fixtures.flushed(pending: 3, delivered: 5))),
+            .reply("{\"destinations\":[\(after)]}"))
+        let state = "waiting: overloaded; next attempt at 2026-11-21T13:00:00.000Z"
+        #expect(outcome.output == "logzio: 1 delivered, 2 still pending (\(state))\n  Wait\n")
+        #expect(outcome.code == .tryAgain)
+        #expect(outcome.errors == "issuectl: some records are still pending (logzio): see the advice\n")
+    }
+
     @Test("The uptime does not follow the wall clock")
     func uptime() {
         let running = Fixtures.status().replacing(#""received""#, with: #""uptime":125000,"received""#)

@@ -16,7 +16,8 @@ struct FlushCommand: Command {
             "Sends pending records and corrections now instead of at the next scheduled attempt, and waits until none "
                 + "of them is pending. For each destination, the output shows the fates since the command began. "
                 + "Without DESTINATION, all destinations are flushed. A paused destination gets one attempt; if it "
-                + "fails, the command stops waiting for that destination.",
+                + "fails, the command stops waiting for that destination. A wait that the destination has requested "
+                + "(Retry-After) is not shortened; the output shows when it ends.",
             "Exits with 75 if records or corrections from before the command are still pending. Otherwise, exits with "
                 + "1 if records or corrections became dead letters since the command began, or if no destination is in "
                 + "use and the configuration has an error. Destinations that are no longer configured are ignored.",
@@ -80,7 +81,9 @@ struct FlushCommand: Command {
             }
             throw CommandFailure(
                 .tryAgain,
-                "some \(kind) are still pending (\(names)): see issuectl status, or wait longer with --timeout")
+                "some \(kind) are still pending (\(names)): "
+                    + (unfinished.allSatisfy { $0.state == .waiting && $0.advice != nil }
+                        ? "see the advice" : "see issuectl status, or wait longer with --timeout"))
         }
     }
 
@@ -108,8 +111,9 @@ struct FlushCommand: Command {
         return destination.lastDeadLetter.map { $0 >= start } ?? false
     }
 
-    /// Returns a line such as `logzio: 12 delivered, 1 summarised, 3 still pending (waiting: no_answer)`. The state of
-    /// a paused destination is shown even if nothing is pending.
+    /// Returns a line such as `logzio: 12 delivered, 1 summarised, 3 still pending (paused: forbidden)`. If the
+    /// destination waits, the line has the time of the next attempt. The state of a paused destination is shown even
+    /// if nothing is pending.
     private func line(_ destination: DestinationStatus, since before: DestinationStatus?) -> String {
         let earlier = before?.ledger ?? Ledger()
         let corrections = destination.pendingCorrections ?? 0
@@ -126,7 +130,9 @@ struct FlushCommand: Command {
         if corrections > 0 { parts.append("\(Quantity.text(corrections, "correction")) still pending") }
         var text = parts.isEmpty ? "nothing was pending" : parts.joined(separator: ", ")
         if isPending(destination) || destination.state == .paused {
-            text += " (\(destination.state.rawValue)\(destination.reason.map { ": \($0)" } ?? ""))"
+            let next = destination.state == .waiting ? destination.nextAttempt : nil
+            text += " (\(destination.state.rawValue)\(destination.reason.map { ": \($0)" } ?? "")"
+            text += "\(next.map { "; next attempt at \($0.description)" } ?? ""))"
         }
         return TerminalSanitizer.line("\(destination.name): \(text)")
     }

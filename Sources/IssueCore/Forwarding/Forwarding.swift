@@ -102,8 +102,9 @@ package struct Forwarding: Sendable {
     var isStopping = false
     var lastAnswer: ResponseSummary?
     /// The earliest time at which another batch may be sent before one that gets no response, while it is not proven
-    /// that the lines of that batch are the reason; nil for any time. Reset by a response that accepts or rejects lines. The delay limits how many
-    /// lines are sent in an outage, because lines may arrive although no response comes.
+    /// that the lines of that batch are the reason; nil for any time. Reset by a response that accepts or rejects
+    /// lines. The delay limits how many lines are sent in an outage, because lines may arrive although no response
+    /// comes.
     var nextOvertaking: MonotonicInstant?
     /// The delay after which `nextOvertaking` allows the next such attempt. It begins each time a batch is sent before
     /// another whose lines are not proven to be the reason.
@@ -146,12 +147,14 @@ package struct Forwarding: Sendable {
     ///   - later: The batch that preempted it, or nil.
     ///   - progress: The stored retry progress.
     ///   - earliest: The end of a wait that the destination requested before the start, or nil.
+    ///   - failure: The failure that caused that wait; nil if it is not known.
     ///   - unit: A random number in 0..<1.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
     package mutating func started(
         resuming batch: ForwardingBatch, preemptedBy later: ForwardingBatch? = nil, _ progress: RetryProgress,
-        notBefore earliest: MonotonicInstant? = nil, unit: Double, at now: MonotonicInstant
+        notBefore earliest: MonotonicInstant? = nil, after failure: FailureClass? = nil, unit: Double,
+        at now: MonotonicInstant
     ) -> NextAction {
         precondition(state == .idle, "A batch was resumed by a forwarder that is already running")
         current = BatchProgress(batch, spent: progress.spent)
@@ -164,7 +167,10 @@ package struct Forwarding: Sendable {
         let usual = now.advanced(by: settings.resumeDelay * min(max(unit, 0), 1))
         let until = max(usual, earliest ?? usual)
         let isRequestedByDestination = earliest.map { $0 > now } ?? false
-        state = .waiting(until: until, Wait(isRequestedByDestination: isRequestedByDestination))
+        state = .waiting(
+            until: until,
+            Wait(
+                failure: isRequestedByDestination ? failure : nil, isRequestedByDestination: isRequestedByDestination))
         return .wait(until: until)
     }
 
@@ -434,6 +440,7 @@ extension Forwarding {
             if let failing { view.wait(failing.rawValue, until: nil) }
         case .waiting(let until, let wait), .settling(.wait(let until, let wait)):
             view.wait(wait.failure?.rawValue ?? "resuming", until: until)
+            if wait.isRequestedByDestination { view.advice = ForwardingView.requestedWait }
         case .paused(let reason, let until), .settling(.pause(let reason, let until)):
             view.pause(reason, until: until)
         case .probing(let reason):
@@ -447,6 +454,10 @@ extension Forwarding {
 extension ForwardingView {
     /// The reason if the send rate does not allow the next batch yet.
     fileprivate static let sendRate = "send_rate"
+    /// The advice during a wait that the destination has requested.
+    package static let requestedWait =
+        "The destination requested this wait (Retry-After), so a flush does not shorten it. If this persists, lower "
+        + "SendRate=."
 
     /// Whether anything other than the send rate keeps records from being sent.
     package var isFailing: Bool { reason.map { $0 != Self.sendRate } ?? false }

@@ -392,7 +392,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 ])
             // A repeated entry was reported to the notifiers by an earlier run.
             guard !entry.isRepeated else { return }
-            service.settings.paused("\(name): \(view.reason ?? "unknown reason")")
+            service.settings.paused("\(name): \(reason) (\(answer)). \(view.advice ?? "")")
         case .waiting:
             if let previous = entry.previous {
                 service.log.log(

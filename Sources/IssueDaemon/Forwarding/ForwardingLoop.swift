@@ -130,11 +130,14 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             let left = Duration.milliseconds(retryAt.millisecondsSince1970 &- Clock.wall.millisecondsSince1970)
             return now.advanced(by: min(max(.zero, left), RetrySchedule.maxRetryAfter))
         }
+        let failure = FailureClass.allCases.first { state.lastLoggedState == "waiting: \($0.rawValue)" }
         guard let first = preempted?.resumed(state.unacknowledged) else {
-            return machine.started(resuming: known, state.progress, notBefore: earliest, unit: random, at: now)
+            return machine.started(
+                resuming: known, state.progress, notBefore: earliest, after: failure, unit: random, at: now)
         }
         return machine.started(
-            resuming: first, preemptedBy: known, state.progress, notBefore: earliest, unit: random, at: now)
+            resuming: first, preemptedBy: known, state.progress, notBefore: earliest, after: failure, unit: random,
+            at: now)
     }
 
     /// Tries every few seconds to read a missing credential. Once the credential has been read, forwarding resumes.

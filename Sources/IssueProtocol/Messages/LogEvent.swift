@@ -41,6 +41,7 @@ package struct LogEvent: Hashable, Sendable {
         destinationPaused, destinationUnreachable, destinationUnavailable, destinationReasonChanged,
         destinationRejecting, destinationAvailable,
         destinationCredentialFound, destinationBatchFinished, destinationDeadLetters, destinationPartiallyRejected,
+        destinationRemoved,
         notifierUnavailable, notifierAvailable, notifierGaveUp, notifierUnstored, notifierRemoved, notifierFailed,
         socketTooManyConnections, socketConnectionsClosed, socketMemoryLimit, socketAcceptFailed, socketAccepting,
         socketRecreated, socketRecreateFailed, socketUnitRestartNeeded, socketListenFailed, socketFailed,
@@ -334,6 +335,12 @@ package struct LogEvent: Hashable, Sendable {
         "destination.partially-rejected", "Destination rejected unnamed records; the whole request is unconfirmed",
         "An OTLP receiver rejected `count=` of `of=` records and did not name them.",
         "Read `answer=` and the log of the receiver.")
+    package static let destinationRemoved = LogEvent(
+        "destination.removed", "Destination is no longer configured; its pending records wait",
+        "The section of `destination=` was removed or renamed while `pending=` records waited to be sent. They are not "
+            + "sent to any other destination, and expire when retention removes them.",
+        "If the records are to be sent, restore the name of the section, and run `issuectl flush` before you rename it "
+            + "again; see [Remove or rename a destination](Operations.md#remove-or-rename-a-destination).")
 
     // MARK: Notifiers
 

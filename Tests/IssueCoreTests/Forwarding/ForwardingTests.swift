@@ -179,8 +179,9 @@ struct ForwardingTests: ForwardingSteps {
         forwarding = Forwarding(settings: ForwardSettings(), at: at(10))
         #expect(
             forwarding.started(
-                resuming: batch(1, 3), RetryProgress(attempts: 1), notBefore: earliest, unit: 1, at: at(10))
-                == .wait(until: at(120)))
+                resuming: batch(1, 3), RetryProgress(attempts: 1), notBefore: earliest, after: .overloaded, unit: 1,
+                at: at(10)) == .wait(until: at(120)))
+        #expect(forwarding.view.reason == "overloaded" && forwarding.view.advice == ForwardingView.requestedWait)
         #expect(forwarding.requestedWaitEnd == at(120))
         #expect(forwarding.flushRequested(at: at(11)) == .wait(until: at(120)))
         #expect(forwarding.waited(at: at(120)) == .send(.init(batch: 1, range: 0..<3)))

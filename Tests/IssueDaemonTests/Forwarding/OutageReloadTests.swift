@@ -19,6 +19,7 @@ struct OutageReloadTests {
                 }
                 let statusRegistry = StatusRegistry(path: path)
                 let destinations = Destinations()
+                var previous: Configuration?
                 /// Runs the destination until a request has failed, and returns the number of log lines.
                 func run(_ options: String, port: Int = 1) throws -> Int {
                     let text = "[OTLP]\nURL=http://127.0.0.1:\(port)\nBacklog=all\n\(options)"
@@ -27,8 +28,10 @@ struct OutageReloadTests {
                     configuration.destinations[0].settings.forward.criticalDelay = .zero
                     let before = try requests()
                     try destinations.start(
-                        configuration, path: path, writer: writer, statusRegistry: statusRegistry, log: log,
+                        configuration, replacing: previous, path: path, writer: writer, statusRegistry: statusRegistry,
+                        log: log,
                         limitMonitor: LimitMonitor { _, _ in }, paused: { _ in }, fatesChanged: {})
+                    previous = configuration
                     let deadline = MonotonicClock.now.advanced(by: .seconds(30))
                     while try requests() == before, MonotonicClock.now < deadline {
                         Clock.sleep(for: .milliseconds(5))

@@ -3,6 +3,9 @@ import IssueProtocol
 
 /// A destination that nothing is sent to. A line is the id of its record.
 struct SilentShipper: Shipper, ~Copyable {
+    /// The result of each request.
+    var result = DeliveryResult(.accepted, ResponseSummary("200"))
+
     private final class Body: PreparedBody {
         private(set) var count = 0
         func add(_ line: [UInt8]) { count += 1 }
@@ -13,8 +16,6 @@ struct SilentShipper: Shipper, ~Copyable {
     func line(of correction: OutboundCorrection) -> [UInt8] { Array(correction.eventID.utf8) }
     func cut(_ line: [UInt8]) -> [UInt8]? { nil }
     func prepare() -> any PreparedBody { Body() }
-    mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult {
-        DeliveryResult(.accepted, ResponseSummary("200"))
-    }
+    mutating func send(_ body: any PreparedBody, within limit: Duration?) -> DeliveryResult { result }
     mutating func rereadCredential() -> Bool { false }
 }

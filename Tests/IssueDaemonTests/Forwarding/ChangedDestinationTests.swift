@@ -1,0 +1,143 @@
+import Destinations
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Synchronization
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+@Suite("A destination that fails, and a change of its configuration")
+struct ChangedDestinationTests {
+    private static let url = "http://127.0.0.1:1/"
+
+    /// A configuration with a destination that refuses connections.
+    private func configuration(_ name: String = "d", url: String = url) throws -> Configuration {
+        let kind = DestinationKind(OTLPFormat.self)
+        var settings = DestinationSettings(kind, limits: .withoutLimits, forward: .withoutLimits)
+        settings.forward.resumeDelay = .zero
+        settings.proxy = ""
+        var configuration = Configuration.default
+        configuration.destinations = [
+            DestinationConfiguration(
+                kind: kind, name: name, address: try #require(HTTPAddress(url: url)), settings: settings)
+        ]
+        return configuration
+    }
+
+    private func waits(_ isMet: () throws -> Bool) rethrows -> Bool {
+        let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+        while try !isMet() {
+            guard MonotonicClock.now < deadline else { return false }
+            Clock.sleep(for: .milliseconds(10))
+        }
+        return true
+    }
+
+    /// Creates a database with a record that is pending for the destination `d`, which has answered a request with
+    /// `result`. Calls `body` when `isAnswered` is true.
+    private func with(
+        _ result: DeliveryResult, paused: @escaping @Sendable (String) -> Void = { _ in },
+        until isAnswered: (StoreReader, DestinationRow) throws -> Bool,
+        _ body: (String, WriterService) throws -> Void
+    ) throws {
+        try ScanFixture.withPath { path in
+            let destination = try ScanFixture(path, .withoutLimits, seed: 1).destination
+            try ScanFixture.withWriter(path) { writer in
+                let record = try Submission([IssueRecord(message: "Failed")])
+                try writer.perform { _ = try $0.commit([record], wall: Clock.wall, monotonic: Clock.monotonic) }
+                var settings = ForwardingService.Settings(
+                    forward: .withoutLimits, limits: .withoutLimits, host: "h", paused: paused)
+                settings.forward.batchDelay = .zero
+                let service = ForwardingService(
+                    destination: destination, settings: settings, path: path, writer: writer,
+                    statusRegistry: StatusRegistry(path: path), log: .silent)
+                let thread = try JoinableThread(name: "forward") {
+                    service.run({ SilentShipper(result: result) }, fatesChanged: {})
+                }
+                let reader = try StoreReader(path: path)
+                let isInTime = try waits { try isAnswered(reader, destination) }
+                service.stop()
+                thread.join()
+                #expect(isInTime)
+                try body(path, writer)
+            }
+        }
+    }
+
+    private func start(
+        _ destinations: Destinations, _ configuration: Configuration, replacing previous: Configuration?,
+        _ path: String, _ writer: WriterService, _ registry: StatusRegistry, log: Log = .silent
+    ) throws {
+        try destinations.start(
+            configuration, replacing: previous, path: path, writer: writer, statusRegistry: registry, log: log,
+            limitMonitor: LimitMonitor { _, _ in }, paused: { _ in }, fatesChanged: {})
+    }
+
+    private static let busy = DeliveryResult(
+        .again(.tooManyRequests, retryAfter: .seconds(3600)), ResponseSummary("429"))
+
+    @Test("A wait that a server has requested ends if the destination gets another URL, and not at a restart")
+    func requestedWait() throws {
+        func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
+            try reader.destination(destination.id)?.state.retryAt != nil
+        }
+        try with(Self.busy, until: isWaiting) { path, writer in
+            let reader = try StoreReader(path: path)
+            func statusAfterStart(url: String, where isMet: @escaping (String) -> Bool) throws -> DestinationStatus {
+                let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
+                try start(
+                    destinations, try configuration(url: url), replacing: try configuration(), path, writer, registry)
+                defer { destinations.stop(timeout: .seconds(10)) }
+                func status() throws -> DestinationStatus {
+                    registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
+                }
+                let isInTime = try waits { try status().reason.map(isMet) ?? false }
+                #expect(isInTime)
+                return try status()
+            }
+            let same = try statusAfterStart(url: Self.url) { $0 == FailureClass.tooManyRequests.rawValue }
+            #expect(try #require(same.nextAttempt) > Clock.wall.advanced(by: .seconds(1800)))
+            #expect(same.advice == ForwardingView.requestedWait)
+            let other = try statusAfterStart(url: "http://127.0.0.1:2/") { $0 == FailureClass.refused.rawValue }
+            #expect(other.advice == nil)
+        }
+    }
+
+    @Test("A destination that is removed from the configuration is logged once, with its number of pending records")
+    func removed() throws {
+        func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
+            try reader.destination(destination.id)?.state.retryAt != nil
+        }
+        try with(Self.busy, until: isWaiting) { path, writer in
+            let lines = Mutex<[String]>([])
+            let log = Log(level: .notice, form: .plain) { line in
+                if line.contains(LogEvent.destinationRemoved.id) { lines.withLock { $0.append(line) } }
+            }
+            let destinations = Destinations()
+            let registry = StatusRegistry(path: path)
+            let (before, renamed) = (try configuration(), try configuration("renamed"))
+            try start(destinations, renamed, replacing: before, path, writer, registry, log: log)
+            destinations.stop(timeout: .seconds(10))
+            try start(destinations, renamed, replacing: renamed, path, writer, registry, log: log)
+            destinations.stop(timeout: .seconds(10))
+            let logged = lines.withLock { $0 }
+            #expect(logged.count == 1)
+            #expect(logged.first?.hasPrefix("issued: warning: ") == true)
+            #expect(logged.first?.contains("destination=d pending=1 ") == true)
+        }
+    }
+
+    @Test("The notification of a pause has the answer and the advice")
+    func paused() throws {
+        let texts = Mutex<[String]>([])
+        try with(
+            DeliveryResult(.paused(.forbidden), ResponseSummary("403 from h:1")),
+            paused: { text in texts.withLock { $0.append(text) } },
+            until: { _, _ in texts.withLock { !$0.isEmpty } }
+        ) { _, _ in
+            #expect(texts.withLock { $0 } == ["d: forbidden (403 from h:1). \(PauseReason.forbidden.advice)"])
+        }
+    }
+}
