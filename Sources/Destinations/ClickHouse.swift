@@ -12,6 +12,10 @@ package struct ClickHouseFormat: HTTPFormat {
             DestinationOption("Table", default: "records", "The table."),
         ]
     }
+    package static var expectedURL: String {
+        "an address such as https://clickhouse.example.com:8443, without a “?”; a user belongs in User=, and the "
+            + "password in the file that Credential= names"
+    }
 
     package static let frame = BodyFrame.lines
 
@@ -129,8 +133,8 @@ extension ClickHouseFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
-            "ClickHouse rejected the user or the password: check User= and the credential. A credential file is "
-                + "reloaded automatically; a systemd credential requires a restart."
+            "ClickHouse rejected the user or the password: check User= and the credential. A credential file is read "
+                + "again within 15 minutes, or at once with issuectl flush; a systemd credential requires a restart."
         case .forbidden:
             "ClickHouse denies access: allow the user of User= to insert into the table. If the answer names a proxy, "
                 + "check the proxy."

@@ -7,7 +7,16 @@ package struct ElasticsearchFormat: HTTPFormat {
     package static var kind: String { "elasticsearch" }
     package static var section: String { "Elasticsearch" }
     package static var options: [DestinationOption] {
-        [.user, DestinationOption("Index", default: "issued", "The index or data stream.")]
+        [
+            DestinationOption(
+                "User", DestinationOption.user.help,
+                expected: "a name of at most 256 bytes without “:” and control characters", accepts: isUser),
+            DestinationOption("Index", default: "issued", "The index or data stream."),
+        ]
+    }
+    package static var expectedURL: String {
+        "an address such as https://search.example.com:9200, without a “?”; a user belongs in User=, and the password "
+            + "in the file that Credential= names"
     }
 
     package static let frame = BodyFrame.lines
@@ -47,6 +56,15 @@ package struct ElasticsearchFormat: HTTPFormat {
         // Elasticsearch and OpenSearch answer with an object that has a member `error` or `items`.
         let body = try? JSONValue(json: response.body)
         return body?["error"] != nil || body?["items"] != nil
+    }
+
+    /// With a user, the credential is the password of basic authentication, which is encoded as a whole.
+    package static func isPassword(_ options: [String: String]) -> Bool { options["User"] != nil }
+
+    /// Returns `true` for a user name that basic authentication allows (RFC 7617, section 2).
+    private static func isUser(_ text: String) -> Bool {
+        (1...256).contains(text.utf8.count)
+            && !text.unicodeScalars.contains { $0 == ":" || $0.properties.generalCategory == .control }
     }
 
     private func authorization(_ token: ShippingToken) -> String {
@@ -146,7 +164,8 @@ extension ElasticsearchFormat {
         switch reason {
         case .unauthorised:
             "The API key, or the password if User= is set, was rejected: replace the credential. A credential file is "
-                + "reloaded automatically; a systemd credential requires a restart."
+                + "read again within 15 minutes, or at once with issuectl flush; a systemd credential requires a "
+                + "restart."
         case .forbidden:
             "Access is denied: allow the API key or user to create documents in the index of Index=, and remove a "
                 + "block of the index, for example because its disk is full. If the answer names a proxy, check the "

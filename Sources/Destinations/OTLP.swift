@@ -7,6 +7,10 @@ package struct OTLPFormat: HTTPFormat {
     package static var kind: String { "otlp" }
     package static var section: String { "OTLP" }
     package static var options: [DestinationOption] { [] }
+    package static var expectedURL: String {
+        "an address such as https://collector.example.com:4318, without a user or a “?”; a token belongs in the file "
+            + "that Credential= names"
+    }
 
     package static let frame = BodyFrame.array(named: "resourceLogs")
 
@@ -71,8 +75,10 @@ extension OTLPFormat {
         case .methodNotAllowed:
             "The URL does not accept records: check URL=. After a 415, allow OTLP in JSON at the receiver, or set "
                 + "Compression=no if it can't read gzip."
-        case .unauthorised, .forbidden, .notFound, .redirected, .proxyRefuses, .manyLinesRefused, .noCredential:
-            reason.advice
+        case .unauthorised:
+            "The receiver rejected the token: replace it. A file is read again within 15 minutes, or at once with "
+                + "issuectl flush; a systemd credential needs a restart."
+        case .forbidden, .notFound, .redirected, .proxyRefuses, .manyLinesRefused, .noCredential: reason.advice
         }
     }
 

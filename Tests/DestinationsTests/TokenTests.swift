@@ -1,4 +1,6 @@
 import Destinations
+import Foundation
+import HTTPTransfer
 import Testing
 
 @Suite struct TokenTests {
@@ -12,6 +14,24 @@ import Testing
             #expect(ShippingToken(Array(text.utf8)) != nil)
         }
         #expect(ShippingToken(Array("a".utf8)) == ShippingToken(Array("a\n".utf8)))
+    }
+
+    @Test("A password for basic authentication may contain spaces, but nothing that could add a header")
+    func passwords() throws {
+        for text in ["", " ", "a\u{0}", "a\nb", "a\r\nX-A: b", "a\tb", "\u{7F}", String(repeating: "a", count: 4097)] {
+            #expect(ShippingToken(Array(text.utf8), isPassword: true) == nil)
+        }
+        let password = try #require(ShippingToken(Array("p@ss: wörd\n".utf8), isPassword: true))
+        let http = HTTPSettings(address: HTTPAddress(scheme: .http, host: "h", port: 9200))
+        var request = HTTPRequest(url: "http://h:9200/")
+        ElasticsearchFormat(http, ["User": "ops@example.com"]).complete(&request, token: password)
+        let expected = Data("ops@example.com:p@ss: wörd".utf8).base64EncodedString()
+        #expect(request.headers["Authorization"] == "Basic \(expected)")
+        let user = try #require(ElasticsearchFormat.options.first { $0.name == "User" })
+        for text in ["ops@example.com", "Jörg Müller"] { #expect(user.accepts(text)) }
+        for text in ["", "a:b", "a\r\nX-A: b", "a\u{7F}", String(repeating: "a", count: 257)] {
+            #expect(!user.accepts(text))
+        }
     }
 
     @Test("A token is never printed")

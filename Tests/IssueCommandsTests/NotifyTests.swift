@@ -54,6 +54,22 @@ struct NotifyTests {
         #expect(issuectl(["notify", "--ndjson"], .reply(both)).output == lines(notifier("a") + "\n" + notifier("b")))
     }
 
+    @Test("A test of an unknown notifier lists the names of the others")
+    func unknown() {
+        let notifier = """
+            {"name":"webhook","format":"slack","state":"idle","received":0,"pending":0,"delivered":0,"given_up":0,\
+            "silenced":0,"messages":0,"repeated":0}
+            """
+        let reply = String(Fixtures.status().dropLast()) + #","notifiers":[\#(notifier)]}"#
+        let outcome = issuectl(["notify", "test", "a"], .failure(.refused(.notFound(id: "a"))), .reply(reply))
+        #expect(
+            outcome.errors
+                == "issuectl: no notifier named 'a' is running (configured: webhook): "
+                + "see issuectl status and issued --check\n")
+        let none = issuectl(["notify", "test", "a"], .failure(.refused(.notFound(id: "a"))), .reply(Fixtures.status()))
+        #expect(none.errors == "issuectl: no notifier named 'a' is running: see issuectl status and issued --check\n")
+    }
+
     @Test(
         "A user who may not see notifiers is told so, and the exit code is 1",
         arguments: [["notify"], ["notify", "--json"]])

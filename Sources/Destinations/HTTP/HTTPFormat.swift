@@ -38,6 +38,14 @@ package protocol HTTPFormat: Sendable {
     /// The number of bytes by which each line of a request raises the limit on the size of the response; 0 by default.
     static var responseBytesPerLine: Int { get }
 
+    /// The description of a valid `URL=`, for an error message after "expected".
+    static var expectedURL: String { get }
+
+    /// Returns `true` if the credential is a password that may contain spaces, because it is not sent as it is.
+    ///
+    /// - Parameter options: The values of `options`, by name.
+    static func isPassword(_ options: [String: String]) -> Bool
+
     /// Returns what the operator should do when the destination is paused.
     static func advice(on reason: PauseReason) -> String
 
@@ -85,6 +93,12 @@ extension HTTPFormat {
     package static var credentialWord: String { "credential" }
 
     package static var defaultCredential: String? { nil }
+
+    package static var expectedURL: String {
+        "an address such as https://listener.example.com:8071, without a user, a “?” or the token"
+    }
+
+    package static func isPassword(_ options: [String: String]) -> Bool { false }
 
     package static var isLimitedByDefault: Bool { false }
 
@@ -375,11 +389,15 @@ package struct ShippingToken: Hashable, Sendable {
 
     /// Creates a token. Surrounding white space is removed, because a file usually ends with a line feed.
     ///
+    /// - Parameters:
+    ///   - bytes: The content of the file.
+    ///   - isPassword: Whether spaces are allowed.
     /// - Returns: Nil if the token is empty, too long or not UTF-8, or contains ASCII white space or ASCII control
     ///   characters.
-    package init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8], isPassword: Bool = false) {
         let trimmed = Array(bytes.drop(while: Self.isSpace).reversed().drop(while: Self.isSpace).reversed())
-        guard !trimmed.isEmpty, trimmed.count <= Self.maxBytes, !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }),
+        guard !trimmed.isEmpty, trimmed.count <= Self.maxBytes,
+            !trimmed.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x20 && !isPassword }),
             let text = String(validating: trimmed, as: UTF8.self)
         else { return nil }
         self.text = text

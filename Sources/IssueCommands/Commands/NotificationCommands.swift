@@ -49,8 +49,12 @@ struct NotifyCommand: Command {
                 return page.lines
             }
         case .test:
-            let collector = try context.collector(
-                notFound: { "no notifier named '\($0)' is running: see issuectl status and issued --check" })
+            let collector = try context.collector(notFound: { unknown in
+                let status = try? context.collector().call(CollectorCalls.status).value
+                let names = (status?.notifiers ?? []).map(\.name).joined(separator: ", ")
+                return "no notifier named '\(unknown)' is running\(names.isEmpty ? "" : " (configured: \(names))"): "
+                    + "see issuectl status and issued --check"
+            })
             let answer = try collector.call(CollectorCalls.testNotifier, TestNotifierParameters(notifier: name))
             try context.print(answer) { reply in
                 [

@@ -243,6 +243,7 @@ private struct TargetResolver {
             guard !section.wrongKeys.contains("Credential") else { return nil }
             tokenFile = file(
                 credential, word: kind.format.credentialWord, default: kind.format.defaultCredential,
+                isPassword: kind.format.isPassword(settings.options),
                 scope: section.destinationName.map { .credential($0) } ?? section.scope)
         }
         guard let address else { return nil }
@@ -297,12 +298,12 @@ private struct TargetResolver {
     }
 
     private mutating func file(
-        _ credential: String, word: String, default defaultCredential: String? = nil, key: String = "Credential",
-        scope: ConfigurationProblem.Scope
+        _ credential: String, word: String, default defaultCredential: String? = nil, isPassword: Bool = false,
+        key: String = "Credential", scope: ConfigurationProblem.Scope
     ) -> TokenFile {
         var resolver = CredentialResolver(
             section: section, environment: environment, purpose: purpose, word: word,
-            defaultCredential: defaultCredential, scope: scope, key: key)
+            defaultCredential: defaultCredential, isPassword: isPassword, scope: scope, key: key)
         defer { problems += resolver.problems }
         return resolver.resolve(credential)
     }
@@ -321,6 +322,8 @@ private struct CredentialResolver {
     let word: String
     /// The name that is used if the key is not set; nil if there is none.
     let defaultCredential: String?
+    /// Whether the credential is a password that may contain spaces.
+    let isPassword: Bool
     /// The scope of errors.
     let scope: ConfigurationProblem.Scope
     /// The key that names the credential.
@@ -331,7 +334,7 @@ private struct CredentialResolver {
     mutating func resolve(_ credential: String) -> TokenFile {
         if credential.hasPrefix("/") {
             return checked(
-                TokenFile(path: credential, kind: .ownFile), shown: credential,
+                TokenFile(path: credential, kind: .ownFile, isPassword: isPassword), shown: credential,
                 advice: "Write the \(word) to that file, readable only by the daemon's user (mode 0600).")
         }
         // A name that is not the default is never quoted, because some users paste the token itself here.
@@ -344,13 +347,15 @@ private struct CredentialResolver {
                 : "named by \(key)="
         if let folder = environment.folder("CREDENTIALS_DIRECTORY") {
             return checked(
-                TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown,
+                TokenFile(path: "\(folder)/\(credential)", kind: .credential, isPassword: isPassword), shown: shown,
                 advice: credentialAdvice(credential))
         }
         switch purpose {
         case .inspecting:
             return checked(
-                TokenFile(path: "\(environment.credentialStore)/\(credential)", kind: .credential), shown: shown,
+                TokenFile(
+                    path: "\(environment.credentialStore)/\(credential)", kind: .credential, isPassword: isPassword),
+                shown: shown,
                 advice: credentialAdvice(credential))
         case .running:
             let cause =

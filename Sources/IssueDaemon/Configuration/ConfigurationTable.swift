@@ -173,7 +173,7 @@ extension ConfigurationTable {
     /// Returns the keys of a kind of destination, except those for limits and forwarding.
     static func destination(_ kind: DestinationKind) -> [ConfigurationKey<DestinationSettings>] {
         let shared: [ConfigurationKey<DestinationSettings>] = [
-            .init(optional: "URL", \.url, .listener, default: "", "The URL of the server."),
+            .init(optional: "URL", \.url, .address(of: kind), default: "", "The URL of the server."),
             .init(
                 optional: "Credential", \.credential, .credential, default: kind.format.defaultCredential ?? "",
                 "The credential or file that holds the token, password or key."),

@@ -54,6 +54,10 @@ extension NotifierConfiguration {
         var warnings: [String] = []
         if let program = settings.command?.arguments.first, !FileSystem.isExecutable(program) {
             warnings.append("Notifier \(name): Command=\(program) is not a program that this user can run.")
+        } else if let program = settings.command?.arguments.first, let risk = Self.risk(of: program) {
+            warnings.append(
+                "Notifier \(name): Command=\(program) runs with the daemon's rights, but \(risk); expected a program "
+                    + "that only root or the daemon's own user can change.")
         }
         if settings.command != nil, settings.credential != nil || settings.proxy != nil || settings.caFile != nil {
             warnings.append("Notifier \(name): Credential=, Proxy= and CAFile= have no effect on Command=.")
@@ -73,6 +77,24 @@ extension NotifierConfiguration {
             warnings.append("Notifier \(name): Escalated= has no effect, because On= does not contain escalated.")
         }
         return warnings
+    }
+
+    /// Returns why other users can replace or change a program; nil if only root and this process's user can.
+    private static func risk(of program: String) -> String? {
+        var path = program
+        while let status = try? FileSystem.status(of: path) {
+            let subject = path == program ? "it" : "the folder \(path)"
+            guard status.uid == 0 || status.uid == CurrentProcess.userID else {
+                return "\(subject) belongs to user \(status.uid)"
+            }
+            // In a folder with the sticky bit, nobody can replace the files of others.
+            if status.mode & 0o002 != 0, path == program || status.mode & 0o1000 == 0 {
+                return "every user can write to \(subject) (mode \(ValueForm<UInt32>.mode.text(status.mode)))"
+            }
+            guard path != "/" else { return nil }
+            path = FileSystem.parentFolder(of: path)
+        }
+        return nil
     }
 }
 

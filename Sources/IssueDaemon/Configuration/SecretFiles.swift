@@ -17,6 +17,8 @@ package struct TokenFile: Hashable, Sendable {
 
     package var path: String
     package var kind: Kind
+    /// Whether the token is a password that may contain spaces.
+    package var isPassword = false
 
     /// The maximum size in bytes.
     private static let sizeLimit = 8192
@@ -37,7 +39,9 @@ package struct TokenFile: Hashable, Sendable {
         }
         guard content.count <= Self.sizeLimit else { throw .tooLarge }
         guard content.contains(where: { $0 > UInt8(ascii: " ") }) else { throw .empty }
-        guard let token = ShippingToken(content) else { throw .notAToken }
+        guard let token = ShippingToken(content, isPassword: isPassword) else {
+            throw isPassword ? .notAPassword : .notAToken
+        }
         return token
     }
 
@@ -75,6 +79,7 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
     case tooLarge
     case empty
     case notAToken
+    case notAPassword
     case notPassed
 
     package var description: String {
@@ -93,6 +98,8 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
             "it is empty"
         case .notAToken:
             "it is not a token: it contains blanks, control characters or several lines, is not UTF-8, or is too long"
+        case .notAPassword:
+            "it is not a password: it contains control characters or several lines, is not UTF-8, or is too long"
         case .notPassed:
             "systemd did not pass it"
         }

@@ -208,10 +208,9 @@ extension ValueForm where Value == String {
 }
 
 extension ValueForm where Value == HTTPAddress {
-    static var listener: Self {
+    static func address(of kind: DestinationKind) -> Self {
         ValueForm(
-            expected: "an address such as https://listener.example.com:8071, without a user, a “?” or the token",
-            parse: { HTTPAddress(url: $0) }, text: { $0.url }, isQuotable: false)
+            expected: kind.format.expectedURL, parse: { HTTPAddress(url: $0) }, text: { $0.url }, isQuotable: false)
     }
 }
 

@@ -3,6 +3,7 @@ import Foundation
 import IssueCore
 import IssueProtocol
 import Testing
+import UnixIO
 
 @testable import IssueDaemon
 
@@ -131,6 +132,30 @@ struct NotifierConfigurationTests {
         #expect(found.text.contains("\nCommand=/bin/sh -c 'cat > /dev/null'\n"))
         #expect(try load("[Notify a]\nCommand=/nonexistent/page").warnings.count == 1)
         #expect(try load("[Notify a]\nCommand=/bin/true\nProxy=http://proxy:3128").warnings.count == 1)
+    }
+
+    @Test("Command= warns of a program that other users can change")
+    func commandRights() throws {
+        let folder = try ConfigurationFolder()
+        let script = try folder.write("#!/bin/sh\n", to: "bin/page", mode: 0o755)
+        let bin = "\(folder.path)/bin"
+        func warnings() throws -> [String] { try folder.load("[Notify a]\nCommand=\(script)").warnings }
+        #expect(try warnings() == [])
+        try FileSystem.setMode(0o777, of: script)
+        #expect(
+            try warnings() == [
+                "Notifier a: Command=\(script) runs with the daemon's rights, but every user can write to it (mode "
+                    + "0777); expected a program that only root or the daemon's own user can change."
+            ])
+        try FileSystem.setMode(0o755, of: script)
+        try FileSystem.setMode(0o777, of: bin)
+        #expect(try warnings().first?.contains("every user can write to the folder \(bin) (mode 0777)") == true)
+        // Others can't replace the files of this user.
+        try FileSystem.setMode(0o1777, of: bin)
+        #expect(try warnings() == [])
+        guard getuid() == 0 else { return }
+        try FileManager.default.setAttributes([.ownerAccountID: 4242], ofItemAtPath: script)
+        #expect(try warnings().first?.contains("it belongs to user 4242") == true)
     }
 
     @Test("The online check of a notifier reaches its host or finds its program, and shows no secret")

@@ -1,3 +1,4 @@
+import Destinations
 import IssueCore
 import Testing
 
@@ -58,11 +59,43 @@ struct SelfHostedConfigurationTests {
                 "issued.conf:2: [Limits] has no key User=; expected it in [Limits NAME] or [ClickHouse] or [Elasticsearch]."
             ),
             ("[OTLP]\nURL=http://a\nCAFile=/etc/hosts\n", "issued.conf:3: CAFile=/etc/hosts contains no certificate"),
+            (
+                "[Elasticsearch]\nURL=https://u:p@h\n",
+                "issued.conf:2: Invalid URL=…; expected an address such as https://search.example.com:9200, without a "
+                    + "“?”; a user belongs in User=, and the password in the file that Credential= names."
+            ),
+            (
+                "[ClickHouse]\nURL=h\n",
+                "issued.conf:2: Invalid URL=…; expected an address such as https://clickhouse.example.com:8443,"
+            ),
+            (
+                "[OTLP]\nURL=h\n",
+                "issued.conf:2: Invalid URL=…; expected an address such as https://collector.example.com:4318,"
+            ),
+            ("[Elasticsearch]\nURL=http://a\nUser=a:b\n", "issued.conf:3: Invalid User=a:b;"),
+            ("[ClickHouse]\nURL=http://a\nUser=a b\n", "issued.conf:3: Invalid User=a b;"),
             ("[OTLP x]\nURL=http://a\n[ClickHouse x]\nURL=http://b\n", "issued.conf:3: Two destinations are named “x”"),
         ])
     func faults(text: String, beginning: String) throws {
         let problems = try ConfigurationFolder().problems(of: text)
         #expect(problems.first?.hasPrefix(beginning) == true, "\(problems)")
+    }
+
+    @Test("Only a password for basic authentication may contain spaces")
+    func password() throws {
+        let folder = try ConfigurationFolder()
+        let file = try folder.write("p@ss word\n", to: "password", mode: 0o600)
+        let text = "[Elasticsearch]\nURL=http://127.0.0.1\nUser=ops@example.com\nCredential=\(file)\n"
+        let configuration = try folder.load(text)
+        #expect(try configuration.destinations[0].tokenFile?.read().text == "p@ss word")
+        #expect(configuration.destinations[0].settings[option: "User"] == "ops@example.com")
+        #expect(try folder.load(configuration.text) == configuration)
+        for other in ["Elasticsearch", "OTLP", "ClickHouse"] {
+            let problems = folder.problems(of: "[\(other)]\nURL=http://127.0.0.1\nCredential=\(file)\n")
+            #expect(problems.count == 1 && problems[0].contains("it is not a token: it contains blanks"))
+        }
+        try folder.write("a\nb", to: "password", mode: 0o600)
+        #expect(folder.problems(of: text).first?.contains("it is not a password") == true)
     }
 
     @Test("Settings that are probably a mistake cause a warning, and are used")
