@@ -33,7 +33,7 @@ extension TortureRun {
         let trigger = trigger(of: name)
         let fills = trigger == .fillingRanges || trigger == .shrinkingStore
         let original = daemon.configuration
-        try round("SIGKILL \(name)", fillingRanges: fills) {
+        try round("SIGKILL \(name)", fillingRanges: fills, removesByAge: trigger == .shrinkingStore) {
             let isReached = try reach(point, trigger)
             if trigger == .shrinkingStore { try daemon.configure(original) }
             try daemon.start()
