@@ -147,6 +147,9 @@ package struct DestinationOption: Sendable {
     /// the value is a name.
     package let accepts: @Sendable (String) -> Bool
 
+    /// Whether messages may quote an invalid value. That of `User=` may contain a password, as in `user:password`.
+    package var isQuotable: Bool { name != "User" }
+
     /// Creates a key whose value is a name.
     package init(_ name: String, default defaultText: String = "", _ help: String) {
         self.init(name, default: defaultText, help, expected: nil) { _ in true }

@@ -186,7 +186,9 @@ extension ValueForm where Value == String {
 
     /// The syntax of the values of a key that only some kinds of destination have.
     static func option(_ option: DestinationOption) -> Self {
-        option.expected.map { expected in .init(expected) { option.accepts($0) } } ?? name()
+        var form = option.expected.map { expected in .init(expected) { option.accepts($0) } } ?? name()
+        form.isQuotable = option.isQuotable
+        return form
     }
 
     /// An absolute path, or the name of a file in `$CREDENTIALS_DIRECTORY`.

@@ -72,8 +72,8 @@ struct SelfHostedConfigurationTests {
                 "[OTLP]\nURL=h\n",
                 "issued.conf:2: Invalid URL=…; expected an address such as https://collector.example.com:4318,"
             ),
-            ("[Elasticsearch]\nURL=http://a\nUser=a:b\n", "issued.conf:3: Invalid User=a:b;"),
-            ("[ClickHouse]\nURL=http://a\nUser=a b\n", "issued.conf:3: Invalid User=a b;"),
+            ("[Elasticsearch]\nURL=http://a\nUser=a:b\n", "issued.conf:3: Invalid User=…;"),
+            ("[ClickHouse]\nURL=http://a\nUser=a b\n", "issued.conf:3: Invalid User=…;"),
             ("[OTLP x]\nURL=http://a\n[ClickHouse x]\nURL=http://b\n", "issued.conf:3: Two destinations are named “x”"),
         ])
     func faults(text: String, beginning: String) throws {
