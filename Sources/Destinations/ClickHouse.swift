@@ -133,8 +133,7 @@ extension ClickHouseFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
-            "ClickHouse rejected the user or the password: check User= and the credential. A credential file is read "
-                + "again within 15 minutes, or at once with issuectl flush; a systemd credential requires a restart."
+            "ClickHouse rejected the user or the password: check User= and the credential. \(PauseReason.rereading)"
         case .forbidden:
             "ClickHouse denies access: allow the user of User= to insert into the table. If the answer names a proxy, "
                 + "check the proxy."

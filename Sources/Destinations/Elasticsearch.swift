@@ -163,9 +163,8 @@ extension ElasticsearchFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
-            "The API key, or the password if User= is set, was rejected: replace the credential. A credential file is "
-                + "read again within 15 minutes, or at once with issuectl flush; a systemd credential requires a "
-                + "restart."
+            "The API key, or the password if User= is set, was rejected: replace the credential. "
+                + PauseReason.rereading
         case .forbidden:
             "Access is denied: allow the API key or user to create documents in the index of Index=, and remove a "
                 + "block of the index, for example because its disk is full. If the answer names a proxy, check the "

@@ -75,10 +75,8 @@ extension OTLPFormat {
         case .methodNotAllowed:
             "The URL does not accept records: check URL=. After a 415, allow OTLP in JSON at the receiver, or set "
                 + "Compression=no if it can't read gzip."
-        case .unauthorised:
-            "The receiver rejected the token: replace it. A file is read again within 15 minutes, or at once with "
-                + "issuectl flush; a systemd credential needs a restart."
-        case .forbidden, .notFound, .redirected, .proxyRefuses, .manyLinesRefused, .noCredential: reason.advice
+        case .unauthorised, .forbidden, .notFound, .redirected, .proxyRefuses, .manyLinesRefused, .noCredential:
+            reason.advice
         }
     }
 

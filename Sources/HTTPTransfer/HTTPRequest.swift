@@ -89,8 +89,8 @@ package struct HTTPResponse: Equatable, Sendable {
     /// Whether the request may have been sent again because a reused connection ended. If so, the peer may have
     /// received it twice.
     package var mayHaveArrivedTwice: Bool
-    /// The host and port of the proxy that may have sent the response instead of the peer. Nil if there was no HTTP
-    /// proxy, or if the connection to the peer was encrypted.
+    /// The host and port of the proxy that may have sent the response instead of the peer. Nil if the status is a
+    /// success, if there was no HTTP proxy, or if the connection to the peer was encrypted.
     package var proxy: String?
 
     package init(

@@ -515,8 +515,8 @@ package struct UnreferencedSeries: Equatable, Sendable {
 
 /// Chooses which issues without records are no longer kept.
 ///
-/// An issue that was resolved, muted or reopened by a user is kept after its records were removed, so that the state
-/// still applies when it is reported again. The issues that are kept for one user may only take a limited space, so
+/// A resolved or muted issue is kept after its records were removed, so that the state still applies when it is
+/// reported again. The issues that are kept for one user may only take a limited space, so
 /// that no user can fill the database with them; the oldest ones are removed.
 ///
 /// The issues are examined in two passes: the first one counts them, the second one removes some.

@@ -28,8 +28,8 @@ final class DaemonRun {
     private let fixed: (socket: SocketSettings, path: String)
     /// Whether forwarding services must be started later, because an attempt to start services has failed.
     private var lacksForwarding = false
-    /// The configuration with which the forwarding services were last started, perhaps by an earlier process; nil if it
-    /// is not known.
+    /// The configuration with which the forwarding services were last started. Before the first start, it is the last
+    /// valid configuration; nil if there is none.
     private var forwarded: Configuration?
     /// Whether the thread of a notifier could not be started and must be started later.
     private var lacksNotifiers = false

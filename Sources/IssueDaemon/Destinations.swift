@@ -46,7 +46,7 @@ final class Destinations: Sendable {
             if let before, before.address != destination.address { Self.forgetWait(row, writer) }
             // After a reload, an outage is logged again only if the destination has a new address or credential.
             let isSame = before?.address == destination.address && before?.tokenFile == destination.tokenFile
-            let logged = isSame ? outages.withLock { $0[row.name] } : nil
+            let logged = isSame ? outages.withLock { $0[row.name] } : before.map { _ in OutageLog(stored: nil) }
             let service = ForwardingService(
                 destination: row,
                 settings: ForwardingService.Settings(

@@ -140,8 +140,7 @@ extension LogzFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
-            "The shipping token was rejected: replace it. A file is read again within 15 minutes, or at once with "
-                + "issuectl flush; a systemd credential needs a restart."
+            "The shipping token was rejected: replace it. \(PauseReason.rereading)"
         case .forbidden:
             "Access is denied: check the account, its token and its allowed addresses, or the proxy if the answer "
                 + "names one."

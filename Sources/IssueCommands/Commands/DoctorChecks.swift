@@ -258,7 +258,7 @@ extension DoctorCheck {
         // On a small file system, parts of its size, which KeepFree= usually leaves free.
         let whole = facts.fileSystemBytes.map { Int(clamping: $0) } ?? .max
         let limits: [(severity: DoctorFinding.Severity, bytes: Int)] = [
-            (.problem, min(64 << 20, whole / 4)), (.warning, min(1 << 30, whole / 8)),
+            (.problem, min(64 << 20, whole / 16)), (.warning, min(1 << 30, whole / 8)),
         ]
         guard let limit = limits.first(where: { free < $0.bytes }) else { return [] }
         // A smaller database helps only if the database is large enough.

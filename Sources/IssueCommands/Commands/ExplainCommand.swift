@@ -176,11 +176,11 @@ struct ExplainCommand: Command {
         return "hash of application, domain, code, module, file, \(place) and template (\(rule))"
     }
 
-    /// Returns `true` if a template has values of the sender, but neither letters nor digits. The fingerprint then
-    /// includes line and column (Grouping.md).
+    /// Returns `true` if a template has values of the sender, but neither letters nor digits outside placeholders. The
+    /// fingerprint then includes line and column (Grouping.md).
     private static func hasOnlyValues(_ template: String) -> Bool {
-        let constant = template.replacing("<value>", with: "")
-        return constant != template && constant.allSatisfy { $0.isASCII && !$0.isLetter && !$0.isNumber }
+        template.contains("<value>")
+            && template.replacing(/<[a-z]+>/, with: "").allSatisfy { $0.isASCII && !$0.isLetter && !$0.isNumber }
     }
 
     /// Returns `true` if the record has the fingerprint of its group, and the sender did not choose it. After a

@@ -166,7 +166,10 @@ extension StateCommand {
             default: try context.print(answer) { [line($0.group, now: context.now)] }
             }
         }
-        if !changed.isEmpty { try context.print(json: PrettyJSON.document("groups", changed)) }
+        let wasProcessed = failure.map { $0.code == .refused } ?? true
+        if context.format == .json, groups.count > 1, wasProcessed || !changed.isEmpty {
+            try context.print(json: PrettyJSON.document("groups", changed))
+        }
         if let failure { throw failure }
     }
 

@@ -527,7 +527,7 @@ package struct Bisection: Equatable, Sendable {
     mutating func keepRefusals() -> Bool {
         let refusedCount = refusedCount
         guard isLastFailureOfSuspect, refusedCount > 0, refusedCount == dead.count, delivered.isEmpty, skipped.isEmpty,
-            !isMajorityAccepted
+            finallyDead.isEmpty, !isMajorityAccepted
         else { return false }
         hasKeptRefusals = true
         return true

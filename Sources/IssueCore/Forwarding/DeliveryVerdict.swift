@@ -150,11 +150,15 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
     /// No credential is available.
     case noCredential = "no_credential"
 
+    /// When a new credential is read, as a part of the advice on `unauthorised`.
+    package static let rereading =
+        "A file is read again within 15 minutes, or at once with issuectl flush; a systemd credential needs a restart."
+
     /// Advice for the administrator. Destination kinds may have more specific advice.
     package var advice: String {
         switch self {
         case .unauthorised:
-            "The destination rejects the credential: replace it. A file is reread automatically; a systemd credential needs a restart."
+            "The destination rejects the credential: replace it. \(Self.rereading)"
         case .forbidden:
             "The destination refuses this sender: check the account, its rights and its allowed addresses, or the proxy if the answer names one."
         case .notFound: "The destination does not know this URL: check URL=."

@@ -441,7 +441,7 @@ extension Forwarding {
             current?.bisectingSince = since
             let step = current?.bisection.partiallyAccepted(answer, unsent: unsent)
             let isLong = since.duration(to: now) >= Self.bisectionTimeout
-            guard step == .proceed, isLong, current?.bisection.isMajorityAccepted == false else {
+            guard step == .proceed, isLong, !answer.isFinal, current?.bisection.isMajorityAccepted == false else {
                 return go(on: step, at: now)
             }
             current?.bisection.stop()

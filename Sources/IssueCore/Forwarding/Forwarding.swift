@@ -109,8 +109,8 @@ package struct Forwarding: Sendable {
     /// The delay after which `nextOvertaking` allows the next such attempt. It begins each time a batch is sent before
     /// another whose lines are not proven to be the reason.
     var overtakingDelay = Self.firstOvertakingDelay
-    /// Why the last request, perhaps of the last run, failed; nil after a response that accepts or rejects lines, and after one that pauses the
-    /// destination.
+    /// Why the last request failed. After a start, it is the last failure that the previous run has logged. Nil after a
+    /// response that accepts or rejects lines, and after one that pauses the destination.
     var failing: FailureClass?
     /// Why the last request paused the destination; nil if it did not. It stays set if all records of the batch are
     /// removed, because nothing shows that the cause is fixed: requests of other batches are then probes too. Without a
@@ -431,6 +431,9 @@ extension Forwarding {
             return view
         }
         switch state {
+        case .batching(let until, isPaced: false) where requestedWait?.until == until:
+            view.wait(failing?.rawValue ?? "resuming", until: until)
+            view.advice = ForwardingView.requestedWait
         case .idle, .stopped, .batching(_, isPaced: false):
             view.reason = failing?.rawValue
         case .batching(let until, isPaced: true):
@@ -456,8 +459,8 @@ extension ForwardingView {
     fileprivate static let sendRate = "send_rate"
     /// The advice during a wait that the destination has requested.
     package static let requestedWait =
-        "The destination requested this wait (Retry-After), so a flush does not shorten it. If this persists, lower "
-        + "SendRate=."
+        "The destination requested this wait (Retry-After), so a flush does not shorten it. If it requests waits often, "
+        + "check its load, or lower SendRate=."
 
     /// Whether anything other than the send rate keeps records from being sent.
     package var isFailing: Bool { reason.map { $0 != Self.sendRate } ?? false }

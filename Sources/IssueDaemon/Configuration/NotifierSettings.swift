@@ -79,7 +79,8 @@ extension NotifierConfiguration {
         return warnings
     }
 
-    /// Returns why other users can replace or change a program; nil if only root and this process's user can.
+    /// Returns why other users can change or replace a program, according to the owner and the mode for others of the
+    /// file and its folders; nil if they can't.
     private static func risk(of program: String) -> String? {
         var path = program
         while let status = try? FileSystem.status(of: path) {

@@ -130,7 +130,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             let left = Duration.milliseconds(retryAt.millisecondsSince1970 &- Clock.wall.millisecondsSince1970)
             return now.advanced(by: min(max(.zero, left), RetrySchedule.maxRetryAfter))
         }
-        let failure = FailureClass.allCases.first { state.lastLoggedState == "waiting: \($0.rawValue)" }
+        let failure = service.outages.withLock { $0.failure }
         guard let first = preempted?.resumed(state.unacknowledged) else {
             return machine.started(
                 resuming: known, state.progress, notBefore: earliest, after: failure, unit: random, at: now)

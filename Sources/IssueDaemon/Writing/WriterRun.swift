@@ -205,7 +205,7 @@ final class WriterRun {
         ended(mayCommit ? commit(submissions) : refuseForWAL(submissions))
     }
 
-    /// Reacts to the result of a commit.
+    /// Reacts to the result of a commit, or of the check for space at the start.
     private func ended(_ end: CommitEnd) {
         if end != lastEnd { changed(to: end) }
         lastEnd = end

@@ -336,9 +336,9 @@ package struct LogEvent: Hashable, Sendable {
         "An OTLP receiver rejected `count=` of `of=` records and did not name them.",
         "Read `answer=` and the log of the receiver.")
     package static let destinationRemoved = LogEvent(
-        "destination.removed", "Destination is no longer configured; its pending records wait",
-        "The section of `destination=` was removed or renamed while `pending=` records waited to be sent. They are not "
-            + "sent to any other destination, and expire when retention removes them.",
+        "destination.removed", "Destination is no longer configured",
+        "The section of `destination=` was removed or renamed. The `pending=` records that waited to be sent there are "
+            + "not sent to any other destination, and expire when retention removes them.",
         "If the records are to be sent, restore the name of the section, and run `issuectl flush` before you rename it "
             + "again; see [Remove or rename a destination](Operations.md#remove-or-rename-a-destination).")
 

@@ -334,7 +334,7 @@ extension RecordRemoval {
 
     /// Erases a group without series, and everything that refers to it. The newest group, or one that a cleared series
     /// still refers to, is only cleared.
-    private func erase(group: GroupID) throws(SQLiteError) {
+    func erase(group: GroupID) throws(SQLiteError) {
         // Groups that were merged into this one have no records either, and senders may have chosen their
         // fingerprints.
         let redirects = try connection.all("SELECT id FROM groups WHERE merged_into = ?1", group) {

@@ -102,12 +102,19 @@ extension StoreWriter {
     /// - Returns: The last issue that was examined; nil if none is left in this pass.
     package func collectIssues(above group: GroupID, _ kept: inout KeptIssues) throws(StoreFailure) -> GroupID? {
         var decision = kept
-        let last = try collectIssues(above: group) { decision.examine(bytes: $0.bytes, of: $0.user) }
+        let last = try transaction { () throws(SQLiteError) in
+            let examined = try removal.examineIssues(above: group, limit: Self.maxExaminedIssues)
+            let removed = examined.kept.filter { decision.examine(bytes: $0.bytes, of: $0.user) }
+            for issue in removed { try removal.collect(group: issue.id, keepsState: false) }
+            if !removed.isEmpty { dropSeriesCaches() }
+            return examined.last
+        }
         kept = decision
         return last
     }
 
-    /// Removes the next issues without records that are kept because of their state, as part of a purge.
+    /// Erases the next issues without records that are kept because of their state, with everything that refers to
+    /// them, as part of a purge.
     ///
     /// - Parameters:
     ///   - group: Only issues with a higher id are examined.
@@ -117,19 +124,13 @@ extension StoreWriter {
     package func eraseIssues(
         above group: GroupID, apps: [String]?, users: [UInt32]?
     ) throws(StoreFailure) -> GroupID? {
-        try collectIssues(above: group) { issue in
-            (apps?.contains(issue.app) ?? true) && (users?.contains(issue.user) ?? true)
-        }
-    }
-
-    private func collectIssues(
-        above group: GroupID, where isRemoved: (RecordRemoval.KeptIssue) -> Bool
-    ) throws(StoreFailure) -> GroupID? {
-        try transaction { () throws(SQLiteError) in
+        try erasing { () throws(SQLiteError) in
             let examined = try removal.examineIssues(above: group, limit: Self.maxExaminedIssues)
-            let removed = examined.kept.filter(isRemoved)
-            for issue in removed { try removal.collect(group: issue.id, keepsState: false) }
-            if !removed.isEmpty { dropSeriesCaches() }
+            let removed = examined.kept.filter { issue in
+                (apps?.contains(issue.app) ?? true) && (users?.contains(issue.user) ?? true)
+            }
+            for issue in removed { try removal.erase(group: issue.id) }
+            if !removed.isEmpty { memory.caches = WriterMemory.Caches() }
             return examined.last
         }
     }
@@ -314,6 +315,8 @@ extension RecordRemoval {
 
     /// The approximate size of an issue without its texts, in bytes.
     private static let bytesOfIssue = 200
+    /// The approximate size of a row of `mutes`, in bytes.
+    private static let bytesOfMute = 30
 
     /// Determines which of the next issues have no series, and therefore no records, but a state.
     ///
@@ -329,13 +332,14 @@ extension RecordRemoval {
         try connection.forEach(
             """
             WITH some AS (SELECT * FROM groups WHERE id > ?1 ORDER BY id LIMIT ?2)
-            SELECT some.id, state <> 0 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = some.id), uid, app,
-                   ?3 + 2 * length(CAST(fingerprint AS BLOB)) + length(CAST(
+            SELECT some.id, state <> 0 AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = some.id)
+                       AND NOT EXISTS (SELECT 1 FROM series WHERE home = some.id), uid, app,
+                   ?3 + (SELECT count(*) FROM mutes WHERE "group" = some.id) * ?4 + 2 * length(CAST(fingerprint AS BLOB)) + length(CAST(
                        title || coalesce(domain, '') || coalesce(file, '') || coalesce(function, '')
                        || coalesce(module, '') || coalesce(first_version, '') || coalesce(last_version, '')
-                       || coalesce(change_note, '') AS BLOB))
+                       || coalesce(muted_version, '') || coalesce(fixed_version, '') || coalesce(change_note, '') AS BLOB))
             FROM some JOIN accounts ON accounts.id = some.account ORDER BY some.id
-            """, group, limit, Self.bytesOfIssue
+            """, group, limit, Self.bytesOfIssue, Self.bytesOfMute
         ) { row in
             last = row.id(0)
             guard row.int64(1) != 0 else { return }
