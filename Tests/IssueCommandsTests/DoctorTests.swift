@@ -243,7 +243,8 @@ struct DoctorTests {
     @Test(
         "On a small file system, the limits are parts of its size, so that a disk with half of it free is fine",
         arguments: [
-            (48, 24, nil), (48, 12, nil), (48, 11, .problem), (512, 64, nil), (1024, 128, nil), (1024, 127, .warning),
+            (48, 24, nil), (48, 6, nil), (48, 5, .warning), (48, 2, .problem), (512, 64, nil), (1024, 128, nil),
+            (1024, 127, .warning),
             (1024, 63, .problem), (16_384, 1024, nil), (16_384, 1023, .warning), (16_384, 63, .problem),
         ] as [(Int64, Int, DoctorFinding.Severity?)])
     func smallDisk(megabytes: Int64, free: Int, severity: DoctorFinding.Severity?) throws {

@@ -26,9 +26,8 @@ struct ErasingTests {
             edge = found.edge
             try afterEach()
         }
-        let isWhole =
-            filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
-        try writer.finishErasing(erasure.series.sorted(), isWhole: isWhole)
+        let series = try reader.series(toEraseBy: filter, erasure.series)
+        try writer.finishErasing(series.sorted(), isWhole: filter.includesWholeSeries)
         try writer.eraseDeployments(reader.unreportedDeployments(), filter)
         return erasure
     }
@@ -134,6 +133,41 @@ struct ErasingTests {
             #expect(try purge(filter { $0.versions = ["1.0"] }, store, writer).records == 1)
             #expect(try store.reader().info(ofSeries: series, at: 2)?.group == other)
             try expectConsistentCounts(store)
+        }
+    }
+
+    @Test("A purge erases issues whose records retention had removed, unless it is limited to some records")
+    func withoutRecords() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            for app in ["a", "b"] {
+                let record = IssueRecord(message: "secret of \(app)", app: Application(name: app))
+                try store.store([record, IssueRecord(message: "other", app: Application(name: app))], to: writer)
+            }
+            try writer.connection.execute("UPDATE groups SET state = 2 WHERE title LIKE 'secret%'")
+            try writer.closeOpenRange()
+            let oldest = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+                .oldest
+            while try !writer.forget(try #require(oldest)).isDone {}
+            let titles = #"SELECT count(*) FROM groups WHERE title LIKE 'secret of a' OR title LIKE 'secret of b'"#
+            #expect(try store.shell().number(titles) == 2)
+            let recent = filter {
+                $0.apps = ["a"]
+                $0.since = store.wall
+            }
+            #expect(try purge(recent, store, writer).records == 0)
+            #expect(try store.shell().number(titles) == 2)
+            #expect(try purge(filter { $0.apps = ["a"] }, store, writer).records == 0)
+            #expect(
+                try store.shell().table("SELECT title FROM groups WHERE title LIKE 'secret%'", columns: 1) == [
+                    ["secret of b"]
+                ])
+            #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
+            #expect(try store.shell().table("PRAGMA foreign_key_check", columns: 1) == [])
+            #expect(try purge(filter { $0.states = [.muted] }, store, writer).records == 0)
+            #expect(try store.shell().number(titles) == 0)
+            #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
+            #expect(try store.shell().table("PRAGMA foreign_key_check", columns: 1) == [])
         }
     }
 

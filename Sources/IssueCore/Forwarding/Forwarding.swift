@@ -442,7 +442,7 @@ extension Forwarding {
             view.state = .sending
             if let failing { view.wait(failing.rawValue, until: nil) }
         case .waiting(let until, let wait), .settling(.wait(let until, let wait)):
-            view.wait(wait.failure?.rawValue ?? "resuming", until: until)
+            view.wait((wait.failure ?? failing)?.rawValue ?? "resuming", until: until)
             if wait.isRequestedByDestination { view.advice = ForwardingView.requestedWait }
         case .paused(let reason, let until), .settling(.pause(let reason, let until)):
             view.pause(reason, until: until)

@@ -91,16 +91,16 @@ struct PurgeJob {
     /// - Returns: A text if something is kept because of damaged blocks; otherwise an empty array.
     private func finish(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
         let writer = run.writer
-        let isWhole =
-            filter.since == nil && filter.until == nil && filter.outcomes == nil && RecordMatcher(filter) == nil
-        for some in erasure.series.sorted().portions(of: StoreWriter.maxSeriesPerTransaction) {
+        let filter = filter
+        let isWhole = filter.includesWholeSeries
+        let series = try run.reading { try run.reader().series(toEraseBy: filter, erasure.series) }
+        for some in series.sorted().portions(of: StoreWriter.maxSeriesPerTransaction) {
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
         // Processes, senders and accounts that are no longer referenced are erased with the records, except
         // those that records in damaged blocks may refer to.
         let kept = try Collection(purge: filter).run(run)
         let unreported = try run.reading { try run.reader().unreportedDeployments() }
-        let filter = filter
         try writer.perform { try $0.eraseDeployments(unreported, filter) }
         guard kept > 0 else { return [] }
         return [

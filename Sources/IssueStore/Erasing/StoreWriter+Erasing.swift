@@ -226,6 +226,22 @@ extension StoreReader {
     /// The maximum number of rows examined per snapshot, so that no snapshot is held for long.
     private static let maxExamined = 20_000
 
+    /// Returns the series that a purge must clean up at the end (`finishErasing`): those of the erased records and, if
+    /// the filter includes all records of the series that it selects, also series whose records retention has removed.
+    ///
+    /// - Parameters:
+    ///   - filter: The filter of the purge.
+    ///   - erased: The series of the erased records.
+    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
+    package func series(toEraseBy filter: IssueFilter, _ erased: Set<SeriesID>) throws -> Set<SeriesID> {
+        guard filter.includesWholeSeries else { return erased }
+        let selection = try SeriesSelection(filter, viewer: .everything)
+        return try snapshot {
+            let statement = try selection.statement("SELECT series FROM (\(SeriesSelection.sql))", on: connection)
+            return erased.union(try statement.all { $0.id(0, as: SeriesID.self) })
+        }
+    }
+
     /// Returns the first rows that match a filter, with `row < id <= last`.
     ///
     /// - Parameters:
@@ -386,5 +402,12 @@ extension StoreWriter {
             guard error.isBusy else { throw error }
             return false
         }
+    }
+}
+
+extension IssueFilter {
+    /// Whether the conditions select series and not single records.
+    package var includesWholeSeries: Bool {
+        since == nil && until == nil && outcomes == nil && RecordMatcher(self) == nil
     }
 }
