@@ -404,21 +404,10 @@ extension LogzFormat {
     }
 
     private static func message(of summary: OutboundSummary) -> String {
-        let count = grouped(summary.suppressedCount)
+        let count = Quantity.text(summary.suppressedCount)
         if summary.fingerprint != nil { return "\(count) more of: \(summary.title)" }
-        let groups = "\(count) more of \(grouped(summary.distinctGroups)) issues"
+        let groups = "\(count) more of \(Quantity.text(summary.distinctGroups)) issues"
         return summary.title.isEmpty ? groups : "\(groups): \(summary.title)"
-    }
-
-    /// Returns the number with commas between groups of three digits, in any locale.
-    private static func grouped(_ number: Int64) -> String {
-        let digits = Array(String(number.magnitude))
-        var text = number < 0 ? "-" : ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
-            text.append(digit)
-        }
-        return text
     }
 }
 
