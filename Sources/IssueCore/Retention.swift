@@ -526,6 +526,8 @@ package struct KeptIssues: Equatable, Sendable {
     private var isCounting = true
     private let limit: Int64
     private let users: AccountableUsers
+    /// The issues with a higher id are examined next; nil after the last pass.
+    package private(set) var position: GroupID? = 0
 
     /// - Parameter settings: The limits. The issues of a user may take a 64th of the maximum size of the database, but
     ///   at least 256 KiB.
@@ -551,12 +553,13 @@ package struct KeptIssues: Equatable, Sendable {
         return true
     }
 
-    /// Handles the end of a pass.
+    /// Handles the end of a step. Another pass follows the first one if the issues of a user exceed the limit.
     ///
-    /// - Returns: `true` if another pass must follow, because the issues of a user exceed the limit.
-    package mutating func passEnded() -> Bool {
-        defer { isCounting = false }
-        return isCounting && bytes.values.contains { $0 > limit }
+    /// - Parameter last: The last issue that was examined; nil if none was left in this pass.
+    package mutating func stepEnded(at last: GroupID?) {
+        let hasAnotherPass = isCounting && bytes.values.contains { $0 > limit }
+        position = last ?? (hasAnotherPass ? 0 : nil)
+        if last == nil { isCounting = false }
     }
 }
 

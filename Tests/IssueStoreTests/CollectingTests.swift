@@ -147,10 +147,7 @@ struct CollectingTests {
     /// Runs the passes over issues without records until the last one has ended.
     private func collectIssues(_ writer: StoreWriter) throws {
         var kept = KeptIssues(writer.retention)
-        repeat {
-            var next: GroupID? = 0
-            while let above = next { next = try writer.collectIssues(above: above, &kept) }
-        } while kept.passEnded()
+        while kept.position != nil { try writer.collectIssues(&kept) }
     }
 
     /// Stores issues of two users, 100 with long texts of user 1001 and 20 of user 1002, sets the state of all, and

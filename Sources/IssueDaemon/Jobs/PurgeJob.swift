@@ -244,17 +244,15 @@ struct Collection {
             }
         }
         var kept = try run.writer.perform { KeptIssues($0.retention) }
-        repeat {
-            var next: GroupID? = 0
-            while let above = next {
-                let before = kept
-                (next, kept) = try run.writer.perform { writer in
-                    var kept = before
-                    return (try writer.collectIssues(above: above, &kept), kept)
-                }
-                try run.checkCancellation()
+        while kept.position != nil {
+            let before = kept
+            kept = try run.writer.perform { writer in
+                var kept = before
+                try writer.collectIssues(&kept)
+                return kept
             }
-        } while kept.passEnded()
+            try run.checkCancellation()
+        }
     }
 
     /// Runs `body` on the writer thread, first with 0 and then with the number that `body` returned last, until it

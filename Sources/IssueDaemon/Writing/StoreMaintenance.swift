@@ -42,8 +42,8 @@ struct StoreMaintenance {
         case counting(UnreferencedSeries, above: SeriesID)
         /// Remove unreferenced series of these users, beginning above the id `above`.
         case series(of: Set<UInt32>, above: SeriesID, removed: Int = 0)
-        /// Remove issues without series for which there is no space, beginning above the id `above`.
-        case issues(KeptIssues, above: GroupID)
+        /// Remove issues without series for which there is no space.
+        case issues(KeptIssues)
         /// Remove the counts of series that no longer exist.
         case counts(fromMinute: Int64)
     }
@@ -283,14 +283,11 @@ struct StoreMaintenance {
             if let last = step.last {
                 collecting = .series(of: users, above: last, removed: removed)
             } else {
-                collecting = removed > 0 ? .issues(KeptIssues(writer.retention), above: 0) : nil
+                collecting = removed > 0 ? .issues(KeptIssues(writer.retention)) : nil
             }
-        case .issues(var kept, let above):
-            if let last = try writer.collectIssues(above: above, &kept) {
-                collecting = .issues(kept, above: last)
-            } else {
-                collecting = kept.passEnded() ? .issues(kept, above: 0) : .counts(fromMinute: 0)
-            }
+        case .issues(var kept):
+            try writer.collectIssues(&kept)
+            collecting = kept.position == nil ? .counts(fromMinute: 0) : .issues(kept)
         case .counts(let minute):
             collecting = try writer.collectCounts(from: minute).map { .counts(fromMinute: $0) }
         }

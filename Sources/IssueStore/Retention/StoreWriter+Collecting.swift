@@ -96,21 +96,19 @@ extension StoreWriter {
     /// Examines the next issues without records that are kept because of their state. Removes those for which there is
     /// no space.
     ///
-    /// - Parameters:
-    ///   - group: Only issues with a higher id are examined.
-    ///   - kept: Decides which issues are removed.
-    /// - Returns: The last issue that was examined; nil if none is left in this pass.
-    package func collectIssues(above group: GroupID, _ kept: inout KeptIssues) throws(StoreFailure) -> GroupID? {
+    /// - Parameter kept: The position, and the decision which issues are removed. Its position must not be nil.
+    package func collectIssues(_ kept: inout KeptIssues) throws(StoreFailure) {
+        guard let position = kept.position else { preconditionFailure("All issues were examined before") }
         var decision = kept
         let last = try transaction { () throws(SQLiteError) in
-            let examined = try removal.examineIssues(above: group, limit: Self.maxExaminedIssues)
+            let examined = try removal.examineIssues(above: position, limit: Self.maxExaminedIssues)
             let removed = examined.kept.filter { decision.examine(bytes: $0.bytes, of: $0.user) }
             for issue in removed { try removal.collect(group: issue.id, keepsState: false) }
             if !removed.isEmpty { dropSeriesCaches() }
             return examined.last
         }
+        decision.stepEnded(at: last)
         kept = decision
-        return last
     }
 
     /// Erases the next issues without records that are kept because of their state, with everything that refers to
