@@ -186,8 +186,8 @@ extension ClickHouseFormat {
         ).json
     }
 
-    /// Returns the columns of both times. The first time has two: one in milliseconds and, for sorting and selecting,
-    /// one in whole seconds.
+    /// Returns the columns of the time and of the time of receipt. The time has two columns: one in milliseconds and,
+    /// for sorting and selecting, one in whole seconds.
     private static func times(_ time: IssueTimestamp, received: IssueTimestamp) -> [JSONValue.Member] {
         // The column `time` stores an unsigned 32-bit integer.
         let seconds = min(max(time.millisecondsSince1970 / 1000, 0), Int64(UInt32.max))

@@ -44,8 +44,8 @@ package struct ElasticsearchFormat: HTTPFormat {
         if let token { request.headers.append(name: "Authorization", value: authorization(token)) }
     }
 
-    /// Completes the request with a body without an action, which the server refuses after it has checked the
-    /// credential.
+    /// Completes the request with a body that contains no action. The server checks the credential before it refuses
+    /// the body.
     package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
         complete(&request, token: token)
         request.body = [UInt8(ascii: "\n")]
@@ -58,7 +58,8 @@ package struct ElasticsearchFormat: HTTPFormat {
         return body?["error"] != nil || body?["items"] != nil
     }
 
-    /// With a user, the credential is the password of basic authentication, which is encoded as a whole.
+    /// With `User=`, the credential is the password of basic authentication. It may contain spaces, because it is sent
+    /// in Base64.
     package static func isPassword(_ options: [String: String]) -> Bool { options["User"] != nil }
 
     /// Returns `true` for a user name that basic authentication allows (RFC 7617, section 2).
@@ -85,7 +86,7 @@ extension ElasticsearchFormat {
             DeliveryResult(verdict, ResponseSummary("\(status): \(text)"))
         }
         guard let items = try? JSONValue(json: response.body)["items"]?.asArray else {
-            // Only the end of a truncated object is missing, so it may be a list of items.
+            // A truncated response cannot be parsed. If it begins like an object, it may still be a list of items.
             if response.isTruncated, response.body.first == UInt8(ascii: "{") {
                 return result(.ambiguous(.noAnswer), "the response is too large")
             }
@@ -96,7 +97,8 @@ extension ElasticsearchFormat {
             return result(.ambiguous(.noAnswer), "the response does not list all items")
         }
         let results = items.map(ItemResult.init)
-        // For these two, the whole request is sent again. Documents that were stored are then answered with 409.
+        // In both of the following cases, the whole request is sent again. Documents that are already stored then get
+        // the status 409.
         if let busy = results.first(where: \.isBusy) {
             return result(DeliveryVerdict(status: busy.status), busy.text)
         }

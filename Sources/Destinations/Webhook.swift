@@ -340,7 +340,9 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
 /// The body of a webhook's request, and its headers.
 package struct WebhookContent: Sendable {
     package var bytes: [UInt8]
+    /// The value of the `Content-Type` header.
     package var type: String
+    /// The other headers.
     package var headers: [(name: String, value: String)] = []
 
     init(json: [UInt8]) {

@@ -218,7 +218,8 @@ enum CurlLibrary {
     static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }
 
-/// Cancels running and later transfers from another thread. Notifiers use it for their programs, too.
+/// Cancels running and later transfers from another thread. A notifier that runs a program checks `isCancelled` to kill
+/// the program.
 package final class HTTPCancellation: Sendable {
     @safe
     private struct RunningTransfer: @unchecked Sendable {
@@ -263,7 +264,7 @@ package final class HTTPCancellation: Sendable {
         state.withLock { $0.transfers.append(transfer) }
     }
 
-    /// Removes the transfer of these sockets that was added last.
+    /// Removes the most recently added transfer of these sockets.
     func remove(_ sockets: TransferSockets) {
         state.withLock { state in
             if let index = state.transfers.lastIndex(where: { $0.sockets === sockets }) {

@@ -147,8 +147,8 @@ extension HTTPAttempt {
         return results.first { $0 != CURLE_OK }
     }
 
-    /// Returns the duration in milliseconds, rounded up, and at least 1. For libcurl, 0 means 300 seconds for connecting
-    /// and no limit for the whole transfer.
+    /// Returns the duration in milliseconds, rounded up, and at least 1. For libcurl, 0 means 300 seconds for
+    /// connecting and no limit for the whole transfer.
     private static func milliseconds(_ duration: Duration) -> Int {
         let (seconds, attoseconds) = duration.components
         // The limit of a month prevents an overflow.
@@ -289,7 +289,7 @@ extension HTTPExchange {
                     unsafe HTTPExchange.from(context)?.socketCreated(socket)
                     return CInt(CURL_SOCKOPT_OK)
                 }, context),
-            // A connection may be closed long after the end of this exchange.
+            // The context is `sockets`, because a connection may be closed long after the end of this exchange.
             ccurl_set_on_close(
                 easy,
                 { context, socket in

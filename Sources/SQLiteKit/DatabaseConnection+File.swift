@@ -66,7 +66,7 @@ extension DatabaseConnection {
     ///   - pages: The size, in pages.
     ///   - pageBytes: The size of a page, in bytes.
     /// - Throws: An error if the file cannot be extended. The error has the kernel's errno, unless SQLite uses
-    ///   posix_fallocate(3).
+    ///   posix_fallocate(3), which does not set errno.
     package func extendFile(toPages pages: Int64, of pageBytes: Int64) throws(SQLiteError) {
         let code = unsafe csqlite_file_extend(handle, pages * pageBytes, CInt(pageBytes))
         guard code != SQLITE_OK else { return }

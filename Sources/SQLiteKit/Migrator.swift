@@ -40,7 +40,8 @@ package struct Migrator: Sendable {
 
     /// Returns the version of a file that is new (0) or belongs to this program. Does not change the file.
     ///
-    /// - Throws: An error if the file belongs to another program, cannot be upgraded, or is unreadable.
+    /// - Throws: An error if the file belongs to another program, if its version is too old or too new, or if it cannot
+    ///   be read.
     package func recognize(_ connection: DatabaseConnection) throws(MigrationError) -> Int {
         let id: Int32
         let version: Int

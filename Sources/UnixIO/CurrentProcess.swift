@@ -6,6 +6,7 @@ package enum CurrentProcess {
     /// The process id; in a forked child, that of the child. Usually needs no system call.
     package static var pid: Int32 { clinux_process_id() }
     package static var parentPID: Int32 { getppid() }
+    /// The effective user id.
     package static var userID: UInt32 { geteuid() }
     package static var threadID: Int32 { clinux_thread_id() }
     /// A nonzero number that no other running thread of this process has. Needs no system call.

@@ -58,8 +58,8 @@ package struct PrivateFolder: ~Copyable, Sendable {
                 }
                 folder = try step(folder, to: name, isAccepted)
             } catch .notDirectory {
-                // A link that is owned by a trusted user, in a folder that other users cannot change, is as trustworthy
-                // as the path.
+                // Only a link of a trusted user is followed. It is as trustworthy as the path if other users cannot
+                // change its folder.
                 let link = try status(of: name, in: folder)
                 guard link.kind == .symbolicLink else { throw .notDirectory }
                 guard owners.contains(link.uid) else { throw .notPermitted }

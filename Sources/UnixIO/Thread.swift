@@ -78,7 +78,7 @@ extension Thread {
 
 /// State that is shared by several threads, with a mutex and a condition variable.
 ///
-/// For threads that may block. Use `Mutex` if a lock is enough. Tasks must not wait here.
+/// For threads that may block; a task must not call ``wait(deadline:until:)``. Use `Mutex` if a lock is enough.
 package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
     // All access is between lock() and unlock().
     @usableFromInline let lock = ConditionLock()
@@ -205,6 +205,9 @@ package final class ConditionLock: @unchecked Sendable {
 package final class JoinableThread: Sendable {
     private let isDone: Monitor<Bool>
 
+    /// Starts the thread, with a stack of 1 MiB.
+    ///
+    /// - Throws: The error of pthread_create(3).
     package init(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         let isDone = Monitor(false)
         self.isDone = isDone

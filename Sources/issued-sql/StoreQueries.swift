@@ -30,7 +30,7 @@ package final class StoreQueries: SQLDatabase {
         /// The maximum size of a result, in bytes.
         package var resultBytes = 64 << 20
         /// The size of the WAL, in bytes, above which a query is interrupted. Unless a backup is running, the daemon
-        /// interrupts its own queries at the same size.
+        /// interrupts its own queries at the same size, or earlier on a file system of less than 128 MiB.
         package var walBytes: Int64 = 32 << 20
 
         package init() {}
@@ -52,7 +52,7 @@ package final class StoreQueries: SQLDatabase {
             ?? Self.standardPath(
                 userID: CurrentProcess.userID, environment: { ProcessEnvironment[$0] },
                 home: UserDatabase.homeFolder(of: CurrentProcess.userID))
-        // `DatabaseConnection` rejects a symbolic link, because the WAL would be next to the link's target.
+        // `DatabaseConnection` rejects a symbolic link, so the target of the link is opened.
         self.path = (try? FileSystem.resolvedPath(name)) ?? name
         self.limits = limits
         // Opening a pipe would block until another process opens it for writing.
@@ -85,7 +85,7 @@ package final class StoreQueries: SQLDatabase {
     /// - Parameters:
     ///   - userID: The user. If they are not root and their own daemon has a database, its path is returned; otherwise
     ///     that of the system daemon.
-    ///   - environment: Returns an environment variable.
+    ///   - environment: Returns the value of an environment variable; nil if it is not set.
     ///   - home: The user's home folder, used if `HOME` is not an absolute path; nil if unknown.
     package static func standardPath(
         userID: UInt32, environment: (String) -> String?, home: String?
@@ -103,7 +103,7 @@ package final class StoreQueries: SQLDatabase {
     package func contains(store: String) throws(CommandFailure) -> Bool {
         do throws(SQLiteError) {
             let stores = try connection.all("SELECT code FROM stores") { UInt64(bitPattern: $0.int64(0)) }
-            // Before the first record is stored, the daemon reports the id 0.
+            // Until the first record is stored, the table is empty, and the daemon reports the store code 0.
             return (stores.isEmpty ? [0] : stores).contains {
                 RecordID(store: $0, row: RowID(rawValue: 0)).storeText == store
             }
@@ -235,8 +235,8 @@ extension SQLValue {
 
 /// Interrupts a query if the WAL grows beyond a limit.
 ///
-/// The snapshot of a query keeps the daemon from resetting the WAL. At 48 MiB, or 384 MiB during a backup
-/// (`WALLimits`), the daemon stops storing records.
+/// The snapshot of a query keeps the daemon from resetting the WAL. On a large file system, the daemon stops storing
+/// records when the WAL has 48 MiB, or 384 MiB during a backup; on a small one, earlier (`WALLimits`, `DiskBudget`).
 private final class WALGuard: Sendable {
     private struct State {
         var isOver = false

@@ -41,7 +41,7 @@ package protocol HTTPFormat: Sendable {
     /// The description of a valid `URL=`, for an error message after "expected".
     static var expectedURL: String { get }
 
-    /// Returns `true` if the credential is a password that may contain spaces, because it is not sent as it is.
+    /// Returns `true` if the credential is a password. It may contain spaces, because it is encoded before it is sent.
     ///
     /// - Parameter options: The values of `options`, by name.
     static func isPassword(_ options: [String: String]) -> Bool
@@ -54,9 +54,14 @@ package protocol HTTPFormat: Sendable {
     ///   - options: The values of `options`, by name. Options without a value or default are missing.
     init(_ http: HTTPSettings, _ options: [String: String])
 
+    /// The settings for requests.
     var http: HTTPSettings { get }
 
     /// Returns the line of a record, within the limits of the destination.
+    ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - types: The known types of the destination's fields. The types of new fields are added.
     func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8]
 
     /// Returns the line of a summary.
@@ -147,7 +152,8 @@ package struct DestinationOption: Sendable {
     /// the value is a name.
     package let accepts: @Sendable (String) -> Bool
 
-    /// Whether messages may quote an invalid value. That of `User=` may contain a password, as in `user:password`.
+    /// Whether messages may quote an invalid value. An invalid value of `User=` is not quoted, because it may contain a
+    /// password, as in `user:password`.
     package var isQuotable: Bool { name != "User" }
 
     /// Creates a key whose value is a name.

@@ -224,8 +224,8 @@ extension LineDraft {
     /// The members that earlier steps have trimmed.
     private static let trimmedBefore: Set<String> = ["message", "backtrace", "causes", "context_json"]
 
-    /// The index of the metadata; nil if there is none. Apart from the metadata, whatever its name is, only `mobile` is
-    /// an object.
+    /// The index of the metadata; nil if there is none. The name of the metadata varies, but apart from it, only
+    /// `mobile` is an object.
     private var metadataIndex: Int? {
         members.firstIndex { $0.value.asObject != nil && $0.key != "mobile" }
     }

@@ -273,6 +273,7 @@ extension LogzFormat {
 extension LogzFormat {
     /// Returns the line of a record.
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
+        // Only the shared parts need the complete record, and they are usually copied from an earlier line.
         let stored = outbound.own
         let record = stored.record
         let (time, timeRepair) = stored.plausibleTime

@@ -264,7 +264,7 @@ struct PlainMetadata {
     }
 }
 
-/// The field names that have a meaning for dashboards or for Logz.io, so that metadata keys must not use them.
+/// The field names that have a meaning for dashboards or for Logz.io. Metadata keys must not use them.
 enum ReservedKeys {
     private static let names: Set<String> = [
         "@timestamp", "code", "domain", "environment", "event_id", "event_kind", "file", "function", "line", "message",
@@ -311,7 +311,7 @@ enum ReservedKeys {
             keys.append(member.key)
             var key = "metadata_\(member.key)"
             while taken.contains(key) || contains(key) {
-                // A name with the reserved suffix would stay reserved.
+                // A prefix does not remove the reserved suffix `.metadata`, so an underscore is added at the end.
                 key = contains(key) ? "\(key)_" : "metadata_\(key)"
             }
             taken.insert(key)
