@@ -2,7 +2,7 @@ public import Issues
 
 /// An error that is shown to users with a heading and ways to recover from it.
 ///
-/// An error is shown only if it has a `userMessage` or, with `IssuesFoundation`, a localised description that differs
+/// An error is shown only if it has a `userMessage` or, with `IssuesFoundation`, a localized description that differs
 /// from its `message`. Every requirement has a default.
 public protocol PresentableError: ReportableError {
     /// The origin of the error. Defaults to ``IssueErrorSource/internalInconsistency``.

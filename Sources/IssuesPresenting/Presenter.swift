@@ -47,7 +47,7 @@ public struct IssuePrompt: Sendable {
     init?(_ error: any Error) {
         let texts = IssuePresenterTexts.current
         let reportable = error as? any ReportableError
-        // The localised description of a `ReportableError` may be its message, which is for developers.
+        // The localized description of a `ReportableError` may be its message, which is for developers.
         let localized = FoundationReading.reader?.userMessage(of: error)
         guard let message = reportable?.userMessage ?? (localized == reportable?.message ? nil : localized) else {
             return nil
@@ -74,7 +74,7 @@ public struct IssuePresenterTexts: Hashable, Sendable {
     public var internalInconsistency = "Internal Inconsistency"
     /// The heading for an unavailable system outside the program.
     public var externalSystemUnavailable = "External System Unavailable"
-    /// The heading for incorrect behaviour of a system outside the program.
+    /// The heading for incorrect behavior of a system outside the program.
     public var externalSystemBehavedUnexpectedly = "Unexpected Behavior"
     /// The heading for an error of unknown origin.
     public var unknownError = "Unknown Error"

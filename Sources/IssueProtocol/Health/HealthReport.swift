@@ -70,7 +70,7 @@ package struct HealthFinding: Equatable, Sendable {
         /// A notifier is paused, its oldest event has been pending for too long, or it has given up events and
         /// delivered none.
         case notifier
-        /// The caller is not allowed to see the records of other users, faults and refused reports.
+        /// The caller is not allowed to see the records of other users, faults or refused reports.
         case rights
     }
 
@@ -79,7 +79,7 @@ package struct HealthFinding: Equatable, Sendable {
     /// The name of the destination; nil if the finding is not about a single destination, or if it repeats a fault that
     /// the daemon has reported.
     package var destination: String?
-    /// A clause. It begins without a capital letter and ends without a full stop.
+    /// A clause. It begins without a capital letter and ends without a period.
     package var message: String
 
     package init(_ kind: Kind, _ verdict: HealthVerdict, destination: String? = nil, _ message: String) {
@@ -116,7 +116,7 @@ package struct HealthReport: Equatable, Sendable {
         }
         let paused = status.destinations.filter { $0.state == .paused }.map(\.name)
         for (fault, kind) in store.faultsByKind.dropFirst(store.id.isEmpty ? 1 : 0) {
-            // The finding about the destination says this, too.
+            // The finding about the paused destination, which follows, replaces this fault.
             if paused.contains(where: { fault.hasPrefix("destination \($0) is paused") }) { continue }
             switch kind {
             case .refusing: findings.append(HealthFinding(.refusing, .failing, fault))
@@ -240,7 +240,7 @@ package struct HealthReport: Equatable, Sendable {
         if notifier.state == .paused {
             message += " is paused\(notifier.reason.map { " (\($0))" } ?? "")"
             if notifier.reason == NotifierStatus.misconfigured {
-                // Its last answer is older than the error.
+                // The notifier's last answer is older than the error, so it is left out.
                 message += ": fix its section in the configuration; issued --check lists the errors"
                 return HealthFinding(.notifier, .degraded, message)
             }
@@ -292,7 +292,7 @@ package enum StoreFaultKind: String, CaseIterable, Sendable {
     case setAside = "store.set-aside"
     /// The configuration has an error.
     case configuration = "config.error"
-    /// The section of a notifier has an error. All destinations in the files are in use.
+    /// The section of a notifier has an error. All destinations in the configuration files are in use nevertheless.
     case notifier = "config.notifier"
     /// Changes to the configuration take effect after a restart.
     case restart = "config.needs-restart"

@@ -260,7 +260,7 @@ extension IssueTimestamp {
 
 /// A text format for metrics.
 package enum MetricFormat: String, CaseIterable, Sendable {
-    /// OpenMetrics 1.0 (the specification of the IETF draft `opsawg-openmetrics-00`).
+    /// OpenMetrics 1.0, as specified in the IETF draft `draft-ietf-opsawg-openmetrics-00`.
     case openMetrics = "openmetrics"
     /// The text format of Prometheus, version 0.0.4, which node_exporter reads from files.
     case prometheus

@@ -115,8 +115,8 @@ package struct MergeGroupsReply: Equatable, JSONObjectCodable, Sendable {
 
     package static var initial: Self { Self(group: .initial, count: 0) }
 
-    /// Adds the count and the corrections in the reply of a later call, which covers only that call. `group` becomes
-    /// that of the later reply.
+    /// Adds the reply of a later call, so that this reply covers both calls: adds the count, appends the corrections,
+    /// and replaces `group`.
     package mutating func add(_ later: Self) {
         group = later.group
         count &+= later.count

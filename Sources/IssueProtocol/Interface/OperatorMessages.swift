@@ -195,7 +195,7 @@ package struct FlushReply: Equatable, JSONObjectCodable, Sendable {
 package struct RequeueParameters: Equatable, JSONObjectCodable, Sendable {
     /// The destination whose dead letters are requeued; nil for all.
     package var destination: String?
-    /// The ids of the records to requeue; nil for all.
+    /// The ids of the records, summaries and corrections to requeue; nil for all.
     package var records: [String]?
 
     package init(destination: String? = nil, records: [String]? = nil) {
@@ -216,8 +216,8 @@ package struct RequeueParameters: Equatable, JSONObjectCodable, Sendable {
 package struct RequeueReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of dead letters that are pending again.
     package var count: Int64
-    /// The number of dead letters that remain, because their record cannot be read or their destination is no longer
-    /// configured.
+    /// The number of dead letters that remain, because their record or summary is gone or unreadable, or because their
+    /// destination is no longer configured.
     package var left: Int64
 
     package init(count: Int64, left: Int64 = 0) {

@@ -2,9 +2,11 @@
 package enum NearestName {
     /// Returns the most similar name; nil if none is similar enough.
     ///
-    /// A word is similar to a name if few edits turn it into the name, if it has at least four characters and the name
-    /// contains it, or if it has at least two characters and the name begins with it. Case and leading hyphens do not
-    /// count.
+    /// A word is similar to a name in any of these cases. Case and leading hyphens do not count.
+    ///
+    /// - Few edits turn the word into the name: at most a third of the length of the longer one, but one is always few.
+    /// - The word has at least four characters, and the name contains it.
+    /// - The word has at least two characters, and the name begins with it.
     package static func find(_ word: String, among names: some Sequence<String>) -> String? {
         // No name is longer than 64 bytes, and the time grows with the length.
         guard word.utf8.count <= 64 else { return nil }

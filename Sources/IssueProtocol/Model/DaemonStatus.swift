@@ -138,8 +138,8 @@ public struct StoreStatus: Equatable, Sendable {
     /// The store code with which the id of the newest record begins. It changes after a database was created or
     /// restored, or has lost its WAL. Empty if the store cannot be opened.
     public var id: String
-    /// The number of stored records. For a caller who may not see all records, it is the same as
-    /// ``DaemonStatus/received`` instead.
+    /// The number of stored records. For a caller who may not see all records, this is ``DaemonStatus/received``, which
+    /// includes records that retention has removed.
     public var records: Int
     /// The number of stored groups. If the caller may not see all records, only the caller's groups are counted.
     public var groups: Int

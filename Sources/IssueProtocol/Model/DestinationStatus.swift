@@ -2,8 +2,8 @@ package import IssueWire
 
 /// The status of a destination (`Destination` on the wire).
 ///
-/// If the destination is no longer configured, only its name, its kind, the outcomes of its records, the
-/// number of pending corrections and ``oldestPending`` are known.
+/// If the destination is no longer configured, ``reason`` says so, and only its name, its kind, the outcomes of its
+/// records, the number of pending corrections and ``oldestPending`` are known.
 public struct DestinationStatus: Equatable, Sendable {
     /// The name in the daemon's configuration.
     public var name: String

@@ -3,8 +3,8 @@ public import IssueWire
 /// The records of one user's application that describe the same problem, usually called "the issue".
 ///
 /// These are the records with the same fingerprint, unless a correction has merged or split groups. In a list, the
-/// counts, ``firstSeen`` and ``lastSeen`` are those of the records that match the filter. Its conditions on text,
-/// metadata and context select whole groups.
+/// counts, ``firstSeen`` and ``lastSeen`` are those of the records that match the filter. The filter's conditions on
+/// text, metadata and context are an exception: they only select groups, and records that do not match them count, too.
 public struct IssueGroup: Equatable, Sendable {
     /// The id of the group.
     public var id: String

@@ -87,7 +87,7 @@ extension CollectorError {
             ?? .unknown(name: name, parameters: (try? JSONValue(json: reply.parameters)) ?? .object([]))
     }
 
-    /// The errors that have the given parameters.
+    /// Returns each known error with the given parameters, or nil if one that the error requires is missing.
     private static func candidates(_ details: ErrorDetails) -> [CollectorError?] {
         [
             details.reason.map { .invalidRecord(index: details.index, field: details.field, reason: $0) },

@@ -118,7 +118,7 @@ extension JSONScanner {
         return index &+ (stops == 0 ? 8 : stops.trailingZeroBitCount >> 3)
     }
 
-    /// Reads the rest of a string that is plain up to an index.
+    /// Reads the rest of a string whose contents begin at `start`. `first` is the result of `plainEnd(from: start)`.
     @usableFromInline
     mutating func textInAnyForm(from start: Int, at first: Int) throws(JSONError) -> JSONText {
         var index = first

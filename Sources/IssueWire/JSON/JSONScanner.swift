@@ -107,9 +107,11 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
-    /// Skips the next bytes, without counting their keys, if they follow a value and equal earlier bytes.
+    /// Skips the next bytes if they follow a value and are equal to `before`. Does not count their keys.
     ///
-    /// - Parameter before: The earlier bytes, which end with a key and its colon.
+    /// With this, a caller need not parse members that are the same in each text.
+    ///
+    /// - Parameter before: Bytes of an earlier text, from the comma after a value to the colon of a later key.
     /// - Returns: `false`, without skipping anything, if the next bytes are different or do not follow a value, or if
     ///   `before` is empty.
     @inlinable @inline(__always)

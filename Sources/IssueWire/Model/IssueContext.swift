@@ -50,8 +50,8 @@ extension IssueContext {
         /// The key as a string.
         package var name: String { "\(key)" }
 
-        /// The name at Logz.io and ClickHouse: the key or, for the user, `user_id`, since other programs send an object
-        /// as `user`.
+        /// The name of the field at Logz.io and of the column at ClickHouse: the key or, for the user, `user_id`,
+        /// because other programs send an object as `user`.
         package var columnName: String { self == .user ? "user_id" : name }
 
         /// The name that is shown to users.
@@ -64,7 +64,7 @@ extension IssueContext {
             }
         }
 
-        /// The maximum size of an opaque id, in bytes.
+        /// The maximum size of an opaque id (of a request or user), in bytes.
         package static let maxBytes = 256
 
         /// The number of digits of a hexadecimal id; nil if the id is opaque.
@@ -79,7 +79,7 @@ extension IssueContext {
         /// Whether the id is hexadecimal and therefore case-insensitive.
         package var isHexadecimal: Bool { digitCount != nil }
 
-        /// Returns `true` if the bytes from `start` to `end` are a valid id.
+        /// Returns `true` if the bytes in `start..<end` are a valid id.
         package func accepts(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
             guard let digitCount else { return (1...Self.maxBytes).contains(end - start) }
             guard end - start == digitCount else { return false }

@@ -4,8 +4,8 @@ public struct IssueFate: Hashable, Sendable {
     public var destination: String
     /// The state or final result of forwarding.
     public var outcome: Outcome
-    /// The number of attempts to send the issue's batch or a part of it. While the issue is pending, this can be the
-    /// number for another batch that is sent first.
+    /// The number of attempts to send the issue's batch or a part of it; 0 if the issue is withheld or summarised.
+    /// While the issue is pending, this can be the number for another batch that is sent first.
     public var attempts: Int
     /// The time of the outcome. For a pending issue, and for some expired ones, the time at which the issue's batch was
     /// prepared. Nil if unknown.

@@ -24,7 +24,7 @@ package struct IssueRecord: Equatable, Sendable {
     package var reportable: Bool?
     /// The message with `{}` in place of each value, and with all other braces doubled; nil if unknown.
     package var template: String?
-    /// The values in the order of the template: strings, numbers and booleans.
+    /// The values that replace each `{}` of the template, in order: strings, numbers and booleans.
     package var parts: [JSONValue]
     /// The ids of the trace, span, request and user. On the wire, they are members of the record itself.
     package var context: IssueContext

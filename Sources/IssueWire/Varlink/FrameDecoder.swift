@@ -2,8 +2,8 @@
 ///
 /// Receive a chunk, call ``next()`` until it returns nil, then receive again. With this order of calls, the buffer
 /// never holds more than one message of maximum length and one chunk. A message is returned as a range of the buffer,
-/// so it need not be copied. The range is valid until the next chunk is received, or until the buffer is borrowed,
-/// given back or released.
+/// so it need not be copied. The range is valid until the next chunk is received, or until ``borrow(_:)``,
+/// ``giveBack(_:keepingFrom:)`` or ``releaseMemory()`` is called.
 package struct FrameDecoder: Sendable {
     /// The maximum length of a message in bytes, without its NUL.
     package let limit: Int
