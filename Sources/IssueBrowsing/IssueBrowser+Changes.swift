@@ -7,8 +7,8 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - group: The id of the group.
-    ///   - isUntilNewerVersion: `true` to reopen the issue only if a record is from a version that is newer than the
-    ///     version that is the application's newest now.
+    ///   - isUntilNewerVersion: `true` to reopen the issue only with a record from a newer version than the newest one
+    ///     of the application at the time of the call.
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already resolved; an empty note removes it.
     /// - Returns: The group after the change.
@@ -56,8 +56,8 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - group: The id of the group.
     ///   - end: The time at which muting ends. Nil if it does not end at a certain time.
-    ///   - isUntilNewerVersion: `true` if muting ends with a record from a version that is newer than the version that
-    ///     is the application's newest now.
+    ///   - isUntilNewerVersion: `true` if muting ends with a record from a newer version than the newest one of the
+    ///     application at the time of the call.
     ///   - count: The number of further occurrences after which muting ends. Nil if their number does not end it.
     ///   - note: A note of at most 1,024 bytes, which users see with the issue. Nil sets no note, but keeps the note of
     ///     an issue that is already muted; an empty note removes it.
@@ -273,11 +273,12 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - destination: The name of a destination. Nil selects the dead letters of all destinations.
-    ///   - records: The ids of records. Nil selects the dead letters of all records.
+    ///   - records: The ids of the records, summaries and corrections whose dead letters are requeued. Nil selects all.
     /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of dead
     ///   letters that cannot be requeued, because their record cannot be read or their destination is no longer
     ///   configured.
-    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.refused` if there are
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if one of
+    ///   the ids has no dead letter, and then none is requeued; `.refused` if no such destination exists or there are
     ///   too many ids; or another code if the daemon cannot be reached.
     @discardableResult
     public func requeue(
@@ -353,10 +354,11 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - app: The name of the application.
-    ///   - version: The version as the application reports it, with the build in parentheses if it has one.
+    ///   - version: The version as the application reports it, with the build in parentheses if it has one. At most 128
+    ///     bytes.
     ///   - time: The time of the deployment, which must not be in the future. Nil means now.
-    ///   - commit: The revision of the source code. Nil if unknown.
-    ///   - note: A note. Nil for none.
+    ///   - commit: The revision of the source code. At most 128 bytes. Nil if unknown.
+    ///   - note: A note of at most 1,024 bytes. Nil for none.
     ///   - user: The id of the user whose application it is. Nil means the caller or, if the caller is an operator, all
     ///     users who have an application of this name.
     /// - Returns: `deployment` is the new deployment or, if nothing was stored, the earlier one. `isNew` is `false` if

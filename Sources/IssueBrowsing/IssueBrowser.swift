@@ -75,8 +75,9 @@ public struct IssueBrowser: Sendable {
     ///
     /// - Parameter id: The id of the record or the group.
     /// - Returns: The record, its group and its fates.
-    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or it belongs to
-    ///   another user, or with another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or the caller may not
+    ///   see it; `.refused` if the record is in a damaged part of the database; or another code if the daemon cannot be
+    ///   reached.
     public func show(_ id: String) async throws -> IssueDetails {
         try await call(CollectorCalls.show, IDParameters(id: id))
     }
