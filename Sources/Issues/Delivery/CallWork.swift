@@ -23,7 +23,8 @@ protocol CallWork: AnyObject {
     func received(_ reply: VarlinkReply, at now: KernelInstant) -> Bool
     /// Handles a failed attempt to connect.
     func connectFailed(_ error: CollectorConnectionError, at now: KernelInstant)
-    /// Handles the end of a connection. `wasUsed` is `true` if the daemon had replied on it and calls may be repeated.
+    /// Handles the end of a connection. `wasUsed` is `true` if the daemon had replied on it. Unanswered calls may then
+    /// be repeated on a new connection.
     func disconnected(_ error: CollectorConnectionError, wasUsed: Bool)
 }
 

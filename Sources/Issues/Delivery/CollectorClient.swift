@@ -18,8 +18,8 @@ package final class CollectorClient: Sendable {
 
         /// Creates an endpoint.
         ///
-        /// - Parameter socket: The path of a socket. Nil uses `ISSUED_SOCKET` or, if it is not set, the first reachable
-        ///   one of the standard paths.
+        /// - Parameter socket: The path of a socket. Nil uses `ISSUED_SOCKET` or, if it is not set, the first of the
+        ///   standard paths with a reachable and trusted server.
         package init(socket: String?) {
             paths = SocketPath.candidates(socket)
             isNamed = socket != nil
@@ -248,7 +248,7 @@ package final class CollectorStream: Sendable {
         client.ofThisProcess.endStream(id)
     }
 
-    /// Waits for the next reply. Must not be called again before it returns, or after the last reply.
+    /// Waits for the next reply. Must not be called again before it returns. After the last reply, throws `closed`.
     ///
     /// - Returns: The parameters of the reply, a JSON object. `continues` is `true` if another reply follows.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled. After any error, the

@@ -14,8 +14,8 @@ package struct CollectorConnection: ~Copyable {
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
 
-    /// The maximum size of a reply to a query, in bytes. A page of a thousand records of maximum size would exceed it;
-    /// the daemon's pages are smaller.
+    /// The maximum size of a reply to a query, in bytes. Replies are smaller, since the daemon ends a page with the
+    /// entry that brings it to 1 MiB, and a record has at most 16 MiB (`MaxRecordSize=`).
     static let replyLimit = 64 << 20
 
     /// Connects to the first path with a trusted server.

@@ -101,7 +101,6 @@ struct DeliveryLoop: ~Copyable {
                     path: path, socket: socket, poller: poller, token: Self.linkToken, replyLimit: Self.replyLimit)
                 self.poller = poller
             } catch {
-                // Written only once per process.
                 if case CollectorConnectionError.untrusted = error,
                     !delivery.hasWarned.exchange(true, ordering: .relaxed)
                 {

@@ -41,7 +41,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var nextOrder: UInt64 = 0
     var nextSequence: Int64 = 1
     var failuresInARow = 0
-    /// The number of dropped issues that no call has reported yet.
+    /// The number of lost issues that no call has reported yet: dropped ones, and those that earlier runs lost.
     var unreportedDrops = 0
 
     /// The total number of failed attempts to connect to the daemon and of lost connections.
@@ -149,7 +149,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
         return all
     }
 
-    /// Records that earlier runs lost `count` issues. The next call that is formed reports the number.
+    /// Records that `count` issues were dropped, or lost by earlier runs. The next call that is formed reports the
+    /// number.
     mutating func lost(_ count: Int) {
         unreportedDrops += count
     }

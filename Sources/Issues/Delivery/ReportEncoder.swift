@@ -9,7 +9,7 @@ struct QueuedReport: Sendable {
     var repeats = 0
     /// The time of the last coalesced report. Nil if there is none.
     var lastRepeat: IssueTimestamp?
-    /// How many unsent reports the metadata of this report counts.
+    /// The numbers of unsent reports that the metadata of this report mentions.
     var unsentBefore = UnsentCount()
 }
 

@@ -7,9 +7,12 @@ package enum SocketPath {
 
     /// Returns the path of the socket of a daemon that an unprivileged user runs.
     ///
-    /// The socket is in `runtimeDirectory` or, if that is nil, relative or another user's, in the user's default
-    /// runtime directory. If the default one does not exist, is another user's or is writable by other users, but the
-    /// user has a temporary directory that no other user can write to, the socket is in the temporary directory.
+    /// The socket is in the first of these directories that can be used:
+    /// 1. `runtimeDirectory`, unless it is nil, relative or another user's;
+    /// 2. the user's default runtime directory, if it exists, is the user's, and no other user can write to it;
+    /// 3. the user's temporary directory, on the same conditions.
+    ///
+    /// If none can be used, returns the path in the default runtime directory.
     ///
     /// - Parameters:
     ///   - runtimeDirectory: The value of `XDG_RUNTIME_DIR`. Nil if it is not set.

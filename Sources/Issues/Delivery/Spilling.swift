@@ -79,11 +79,11 @@ extension Delivery {
     }
 }
 
-/// A folder with the calls that a process could not send before it ended.
+/// A folder with spill files: the calls that a process could not send before it ended.
 ///
 /// The application's next run sends them. Each `.call` file contains one encoded call of `Report`, with its producer
-/// and sequence number, so the daemon recognises records that it has already stored. Since the files are separate, even
-/// a short run can send some of them.
+/// and sequence number, so the daemon recognises records that it has already stored. Since each call has a file of its
+/// own, even a short run can send some of them.
 package struct SpillFolder: Sendable {
     package let path: String
     /// The maximum total size of the saved calls, in bytes.
@@ -381,8 +381,8 @@ package struct SpillSender: Sendable {
                 try? open.remove(file.name)
                 if outcome == .never {
                     lost(in: open)
-                    // On this connection, the daemon refuses later numbered calls until this one is sent again. It is
-                    // not, so the other calls need a new connection.
+                    // On this connection, the daemon refuses calls with higher numbers until this call is sent again.
+                    // That never happens, so the other calls need a new connection.
                     break
                 }
             }

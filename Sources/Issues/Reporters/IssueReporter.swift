@@ -345,7 +345,7 @@ package final class SendGate: Sendable {
     }
 
     private let rules = Mutex(Rules())
-    // Separate from the rules, since nearly all applications have none.
+    // Separate from the rules, so that a report takes no lock in an application without any.
     private let hasRules: Atomic<Bool>
     private let level: IssueLevel
 

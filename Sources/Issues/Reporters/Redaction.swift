@@ -123,7 +123,7 @@ extension IssueReporters {
 /// The application's rules of redaction.
 enum RedactionHook {
     fileprivate static let rules = Mutex<[IssueRedaction]>([])
-    // Separate from the rules, since most applications have none.
+    // Separate from the rules, so that a report takes no lock in an application without any.
     fileprivate static let isSet = Atomic(false)
     /// Whether a rule is running in the current task, or a rule has started the current task.
     @TaskLocal private static var isRunning = false

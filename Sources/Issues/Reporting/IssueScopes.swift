@@ -122,7 +122,7 @@ extension IssueReporters {
 /// The closure of the application that returns the context of the current task.
 enum ContextHook {
     fileprivate static let closure = Mutex<(@Sendable () -> IssueContext)?>(nil)
-    // Separate from the closure, since most applications have none.
+    // Separate from the closure, so that a report takes no lock in an application without one.
     fileprivate static let isSet = Atomic(false)
 
     /// Returns the context of the current task. Nil if the scope has none and no closure is set.

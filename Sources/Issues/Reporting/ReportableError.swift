@@ -264,7 +264,7 @@ extension ErrorReading {
     }
 }
 
-/// Reads the properties of errors that only Foundation knows. The product IssuesFoundation installs a reader.
+/// Reads those properties of errors that only Foundation can provide. The product IssuesFoundation installs a reader.
 package protocol FoundationReader: Sendable {
     /// Returns the message of an error for users; nil if it has none.
     func userMessage(of error: any Error) -> String?
@@ -373,8 +373,8 @@ struct ErrorTypeInfo: Sendable {
 struct CauseWalk {
     private static let maxDepth = 8
     private static let maxCauses = 16
-    /// The maximum number of errors to visit. There may be far more errors than causes, because an error that reads the
-    /// same as one above it is not added as a cause.
+    /// The maximum number of errors to visit. There may be far more errors than causes, because an error with the same
+    /// domain, code and message as one above it is not added as a cause.
     private static let maxErrors = 256
 
     private(set) var causes: [IssueCause] = []
@@ -396,7 +396,7 @@ struct CauseWalk {
         guard path.count <= Self.maxDepth else { return }
         for error in errors.prefix(Self.maxCauses) where causes.count < Self.maxCauses && markVisited(error) {
             let reading = ErrorReading(error)
-            // A cause that reads the same as one above it is skipped, but its underlying errors may be new.
+            // A cause that equals one above it is skipped, but its underlying errors may be new.
             if !path.contains(reading.cause) { causes.append(reading.cause) }
             path.append(reading.cause)
             descend(reading.underlying)

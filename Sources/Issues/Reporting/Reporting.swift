@@ -139,8 +139,8 @@ struct ReportingScope: Sendable {
     var site: IssueSite?
     /// Counts the issues of the surrounding `_withKnownIssue`. Nil if there is none, or if Swift Testing counts them.
     var knownIssues: KnownIssues?
-    /// The scope whose reporters were running when this scope was created. Nil if none were running, if they have set
-    /// other reporters for this scope, or if ``ErrorResponders`` has saved this scope.
+    /// The box in which code that ``Box/isReporting`` lists has created this scope. Nil if other code has created it,
+    /// if it has other reporters than the scope around it, or if ``ErrorResponders`` has saved it.
     ///
     /// Without this property, a reporter that reports an issue in a scope of its own would be called for that issue
     /// again, and so on until the stack overflows. A task that the reporter starts inherits the property, but the
@@ -150,7 +150,7 @@ struct ReportingScope: Sendable {
     /// A reference to a scope that tasks can share without a copy.
     final class Box: Sendable {
         let scope: ReportingScope
-        /// The thread that runs code of a kind that ``isReporting`` lists. 0 if there is none.
+        /// The thread that runs code that ``isReporting`` lists in this box. 0 if none does.
         private let workingThread: Atomic<UInt>
 
         init(_ scope: ReportingScope, workingThread: UInt = 0) {
@@ -169,8 +169,8 @@ struct ReportingScope: Sendable {
             return scope.reportingBox?.isReporting == true
         }
 
-        /// Returns a box with the same scope for code of a kind that ``isReporting`` lists. The caller must call
-        /// `endWork` on the new box when the code has returned.
+        /// Returns a box with the same scope, in which the current thread can run code that ``isReporting`` lists. The
+        /// caller must call `endWork` on the new box when that code has returned.
         func forReporters() -> Box {
             ReportingScope.hasScopes.store(true, ordering: .relaxed)
             // An outer scope whose reporters are running need not be recorded, since they run on this thread, too.
@@ -188,12 +188,14 @@ struct ReportingScope: Sendable {
 
     /// The scope outside of all `with…` functions.
     private static let process = Box(ReportingScope())
-    // Without scopes, a report skips the lookup of the task-local value, so that a report without reporters is cheap.
+    // Whether any scope was created in this process. Until then, a report skips the lookup of the task-local value, so
+    // that a report without reporters is cheap.
     private static let hasScopes = Atomic(false)
 
     @TaskLocal static var box = process
 
-    /// Whether a report would reach neither reporters nor responders. Without scopes, this needs no reference counting.
+    /// Whether a report would reach neither reporters nor responders. Needs no reference counting until the first scope
+    /// is created.
     static var isSilent: Bool {
         guard hasScopes.load(ordering: .relaxed) else {
             return ReporterBox.isProcessEmpty && ErrorResponders.isRootEmpty

@@ -121,8 +121,8 @@ extension TestingLibrary {
 ///
 /// This library imports no test library and never loads one into a process. Testing is built with library evolution, so
 /// its structs and enums are passed by address, as generic parameters are. A generic function that is opened over these
-/// types therefore calls Testing's functions with the correct calling convention, sizes and witnesses, without a copy
-/// of any layout.
+/// types therefore calls Testing's functions with the correct calling convention, sizes and witnesses, although this
+/// library does not know any layout.
 struct TestingTypes: Sendable {
     let test: Any.Type
     let issue: Any.Type
