@@ -87,8 +87,8 @@ package final class BlockLog {
 
     /// Removes all records in a range of ids except those to keep.
     ///
-    /// Blocks whose span contains no id to keep are deleted unread. A damaged block that may have a record to keep does
-    /// not change.
+    /// Blocks whose span contains no id to keep are deleted unread. A damaged block that may have a record to keep is
+    /// left unchanged.
     ///
     /// - Parameters:
     ///   - ids: The range. It begins with the first id of a block and ends with the last id of a block.
@@ -156,8 +156,8 @@ package final class BlockLog {
 
     /// Replaces a block with one that has only some of its records, or deletes it if none are left.
     ///
-    /// - Returns: The number of removed records. If records are left but the text of the block is damaged, the block
-    ///   does not change, and this is 0.
+    /// - Returns: The number of removed records. If records are left but the text of the block is damaged, leaves the
+    ///   block unchanged and returns 0.
     private func rewrite(_ block: RecordBlock, keeping isKept: (BlockRow) -> Bool) throws(SQLiteError) -> Int64 {
         let kept = block.rows.indices.filter { isKept(block.rows[$0]) }
         let removed = Int64(block.rows.count - kept.count)
@@ -222,8 +222,8 @@ struct RowBuffer {
     /// Begins a commit.
     ///
     /// - Parameters:
-    ///   - firstID: The id of the first record. The rows of the newest block are dropped unless this is the id after
-    ///     the last of them.
+    ///   - firstID: The id of the first record. If it does not follow the last row of the newest block, the rows of
+    ///     that block are dropped.
     ///   - receivedAt: The time at which the commit's records were received, in milliseconds since 1970-01-01 UTC.
     mutating func begin(firstID: RowID, receivedAt: Int64) {
         if let last = rows.last, last.id + 1 != firstID { clear() }

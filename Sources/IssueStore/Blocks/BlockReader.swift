@@ -63,7 +63,7 @@ package final class BlockReader {
     }
 
     /// Makes reads of this block's records use this block, even if it is not in the table, until nil is passed or a
-    /// snapshot begins.
+    /// snapshot begins or ends. Must not be called within a snapshot.
     func use(_ block: RecordBlock?) { current = block }
 
     /// Returns the first block that has a record with this id or a higher one; nil if there is none within the limit.

@@ -1,7 +1,7 @@
 import CLZ4
 import CZlib
 
-/// Compresses blocks and computes their checksums. No other code of the store passes addresses to C.
+/// Compresses blocks and computes their checksums. No other code of the store passes pointers to C.
 enum Compression {
     /// The maximum ratio of decompressed to compressed size in LZ4. A block that claims more is invalid.
     static let maxExpansion = 255

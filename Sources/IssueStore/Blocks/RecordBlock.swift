@@ -58,7 +58,7 @@ package final class RecordBlock {
         storedText = textStored.copy()
     }
 
-    /// Returns the checksum of a block with this body.
+    /// Returns the checksum of a block's ids, number of records and body. Ignores `header.checksum`.
     package static func checksum(_ header: BlockHeader, _ body: Span<UInt8>) -> Int64 {
         Int64(
             Compression.checksum([header.firstID.rawValue, header.lastID.rawValue, Int64(header.records)], body))

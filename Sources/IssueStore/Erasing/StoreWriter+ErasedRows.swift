@@ -66,9 +66,9 @@ extension ForwardingOutbox {
 
     /// Subtracts erased records of one fate from the ledger.
     ///
-    /// If a summary becomes a dead letter, so do the records that it counts. For old summaries, it is not known which
-    /// records they count. Therefore, the part of `sum` that exceeds the ledger's summarised records is subtracted from
-    /// the dead letters.
+    /// If a summary becomes a dead letter, so do the records that it counts. Once retention has deleted the summary, it
+    /// is not known which records it counted. Therefore, the part of `sum` that exceeds the ledger's summarised records
+    /// is subtracted from the dead letters.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
     ) throws(SQLiteError) {
@@ -124,7 +124,7 @@ extension StoreWriter {
     }
 
     /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes each
-    /// summary that covers several groups and whose account was erased.
+    /// summary that covers several groups and whose account was erased; if it is in flight, it is only cleared.
     ///
     /// The newest rows cannot be deleted, because SQLite would assign their ids again. A process is not cleared if it
     /// is cached or if records in damaged blocks may refer to it.
@@ -148,7 +148,7 @@ extension RecordRemoval {
                 try deletePostingChain(of: id)
                 try connection.run("DELETE FROM totals WHERE series = ?1", id)
                 if reported.contains(id) {
-                    // The series is counted again when the open range closes.
+                    // The series has records in the open range. They are counted when that range closes.
                     try connection.run("DELETE FROM counts WHERE series = ?1", id)
                 } else {
                     try erase(series: id)
@@ -335,8 +335,8 @@ extension RecordRemoval {
     /// Erases a group without series, and everything that refers to it. The newest group, or one that a cleared series
     /// still refers to, is only cleared.
     func erase(group: GroupID) throws(SQLiteError) {
-        // Groups that were merged into this one have no records either, and senders may have chosen their
-        // fingerprints.
+        // Groups that were merged into this one have no records either. They are erased too, because senders may have
+        // chosen their fingerprints.
         let redirects = try connection.all("SELECT id FROM groups WHERE merged_into = ?1", group) {
             $0.id(0, as: GroupID.self)
         }

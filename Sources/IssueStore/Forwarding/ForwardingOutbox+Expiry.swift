@@ -88,7 +88,7 @@ extension ForwardingOutbox {
     }
 
     /// Expires the pending occurrences of accounts that have no pending records. These occurrences belong to unreadable
-    /// records. So far, only one occurrence of each record has expired.
+    /// records, which have expired with only one occurrence each because their counts are unknown.
     ///
     /// - Parameters:
     ///   - destinations: The ids of the destinations.

@@ -7,9 +7,9 @@ extension StoreWriter {
     /// the cursor, and updates the limiter and the ledger.
     ///
     /// - Returns: The stored batch. Its id is 0 if it has no lines and does not come from the scan.
-    /// - Throws: `StoreFailure.outdated` if some of its records have been removed or scanned in the meantime, if its
-    ///   span has ids that are not assigned yet, and possibly if some records have become unreadable; otherwise the
-    ///   failure of the transaction.
+    /// - Throws: `StoreFailure.outdated` if some of its records have been removed or scanned in the meantime, or if its
+    ///   span has ids that are not assigned yet. May also throw it if some records have become unreadable. Otherwise
+    ///   throws the failure of the transaction.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
         let stored = try transaction { () throws(SQLiteError) in try outbox.store(batch, &memory) }
         guard let stored else { throw .outdated }
@@ -33,7 +33,7 @@ extension StoreWriter {
     ///   - destination: The id of the destination.
     ///   - state: The state of the destination, to be stored with the batch.
     ///   - now: The current time.
-    /// - Returns: The new batch; nil if none of its lines is left.
+    /// - Returns: The new batch; nil if it would have no lines because its records have been removed.
     package func merge(
         _ batches: [BatchID], into merged: StoredBatch, unacknowledged: LineSet?, destination: Int64,
         _ state: DestinationRow.State, at now: IssueTimestamp
@@ -158,7 +158,8 @@ struct ForwardingOutbox {
         return rest
     }
 
-    /// Stores unfinished batches as one. Returns nil if none of their lines is left.
+    /// Stores unfinished batches as one. Returns nil if the new batch would have no lines because its records have been
+    /// removed.
     func merge(
         _ batches: [BatchID], into all: StoredBatch, _ unacknowledged: LineSet?, _ destination: Int64,
         _ state: DestinationRow.State, at now: IssueTimestamp, _ memory: inout WriterMemory
@@ -182,8 +183,8 @@ struct ForwardingOutbox {
         return merged
     }
 
-    /// Stores unfinished lines as a new batch, from which they can be rebuilt byte for byte. Returns nil if none of the
-    /// lines is left.
+    /// Stores unfinished lines as a new batch, from which they can be rebuilt byte for byte. Returns nil if the batch
+    /// would have no lines because its records have been removed.
     ///
     /// - Parameter gone: The records that were removed. Unreadable records are not in this set: they stay in the batch
     ///   and expire when it is settled.
@@ -440,8 +441,8 @@ package struct BatchSettlement: Sendable {
     }
 }
 
-/// The notes of a batch: what its records do not contain but is needed to rebuild its lines byte for byte, and why
-/// records were suppressed.
+/// The notes of a batch: the values that are needed to rebuild its lines byte for byte but are not part of its records,
+/// and the reasons why records were suppressed.
 struct BatchManifest {
     var summaries: [Int64]
     /// For each sent record, in order: `suppressedBefore` and `occurrences` of `SentRecord`.
@@ -485,6 +486,7 @@ package struct StoredBatch: Equatable, Sendable {
     /// The id of the batch; 0 if it was not stored.
     package var id: BatchID
     package var kind = BatchKind.walk
+    /// The ids of the summaries.
     package var summaries: [Int64]
     package var sent: [SentRecord]
 

@@ -3,9 +3,9 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Deletes the entries of requeued records that wait to be sent but are gone or can't be read. Marks those that
-    /// can't be read as expired, except those that the scan has not reached. Examines only the first 1,024 waiting
-    /// records of each destination.
+    /// Deletes the entries in `singles` of requeued records that wait to be sent but are gone or can't be read. Marks
+    /// those that can't be read as expired, except those that the scan has not reached. Examines only the first 1,024
+    /// waiting records of each destination.
     ///
     /// - Returns: The number of deleted entries.
     @discardableResult

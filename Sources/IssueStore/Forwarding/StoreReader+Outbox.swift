@@ -165,8 +165,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns record log time minus wall time for the row after the cursor, in milliseconds, and the last row to which
-    /// this difference applies.
+    /// Returns log time minus wall time for the row after the cursor, in milliseconds, and the last row to which this
+    /// difference applies.
     func offset(after cursor: RowID) throws -> (offset: Int64, end: RowID) {
         let offset = try connection.integer(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1", cursor + 1)
@@ -290,10 +290,10 @@ package struct ScanRow: Equatable, Sendable {
     package var series: SeriesID
 }
 
-/// Consecutive records with the same offset between wall time and record log time.
+/// Consecutive records with the same offset between wall time and log time.
 package struct ScanPage: Equatable, Sendable {
     package var steps: [ScanRow]
-    /// Record log time minus wall time, in milliseconds.
+    /// Log time minus wall time, in milliseconds.
     package var offset: Int64
     /// The last row before the next move of series to other groups; `RowID.max` if there is none.
     package var move: RowID
@@ -341,9 +341,11 @@ package struct SeriesInfo: Equatable, Sendable {
     /// The rows of its group that are muted.
     package var mutes: MutedRows
 
-    /// Returns a record of the series with the attributes of the series.
+    /// Combines a scanned record with the attributes of its series.
     ///
-    /// - Parameter offset: Record log time minus wall time, in milliseconds.
+    /// - Parameters:
+    ///   - step: A record of the series.
+    ///   - offset: Log time minus wall time, in milliseconds.
     package func record(_ step: ScanRow, offset: Int64) -> OutboxRecord {
         OutboxRecord(
             candidate: AdmissionCandidate(
@@ -413,9 +415,9 @@ extension ForwardingOutbox {
         /// The records that the destination was or will be given.
         let rows: ClosedRange<RowID>
         private let cursor: RowID
-        /// The batch of the last record that was found. Consecutive records are usually in the same batch.
+        /// The batch from the scan that was looked up last. Consecutive records are usually in the same batch.
         private var scanned: SentBatch?
-        /// The batch of the last record that was sent outside the scan.
+        /// The batch of the last record that is sent outside the scan; nil if that record waits for one.
         private var carrier: SentBatch?
 
         /// The fate of a record.

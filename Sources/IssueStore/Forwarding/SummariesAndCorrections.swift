@@ -128,7 +128,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns record log time minus wall time at the newest clock entry, in milliseconds; 0 if there is none.
+    /// Returns log time minus wall time at the newest clock entry, in milliseconds; 0 if there is none.
     package func recordLogOffset() throws -> Int64 {
         try snapshot {
             try connection.integer("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1")

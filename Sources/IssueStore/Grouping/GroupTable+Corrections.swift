@@ -117,11 +117,13 @@ extension GroupTable {
         return deepest
     }
 
-    /// Inserts a correction and returns its number, which is higher than that of any earlier correction, even of one that
-    /// was undone: destinations, scripts and the output of earlier commands may contain its number.
+    /// Inserts a correction and returns its number, which is higher than that of any earlier correction. The number of
+    /// a correction that was undone is not used again, because destinations, scripts and the output of earlier commands
+    /// may contain it.
     ///
-    /// The highest number so far is kept in `sqlite_sequence`, as for a column with `AUTOINCREMENT`. Stores from before
-    /// that was done have no such entry; there, the number is higher than that of all corrections and their events.
+    /// The highest number so far is kept in `sqlite_sequence`, as for a column with `AUTOINCREMENT`. A database of an
+    /// older version has no such entry at first. Its next correction gets a number that is higher than those of all
+    /// corrections and correction events that it still has.
     func insertCorrection(
         _ kind: GroupCorrection.Kind, from source: GroupID, to target: GroupID, pattern: String?,
         _ author: StoreWriter.CorrectionAuthor
@@ -173,7 +175,7 @@ extension GroupTable {
 
     /// Compares the titles of a group's series with a pattern. Ignores series whose description was erased.
     ///
-    /// - Returns: The first series whose title matches, nil if there is none; and `false` if a title does not match.
+    /// - Returns: The first series whose title matches, nil if there is none; and whether all titles match.
     func match(_ pattern: TitlePattern, in group: GroupID) throws(SQLiteError) -> (sample: SeriesID?, isAll: Bool) {
         var (sample, isAll) = (SeriesID?.none, true)
         try scanSeries(of: group) { id, description in
@@ -426,8 +428,8 @@ extension GroupTable {
     /// - Parameters:
     ///   - group: The group.
     ///   - target: Another group of the same account that is not a redirect.
-    ///   - correction: The correction that causes the merge; nil if a new version of the fingerprint algorithm does
-    ///     (`Fingerprint.rule`), or if the group is no longer needed.
+    ///   - correction: The correction that causes the merge; nil if the cause is a new version of the fingerprint
+    ///     algorithm (`Fingerprint.rule`), or if the group is no longer needed.
     func setRedirect(_ group: GroupID, to target: GroupID, by correction: Int64?) throws(SQLiteError) {
         // A redirect needs no attributes, and their texts would remain here after the records are erased.
         try connection.run(

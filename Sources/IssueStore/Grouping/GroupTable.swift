@@ -26,7 +26,7 @@ struct GroupTable {
         try connection.first(Self.rootSQL, group) { $0.id(0, as: GroupID.self) } ?? group
     }
 
-    /// Returns the group with a fingerprint, which may be merged into another one.
+    /// Returns the group of an account with a fingerprint; nil if there is none. The group may be a redirect.
     func group(account: AccountID, fingerprint: String) throws(SQLiteError) -> GroupID? {
         try connection.first("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2", account, fingerprint) {
             $0.id(0, as: GroupID.self)
@@ -39,8 +39,8 @@ struct GroupTable {
     /// - Parameters:
     ///   - source: A group that is not a redirect.
     ///   - target: Another group of the same account that is not a redirect.
-    ///   - correction: The correction that causes the merge; nil if a new version of the fingerprint algorithm does
-    ///     (`Fingerprint.rule`), or if the group is no longer needed.
+    ///   - correction: The correction that causes the merge; nil if the cause is a new version of the fingerprint
+    ///     algorithm (`Fingerprint.rule`), or if the group is no longer needed.
     ///   - row: The row id of the next record.
     func redirect(
         _ source: GroupID, to target: GroupID, by correction: Int64?, from row: RowID
@@ -190,7 +190,9 @@ struct GroupTable {
             fingerprint: subject.fingerprint, newFingerprint: fingerprint, holder: holder == group ? nil : holder)
     }
 
-    /// Sets the fingerprint of a group, and marks it as one of the newest rule. Nil keeps the current fingerprint.
+    /// Stores that a group has a fingerprint of the newest rule.
+    ///
+    /// - Parameter fingerprint: The new fingerprint; nil to keep the current one.
     func finish(_ group: GroupID, fingerprint: String? = nil) throws(SQLiteError) {
         try connection.run(
             "UPDATE groups SET rule = ?2, fingerprint = coalesce(?3, fingerprint) WHERE id = ?1", group,

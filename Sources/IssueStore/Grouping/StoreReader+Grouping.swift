@@ -382,7 +382,7 @@ extension StoreReader {
         try connection.first(composedSQL: "\(Self.correctionSQL) WHERE corrections.id = ?1", id) { Self.correction($0) }
     }
 
-    /// Returns the current time of the record log's clock.
+    /// Returns the current log time.
     ///
     /// - Parameter now: The wall time.
     package func logTime(at now: IssueTimestamp) throws -> RecordLogInstant {

@@ -42,7 +42,7 @@ extension StoreWriter {
     ///   - author: The user who merges them.
     /// - Returns: The numbers of the new corrections. A group that is already merged into `target` gets none, and
     ///   groups that are already merged with each other get one together. Nil if one correction per group would exceed
-    ///   a limit for corrections.
+    ///   a limit for corrections or their lines, or if a chain of merges would become too long.
     package func merge(
         _ groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> [Int64]? {
@@ -91,7 +91,8 @@ extension StoreWriter {
     ///   - groups: The groups that match now.
     ///   - target: The group that gets their records.
     ///   - author: The user who adds the rule.
-    /// - Returns: The number of the correction; nil if a limit for corrections would be exceeded.
+    /// - Returns: The number of the correction; nil if a limit for corrections or their lines would be exceeded, or if
+    ///   a chain of merges would become too long.
     package func addRule(
         _ pattern: TitlePattern, merging groups: [GroupID], into target: GroupID, by author: CorrectionAuthor
     ) throws(StoreFailure) -> Int64? {
@@ -150,8 +151,9 @@ extension StoreWriter {
     ///   - group: The group to split.
     ///   - parts: The groups to split off. No series may match two parts.
     ///   - author: The user who splits the group.
-    /// - Returns: The progress. Nil if a limit for corrections would be exceeded, if a sample is no longer in the
-    ///   group or its description was erased, or if all groups to split off have been merged into the split group.
+    /// - Returns: The progress. Nil if a limit for corrections or their lines would be exceeded, if a sample is no
+    ///   longer in the group or its description was erased, or if all groups to split off have been merged into the
+    ///   split group.
     package func beginSplit(
         _ group: GroupID, into parts: [SplitPart], _ author: CorrectionAuthor
     ) throws(StoreFailure) -> Split? {
@@ -229,7 +231,7 @@ extension StoreWriter {
 extension StoreReader {
     /// Compares the titles of a group's series with a pattern. Ignores series whose description was erased.
     ///
-    /// - Returns: The first series whose title matches, nil if there is none; and `false` if a title does not match.
+    /// - Returns: The first series whose title matches, nil if there is none; and whether all titles match.
     package func match(_ pattern: TitlePattern, in group: GroupID) throws -> (sample: SeriesID?, isAll: Bool) {
         try snapshot { try GroupTable(connection: connection).match(pattern, in: group) }
     }
@@ -239,8 +241,8 @@ extension StoreReader {
         try snapshot { try GroupTable(connection: connection).attributes(of: group) }
     }
 
-    /// Returns `true` if a user must not split groups, because too many of their splits are undone or merged. Each of
-    /// these leaves a redirect, so that the id of the group that was split off remains valid.
+    /// Returns `true` if a user must not split groups, because too many groups that were split off from theirs are now
+    /// redirects. When such a split is undone or the group is merged, a redirect remains, so that the id remains valid.
     package func hasTooManyFormerSplits(_ uid: UInt32) throws -> Bool {
         try snapshot {
             let count = try connection.integer(

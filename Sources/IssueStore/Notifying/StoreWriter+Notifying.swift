@@ -321,8 +321,8 @@ struct NotificationTable {
             count)
     }
 
-    /// Gives up all pending events, removes all changes, and ends counting. Called for a copy of a store, because the
-    /// original store sends the messages.
+    /// Gives up all pending events, removes all changes, and ends the counting of occurrences. Called for a copy of a
+    /// store, because the original store sends the messages.
     func dropPending() throws(SQLiteError) {
         let notifiers = try connection.all("SELECT id FROM notifiers") { $0.int64(0) }
         for id in notifiers { _ = try dropPending(of: id) }
