@@ -204,8 +204,8 @@ extension Redactor {
     ///   - bytes: The bytes that contain the JSON.
     ///   - range: The range of the JSON in `bytes`. The JSON must be valid.
     ///   - isCode: `true` if the texts are names in a program. Rules that look for names of secrets do not apply then.
-    ///   - isData: `true` if the JSON may have any members. A text that becomes empty is then replaced with null, and a
-    ///     key that becomes empty is replaced with a mark.
+    ///   - isData: `true` if the sender chooses the members of the JSON, as in metadata. A text that becomes empty is
+    ///     then replaced with null, and a key that becomes empty is replaced with a mark.
     package mutating func append(
         json bytes: Span<UInt8>, _ range: Range<Int>, isCode: Bool = false, isData: Bool = false,
         to output: inout ByteBuffer

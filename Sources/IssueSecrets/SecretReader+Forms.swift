@@ -281,8 +281,8 @@ extension SecretReader {
         }
         if digits == 0 { digitlessEnd = last }
         guard last - body >= minCount else { return nil }
-        // A short token, such as one of GitLab, may have no digit by chance. Words joined by hyphens or underscores
-        // have none either, but they are in a single case.
+        // A short token, such as one of GitLab, may have no digit by chance. Other texts without digits are usually
+        // words in a single case, joined by hyphens or underscores.
         let isMixed = capitals > 0 && capitals < letters
         guard digits > 0 || isGitLab && (isMixed || letters == last - body) else { return nil }
         return RedactionMatch(rule: .servicetoken, start: first, end: last)

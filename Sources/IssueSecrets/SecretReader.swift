@@ -29,8 +29,8 @@ struct SecretReader: ~Escapable {
     /// The end of the last run of token characters that has no digit. That run is not searched for further tokens of
     /// services.
     var digitlessEnd: Int
-    /// The first index at which a name is searched: usually the end of the run of name characters that was examined
-    /// last, because all candidates in a run have the same name.
+    /// The first index around which a name is looked for: usually the end of the run of name characters that was
+    /// examined last, because all candidates in a run have the same name.
     var nameRunEnd: Int
     /// The index up to which the text after the name of Logz.io was searched for a token.
     var logzEnd: Int

@@ -136,8 +136,8 @@ package enum Viewer: Equatable, Sendable {
 
     /// Returns the part of a destination's response that this viewer may see.
     ///
-    /// The text may contain the destination's address, and counts of lines of all users. Only a viewer of everything
-    /// may see it. For others, returns only the status code at its start; nil if there is none.
+    /// The response may contain the destination's address, and counts of lines of all users. Only a viewer of
+    /// everything may see all of it. For others, returns only the status code at its start; nil if there is none.
     func shown(answer: String?) -> String? {
         self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
     }

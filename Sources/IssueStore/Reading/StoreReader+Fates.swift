@@ -243,7 +243,8 @@ extension StoreReader {
             fate.answer = batch.answer
             fate.maybeDuplicate = batch.maybeDuplicate
             guard fate.outcome == .pending else { break }
-            // These belong to the batch that is being sent, which may have preempted the record's batch.
+            // The destination's state describes the batch that is being sent: the record's batch or, if that batch was
+            // preempted, another one.
             let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", id) {
                 DestinationRow.State(json: $0.text(0))
             }

@@ -91,7 +91,7 @@ extension StoreReader {
     }
 
     /// Selects the number of records. Closed ranges and blocks store their numbers of records, so no block is decoded
-    /// unless it contains records of both the last closed range and the open one.
+    /// unless it contains records of both the last closed range and the open one. In an intact database, none does.
     package static let recordCount: StaticString = """
         WITH closed (last_id, records) AS (SELECT coalesce(max(last_id), 0), coalesce(sum(records), 0) FROM ranges),
             next (id) AS (SELECT min(first_id) FROM blocks WHERE first_id > (SELECT last_id FROM closed))
@@ -321,6 +321,7 @@ package struct StoreFigures: Sendable {
 
 /// Checks a database file for corruption.
 package enum StoreCheck {
+    /// The result of a check.
     package enum Finding: Equatable, Sendable {
         /// All pages are intact.
         case whole

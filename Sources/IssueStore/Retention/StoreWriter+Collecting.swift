@@ -326,7 +326,7 @@ extension RecordRemoval {
         above group: GroupID, limit: Int
     ) throws(SQLiteError) -> (last: GroupID?, kept: [KeptIssue]) {
         var (last, kept): (GroupID?, [KeptIssue]) = (nil, [])
-        // The index of fingerprints repeats them.
+        // The fingerprint counts twice, because an index contains it, too.
         try connection.forEach(
             """
             WITH some AS (SELECT * FROM groups WHERE id > ?1 ORDER BY id LIMIT ?2)
@@ -362,10 +362,14 @@ extension RecordRemoval {
         for group in groups { try collect(group: group) }
     }
 
-    /// Removes a group without series, after the groups that were merged into it. Keeps the group if it is the newest
-    /// one, if its state is not open, if a correction other than a rule has merged it, or if a correction, a series,
-    /// a move of series, a group merged into it, a limiter window, an unsent summary or an event about a correction
-    /// refers to it.
+    /// Removes a group without series, after the groups that were merged into it.
+    ///
+    /// Keeps the group if one of these applies:
+    /// - It is the newest group.
+    /// - Its state is not open, and `keepsState` is `true`.
+    /// - A correction other than a rule has merged it.
+    /// - A correction, a series, a move of series, a group merged into it, a limiter window, an unsent summary or an
+    ///   event about a correction refers to it.
     ///
     /// A group that a rule has merged need not be kept: if the group is reported again, the rule merges it again. If
     /// these groups were kept, there would be a row for each fingerprint that the rule has ever matched.

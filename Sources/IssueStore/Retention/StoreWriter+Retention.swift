@@ -164,8 +164,8 @@ struct RecordRemoval {
 
     /// Deletes batches that have no records left. Unfinished batches are kept.
     ///
-    /// Batches are nearly in the order of their rows, so deletion stops at the first batch of kind 0 whose span ends
-    /// after `last`. Such a batch was made by scanning the record log. The newest batch is always kept, because SQLite
+    /// Batches of kind 0, which were made by scanning the record log, are nearly in the order of their rows. Therefore,
+    /// deletion stops at the first one whose span ends after `last`. The newest batch is always kept, because SQLite
     /// would otherwise assign its id again.
     ///
     /// - Returns: `true` if there may be more.

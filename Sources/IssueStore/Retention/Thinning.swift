@@ -56,7 +56,8 @@ extension StoreWriter {
     /// - Parameters:
     ///   - range: The range.
     ///   - user: The user's id.
-    ///   - fraction: About how much of these records to remove, the oldest ones; below 1 for a part.
+    ///   - fraction: The approximate fraction of these records to remove, above 0 and at most 1. Below 1, the oldest
+    ///     records are removed.
     package func planThinning(
         of range: RetentionSnapshot.ClosedRange, user: UInt32, fraction: Double = 1
     ) throws(StoreFailure) -> Thinning {
@@ -218,7 +219,7 @@ extension RecordRemoval {
     /// Returns the last row of the block that contains the last row to remove.
     ///
     /// - Parameters:
-    ///   - fraction: How much of the records is removed, the oldest ones.
+    ///   - fraction: The fraction of the records to remove, at most 1. Below 1, the oldest records are removed.
     ///   - members: The series whose records are removed.
     ///   - kept: Those of their rows that are kept in any case.
     ///   - range: The range.
@@ -230,7 +231,7 @@ extension RecordRemoval {
         var all: [RowID] = []
         for member in members { all += try rows(of: member.series, in: range) }
         let removable = all.filter { !kept.contains($0) }.sorted()
-        // If all of them are kept, the last records of groups are removed, see above.
+        // If all records would be kept, `plan` removes the last records of groups, too, from the whole range.
         guard !removable.isEmpty else { return range.lastID }
         let row = removable[min(removable.count - 1, Int(fraction * Double(removable.count)))]
         // The last id of a damaged block may be wrong.

@@ -407,8 +407,8 @@ extension StoreWriter {
             """, id, Int64(bitPattern: computedKey), group.fingerprint)
     }
 
-    /// Merges `source` into `target` or, if `target` is merged itself, into the group that now has its series. Does
-    /// nothing if `source` is merged already, or if `target` is `source` or is merged into it.
+    /// Merges `source` into `target` or, if `target` is merged itself, into the group that `target` is merged into.
+    /// Does nothing if `source` is merged already, or if `target` is `source` or is merged into it.
     private func join(_ source: GroupID, _ target: GroupID, by correction: Int64?) throws(SQLiteError) {
         let (root, target) = (try table.root(of: source), try table.root(of: target))
         guard root == source, root != target else { return }

@@ -16,8 +16,8 @@ package final class SetAsideStore {
     }
 
     private let reader: StoreReader
-    /// The store code for records whose own code is lost. It depends only on the path of the (original) file, so that
-    /// records that were imported before are recognized.
+    /// The store code for records whose own code is lost. It depends only on the path of the file or, for a copy, of
+    /// the original, so that records that were imported before are recognized.
     private let fallbackCode: UInt64
     /// Bits that distinguish the connection numbers of this file's processes from all others.
     private let salt: UInt64

@@ -2,8 +2,8 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Iterates over the records of a query in the order of their ids, and excludes most of those that do not match its
-/// filter.
+/// Iterates over the records of a query in ascending or descending order of their ids, and excludes most of those that
+/// do not match its filter.
 ///
 /// If the filter has conditions on the content of records, blocks are searched one after the other or, if its
 /// conditions on series select few records, only the blocks with these records.
@@ -55,9 +55,9 @@ struct RecordSearch {
 
     /// Returns the next row; nil at the end.
     ///
-    /// The row need not match (`isCandidate`), and it may be outside the requested time. All rows before it have been
-    /// returned, do not match, or are left out. Each call searches the text of at most one block, so that the caller
-    /// can check a time limit.
+    /// The row need not match (`isCandidate`), and it may be outside the requested time. All rows that precede it in
+    /// the order of the query have been returned, do not match, or are left out. Each call searches the text of at most
+    /// one block, so that the caller can check a time limit.
     mutating func next(on reader: StoreReader) throws -> RowID? {
         guard walk == nil else { return try nextOfWalk(on: reader) }
         while true {
@@ -216,7 +216,7 @@ struct RecordWalk {
     /// The same series, as a filter for records of the open range.
     private let filter: SeriesFilter?
     private let isAscending: Bool
-    /// The row after which the iteration starts, in its order.
+    /// The row after which, in the order of the iteration, the first row is returned.
     private let bound: RowID
     /// The ranges that have not been read, the next one last.
     private var pending: [IDRange] = []

@@ -88,7 +88,7 @@ extension StoreWriter {
 }
 
 extension RecordCommit {
-    /// Stores an observed deployment if no deployment of an application's version is known.
+    /// Stores an observed deployment of an application's version, unless a deployment of this version is known.
     ///
     /// Stores none for imported records, or if the version is empty or too long, or the application's name is too long.
     /// It is sufficient to call this for new series, because a new version has a new series.

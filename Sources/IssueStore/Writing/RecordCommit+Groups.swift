@@ -108,8 +108,8 @@ extension RecordCommit {
 
     /// Returns the group that a new series belongs to, after all corrections; nil if a new group is needed.
     ///
-    /// If no group has `fingerprint`, but one with a fingerprint of an older rule would get it by the newest rule, that
-    /// group gets it now.
+    /// If no group has `fingerprint`, looks for a group that has a fingerprint of an older rule, and to which the
+    /// newest rule gives `fingerprint`. That group gets it now.
     func knownGroup(
         account: AccountID, fingerprint: String, of series: SeriesDescription, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> KnownGroup? {

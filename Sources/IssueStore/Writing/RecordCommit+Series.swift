@@ -6,8 +6,8 @@ extension RecordCommit {
     /// The group that a new series belongs to.
     struct KnownGroup {
         var id: GroupID
-        /// The group that has the fingerprint. It differs from `id` if corrections or redirects lead to another group.
-        /// Nil if no group has the fingerprint yet, and a rule leads to `id`.
+        /// The group that has the fingerprint. It differs from `id` if it is merged into another group, or if a split
+        /// moves the series to another group. Nil if no group has the fingerprint yet, and a rule leads to `id`.
         var home: GroupID?
         /// Whether the group is resolved or muted, so that each of its records can change the state.
         var isWatched: Bool

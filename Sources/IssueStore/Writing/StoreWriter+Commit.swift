@@ -336,8 +336,8 @@ struct LedgerChanges {
         shift(sum, account: account, destination: destination, from: from, to: to)
     }
 
-    /// Moves an unreadable record from `pending` to `expired`. Its number of occurrences is unknown, so
-    /// only one is moved. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
+    /// Moves an unreadable record from `pending` to `expired`. Its number of occurrences is unknown, so only one is
+    /// moved. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
     mutating func expiredUnreadable(account: AccountID, destination: Int64) {
         let sum = Sum(records: 1, occurrences: 1)
         shift(sum, account: account, destination: destination, from: .pending, to: .expired)
@@ -387,8 +387,8 @@ struct LedgerChanges {
 
     /// Stores the current time as that of the last expiry at a destination.
     ///
-    /// It is stored in the destination's state, but `DestinationRow.State`, with which the forwarder replaces the state,
-    /// does not have it; `ForwardingOutbox.write` keeps it.
+    /// The time is a member of the destination's stored state, but not of `DestinationRow.State`. Therefore,
+    /// `ForwardingOutbox.write` keeps the member when it replaces the stored state.
     private static func noteExpiry(at destination: Int64, on connection: DatabaseConnection) throws(SQLiteError) {
         try connection.run(
             """

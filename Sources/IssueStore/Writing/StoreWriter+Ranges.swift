@@ -205,8 +205,8 @@ extension RangePostings.Posting {
     }
 }
 
-/// The counts of a series and minute in a closing range, as a row of a `BatchTable`. The id is only a number, because
-/// a series may have several rows for a minute.
+/// The counts of a series and minute in a closing range, as a row of a `BatchTable`. The id is the index of the row: a
+/// series and minute do not identify it, because a series may have several rows for a minute.
 extension RangePostings.Minute {
     static let columns: [StaticString] = ["id", "minute", "series", "records", "occurrences"]
 

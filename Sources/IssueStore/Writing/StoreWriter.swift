@@ -29,8 +29,8 @@ package final class StoreWriter {
     private var spareRows = RowBuffer()
     /// The state of the search for records of applications with a maximum age of their own.
     var ageSearch = AgeSearch()
-    /// The size that the database could reach at the last check by retention; nil before the first check with these
-    /// settings.
+    /// The size that the database may reach, in bytes, according to the last check by retention
+    /// (`RetentionSettings.effectiveMaxSize`); nil before the first check with the current settings.
     var maxSize: Int64?
     /// Changed only in a transaction, except for caches, the reloaded limits of the cardinality guard, and
     /// `needsNewCode`.
